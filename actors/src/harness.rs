@@ -1,0 +1,221 @@
+//! One conversation as a Rust value: the actors, wired.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use derive_more::{Display, Error, From};
+
+use crate::clock::Clock;
+use crate::conversation::{ConversationActor, Downstream, Limits};
+use crate::handler::{EventHandler, HandlerActor};
+use crate::ids::ConversationId;
+use crate::messages::{CancelRun, Publish, RunOutcome, SubmitError, SubmitPrompt, WaitForEnd};
+use crate::model::{
+    Credential, ModelActor, ModelChoice, ModelFailure, ModelSettings, RequestHead, RetryPolicy,
+    Secret,
+};
+use crate::tool::{Grep, ListDir, Read, Registry, RegistryError, Tool, ToolActor};
+
+/// The model that is asked when none is chosen.
+pub const DEFAULT_MODEL: &str = "claude-3-haiku-20240307";
+
+/// How a conversation is set up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Where and how the model is reached.
+    pub api: ModelSettings,
+    /// Which model to ask.
+    pub model: ModelChoice,
+    /// How many tokens one reply may have. At least 1.
+    pub max_tokens: u32,
+    /// What the model is told before the conversation; empty for nothing.
+    pub system_prompt: String,
+    /// How many model requests one run may make. At least 1.
+    pub max_turns: u32,
+    /// How long one tool call may take.
+    pub tool_timeout: Duration,
+}
+
+impl Config {
+    /// The defaults, with this API key.
+    #[must_use]
+    pub fn new(api_key: &str) -> Self {
+        Self {
+            api: ModelSettings {
+                base_url: "https://api.anthropic.com".to_owned(),
+                credential: Credential::ApiKey(Secret::from(api_key)),
+                retry: RetryPolicy {
+                    max_retries: 4,
+                    max_wait: Duration::from_secs(60),
+                },
+                connect_timeout: Duration::from_secs(5),
+                head_timeout: Duration::from_secs(120),
+                idle_timeout: Duration::from_secs(300),
+            },
+            model: ModelChoice {
+                id: DEFAULT_MODEL.into(),
+                chosen: false,
+            },
+            max_tokens: 4096,
+            system_prompt: String::new(),
+            max_turns: 10,
+            tool_timeout: Duration::from_secs(60),
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let (Credential::ApiKey(secret) | Credential::Bearer(secret)) = &self.api.credential;
+        if secret.expose().trim().is_empty() {
+            return Err(ConfigError::NoKey);
+        }
+        for (name, value) in [
+            ("max_tokens", self.max_tokens),
+            ("max_turns", self.max_turns),
+        ] {
+            if value == 0 {
+                return Err(ConfigError::Zero { name });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a conversation cannot be set up.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum ConfigError {
+    /// The API is not reached without one.
+    #[display("the API key must not be empty")]
+    NoKey,
+    /// The number must be at least 1.
+    #[display("{name} must be at least 1")]
+    #[from(skip)]
+    Zero {
+        /// The setting.
+        name: &'static str,
+    },
+    /// The tools cannot be offered.
+    Tools(RegistryError),
+}
+
+/// Why a prompt did not run to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum PromptError {
+    /// A run is going; one at a time.
+    #[display("a run is going")]
+    Busy,
+    /// The prompt has no visible character.
+    #[display("content must not be blank")]
+    Blank,
+    /// The run was cancelled.
+    #[display("cancelled")]
+    Cancelled,
+    /// The model gave no complete reply.
+    #[display("{_0}")]
+    Failed(#[error(not(source))] ModelFailure),
+    /// The conversation's actor is gone.
+    #[display("the conversation has ended")]
+    Gone,
+}
+
+/// One conversation with a model. Lives on the actix system that it was made on; clones share
+/// the conversation.
+#[derive(Clone)]
+pub struct Harness {
+    conversation: Addr<ConversationActor>,
+}
+
+impl Harness {
+    /// Starts a conversation on this thread's arbiter. Without a handler it runs silently.
+    ///
+    /// # Errors
+    /// A setting or tool that cannot work.
+    pub fn new(
+        config: Config,
+        tools: Vec<Arc<dyn Tool>>,
+        handler: Option<Arc<dyn EventHandler>>,
+    ) -> Result<Self, ConfigError> {
+        let events = HandlerActor(handler).start().recipient();
+        Self::publishing_to(config, tools, events, Clock::system())
+    }
+
+    /// Starts a conversation on this thread's arbiter that publishes its events there.
+    ///
+    /// # Errors
+    /// A setting or tool that cannot work.
+    pub fn publishing_to(
+        config: Config,
+        tools: Vec<Arc<dyn Tool>>,
+        events: Recipient<Publish>,
+        clock: Clock,
+    ) -> Result<Self, ConfigError> {
+        config.check()?;
+        let registry = Registry::new(tools)?;
+        let head = RequestHead::new(
+            config.model,
+            config.max_tokens,
+            &config.system_prompt,
+            &registry.definitions(),
+        );
+        let limits = Limits {
+            max_turns: config.max_turns,
+        };
+        let tools = ToolActor::new(registry, config.tool_timeout).start();
+        let model = ModelActor::new(config.api, clock).start();
+        let downstream = Downstream {
+            start_model_call: model.clone().recipient(),
+            cancel_model_call: model.recipient(),
+            run_tool: tools.clone().recipient(),
+            cancel_tool: tools.recipient(),
+            publish: events,
+        };
+        let id = ConversationId::new("default");
+        let conversation = ConversationActor::new(id, head, limits, downstream, clock).start();
+        Ok(Self { conversation })
+    }
+
+    /// Submits a prompt and waits for the end of its run. A run that reached a limit ended well.
+    ///
+    /// # Errors
+    /// A second prompt while one runs, a blank prompt, a cancel, or an API that failed.
+    pub async fn prompt(&self, content: &str) -> Result<(), PromptError> {
+        let content = content.to_owned();
+        let submitted = self.conversation.send(SubmitPrompt { content }).await;
+        let run = match submitted.map_err(|_| PromptError::Gone)? {
+            Ok(run) => run,
+            Err(SubmitError::Busy) => return Err(PromptError::Busy),
+            Err(SubmitError::Blank) => return Err(PromptError::Blank),
+            Err(SubmitError::Stopping) => return Err(PromptError::Gone),
+        };
+        match self.conversation.send(WaitForEnd { run }).await {
+            Ok(Some(RunOutcome::Ended { .. })) => Ok(()),
+            Ok(Some(RunOutcome::Cancelled)) => Err(PromptError::Cancelled),
+            Ok(Some(RunOutcome::Failed(failure))) => Err(PromptError::Failed(failure)),
+            Ok(None) | Err(_) => Err(PromptError::Gone),
+        }
+    }
+
+    /// Cancels the run that is going and waits until it has stopped; harmless when idle. Tells
+    /// whether there was one.
+    pub async fn cancel(&self) -> bool {
+        self.conversation.send(CancelRun).await.unwrap_or(false)
+    }
+
+    /// Where orders for the conversation go.
+    #[must_use]
+    pub fn conversation(&self) -> Addr<ConversationActor> {
+        self.conversation.clone()
+    }
+}
+
+/// The tools that the service offers, for files relative to `workspace`.
+#[must_use]
+pub fn standard_tools(workspace: &Path) -> Vec<Arc<dyn Tool>> {
+    let workspace = workspace.to_path_buf();
+    vec![
+        Arc::new(Read::new(workspace.clone())),
+        Arc::new(ListDir::new(workspace.clone())),
+        Arc::new(Grep::new(workspace)),
+    ]
+}

@@ -1,0 +1,39 @@
+//! The actors of a conversation with a model.
+//!
+//! ```text
+//! prompt -> ConversationActor -> ModelActor -> ConversationActor -> ToolActor -> ConversationActor -> ...
+//!                 |
+//!                 +-- each fact -> BroadcastActor -> every subscriber
+//! ```
+//!
+//! * [`conversation`] decides, in a pure machine; its actor only maps messages.
+//! * [`model`] streams one reply from the Messages API, with retries.
+//! * [`tool`] runs one tool at a time for a conversation.
+//! * [`broadcast`] fans events out and waits for nobody.
+//! * [`messages`] is all that they say to each other.
+//!
+//! An order ends with exactly one terminal answer; a late answer is known by its call id and
+//! ignored. Fields point downstream, answers go to the `reply_to` of the question, and no handler
+//! waits for another actor.
+//!
+//! [`Harness`] is one conversation as a value, for use from Rust.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+pub mod broadcast;
+mod clock;
+pub mod conversation;
+mod handler;
+mod harness;
+mod ids;
+pub mod messages;
+pub mod model;
+mod reply;
+pub mod tool;
+
+pub use clock::Clock;
+pub use handler::EventHandler;
+pub use harness::{Config, ConfigError, DEFAULT_MODEL, Harness, PromptError, standard_tools};
+pub use ids::{CallId, ConversationId, RunId};
+pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
+pub use tool::{Cancellation, Tool, ToolError, ToolFuture};

@@ -1,0 +1,82 @@
+//! What the model's actor is told, and what it answers.
+
+use std::time::Duration;
+
+use actix::{Message, Recipient};
+
+use crate::ids::CallId;
+use crate::model::{ModelError, ModelFailure, ModelRequest};
+use crate::reply::{Block, ReplyEnd};
+
+/// Asks the model for one reply. Sent by a conversation; ends with one `Finished` or `Failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct StartModelCall {
+    /// Names this call in every answer.
+    pub call_id: CallId,
+    /// What to send.
+    pub request: ModelRequest,
+    /// Where the answers go.
+    pub reply_to: Recipient<ModelEvent>,
+}
+
+/// Drops a call, which closes its connection. The call still ends with its `Failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CancelModelCall {
+    /// The call.
+    pub call_id: CallId,
+}
+
+/// How a call of the model goes.
+#[derive(Debug, Clone, PartialEq, Message)]
+#[rtype(result = "()")]
+pub enum ModelEvent {
+    /// An attempt failed; the next one follows after a wait.
+    Retrying {
+        /// The call.
+        call_id: CallId,
+        /// Counts the retries of this call from 1.
+        retry: u32,
+        /// How many retries the settings allow.
+        max_retries: u32,
+        /// How long until the next attempt.
+        delay: Duration,
+        /// Why the attempt failed.
+        error: ModelError,
+    },
+    /// The default model is retired; this and later calls use another of its family.
+    ModelReplaced {
+        /// The call.
+        call_id: CallId,
+        /// The retired model.
+        from: String,
+        /// The model that is asked instead.
+        to: String,
+    },
+    /// A block of the reply is complete.
+    BlockFinished {
+        /// The call.
+        call_id: CallId,
+        /// The block's place in the reply, from 0.
+        index: u64,
+        /// The block.
+        block: Block,
+    },
+    /// The reply is complete.
+    Finished {
+        /// The call.
+        call_id: CallId,
+        /// How the reply ended.
+        end: ReplyEnd,
+    },
+    /// There is no complete reply, and no further attempt.
+    Failed {
+        /// The call.
+        call_id: CallId,
+        /// Why.
+        failure: ModelFailure,
+        /// Text blocks that a cancel cut short, with their places in the reply.
+        partial: Vec<(u64, Block)>,
+    },
+}

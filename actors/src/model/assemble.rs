@@ -1,0 +1,400 @@
+//! The events of one stream, put together to the blocks of a reply.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ModelError;
+use super::tool_input::{self, InputError};
+use crate::reply::{Block, Object, ReplyEnd, StopReason};
+
+/// How much content a reply may hold, in bytes.
+const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
+/// How much input a tool call may hold, in bytes.
+const MAX_TOOL_INPUT_BYTES: usize = 8 * 1024 * 1024;
+
+/// What one event of the stream brought.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Nothing that can be shown yet.
+    Nothing,
+    /// A block is complete.
+    Block(u64, Block),
+    /// The reply is complete, with the blocks that were still open.
+    Finished(Vec<(u64, Block)>, ReplyEnd),
+}
+
+/// Assembles one reply. Events, deltas and blocks of unknown types are skipped or carried along.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    started: bool,
+    /// The index of the next block to open; indexes have no gaps.
+    next_index: u64,
+    open: BTreeMap<u64, OpenBlock>,
+    end: ReplyEnd,
+    bytes: usize,
+}
+
+/// A block that has begun.
+#[derive(Debug)]
+struct OpenBlock {
+    json: Object,
+    /// The text so far of whatever the block is made of: text, thinking or a tool's input.
+    text: String,
+    /// Stopped, but kept back: its input was cut, and only the stop reason tells whether that
+    /// is an error.
+    stopped: bool,
+}
+
+#[derive(Deserialize)]
+struct Tagged<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct BlockStart {
+    index: u64,
+    content_block: Object,
+}
+
+#[derive(Deserialize)]
+struct BlockDelta<'a> {
+    index: u64,
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default, borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    partial_json: Option<Cow<'a, str>>,
+    #[serde(default)]
+    signature: Option<String>,
+    #[serde(default)]
+    citation: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct BlockStop {
+    index: u64,
+}
+
+impl Assembler {
+    /// Takes the data of one event. `name` is the event's name, for servers that leave the type
+    /// out of the data.
+    ///
+    /// # Errors
+    /// An error that the API sent, or a stream that breaks the API's rules. The assembler must
+    /// not be used after either.
+    pub fn take(&mut self, name: &str, data: &str) -> Result<Step, ModelError> {
+        let Tagged { kind } = parse(data)?;
+        match if kind.is_empty() { name } else { &kind } {
+            "message_start" => self.start(&parse::<Object>(data)?),
+            "content_block_start" => self.open_block(parse(data)?),
+            "content_block_delta" => self.extend_block(parse(data)?),
+            // Stopping a block before the reply began loses nothing; the SDKs let it pass too.
+            "content_block_stop" if !self.started => Ok(Step::Nothing),
+            "content_block_stop" => self.stop_block(parse::<BlockStop>(data)?.index),
+            "message_delta" => self.change_end(&parse::<Object>(data)?),
+            "message_stop" => self.finish(),
+            "error" => Err(api_error(&parse::<Object>(data)?)),
+            _ => Ok(Step::Nothing),
+        }
+    }
+
+    /// The open text blocks that hold something, as far as they came.
+    #[must_use]
+    pub fn partial_texts(&self) -> Vec<(u64, Block)> {
+        let text = |block: &OpenBlock| {
+            let is_text = block.json.get("type").and_then(Value::as_str) == Some("text");
+            (is_text && !block.text.is_empty()).then(|| Block::text(&block.text))
+        };
+        self.open
+            .iter()
+            .filter_map(|(index, block)| Some((*index, text(block)?)))
+            .collect()
+    }
+
+    fn start(&mut self, event: &Object) -> Result<Step, ModelError> {
+        if std::mem::replace(&mut self.started, true) {
+            return Err(malformed("a second message_start"));
+        }
+        let Some(Value::Object(message)) = event.get("message") else {
+            return Err(malformed("message_start without a message"));
+        };
+        let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
+        self.end.id = text("id").to_owned();
+        self.end.model = text("model").to_owned();
+        self.take_end(message);
+        if let Some(Value::Object(usage)) = message.get("usage") {
+            self.end.usage.update(usage);
+        }
+        Ok(Step::Nothing)
+    }
+
+    fn open_block(&mut self, event: BlockStart) -> Result<Step, ModelError> {
+        self.expect_started("content_block_start")?;
+        let BlockStart {
+            index,
+            content_block: mut json,
+        } = event;
+        if index != self.next_index {
+            return Err(malformed(format_args!(
+                "block {index} was opened, and {} is next",
+                self.next_index
+            )));
+        }
+        self.next_index += 1;
+        let mut text = String::new();
+        for key in ["text", "thinking"] {
+            if let Some(Value::String(begun)) = json.get_mut(key) {
+                text = std::mem::take(begun);
+            }
+        }
+        if json.get("type").and_then(Value::as_str) == Some("tool_use") {
+            let named = |key: &str| matches!(json.get(key), Some(Value::String(_)));
+            if !named("id") || !named("name") {
+                return Err(malformed("a tool call without id or name"));
+            }
+        }
+        self.count(text.len())?;
+        self.open.insert(
+            index,
+            OpenBlock {
+                json,
+                text,
+                stopped: false,
+            },
+        );
+        Ok(Step::Nothing)
+    }
+
+    fn extend_block(&mut self, event: BlockDelta<'_>) -> Result<Step, ModelError> {
+        self.expect_started("content_block_delta")?;
+        let BlockDelta { index, delta } = event;
+        let piece = match &*delta.kind {
+            "text_delta" => delta.text,
+            "thinking_delta" => delta.thinking,
+            "input_json_delta" => delta.partial_json,
+            _ => None,
+        }
+        .unwrap_or_default();
+        self.count(piece.len())?;
+        let block = self
+            .open
+            .get_mut(&index)
+            .filter(|block| !block.stopped)
+            .ok_or_else(|| {
+                malformed(format_args!("a delta for block {index}, which is not open"))
+            })?;
+        let takes = match block.json.get("type").and_then(Value::as_str) {
+            Some("text") => "text_delta",
+            Some("thinking") => "thinking_delta",
+            Some(kind) if is_call(kind) => "input_json_delta",
+            _ => "",
+        };
+        match &*delta.kind {
+            kind if kind == takes => block.text.push_str(&piece),
+            "signature_delta" if takes == "thinking_delta" => {
+                if let Some(signature) = delta.signature {
+                    block.json.insert("signature".to_owned(), signature.into());
+                }
+            }
+            "citations_delta" if takes == "text_delta" => {
+                let citations = block.json.entry("citations").or_insert(Value::Null);
+                if let (Value::Array(list), Some(citation)) =
+                    (&mut *citations, delta.citation.clone())
+                {
+                    list.push(citation);
+                } else if let Some(citation) = delta.citation {
+                    *citations = Value::Array(vec![citation]);
+                }
+            }
+            _ => {}
+        }
+        if takes == "input_json_delta" && block.text.len() > MAX_TOOL_INPUT_BYTES {
+            return Err(block.input_error(&format!(
+                "its input is larger than {MAX_TOOL_INPUT_BYTES} bytes"
+            )));
+        }
+        Ok(Step::Nothing)
+    }
+
+    fn stop_block(&mut self, index: u64) -> Result<Step, ModelError> {
+        let not_open = || malformed(format_args!("block {index} was stopped and is not open"));
+        let block = self.open.get_mut(&index).ok_or_else(not_open)?;
+        if std::mem::replace(&mut block.stopped, true) {
+            return Err(not_open());
+        }
+        match block.finish() {
+            Ok(()) => {}
+            Err(InputError::Incomplete) => return Ok(Step::Nothing),
+            Err(error @ InputError::Invalid(_)) => {
+                return Err(block.input_error(&error.to_string()));
+            }
+        }
+        let block = self.open.remove(&index).ok_or_else(not_open)?;
+        Ok(Step::Block(index, Block::new(block.json)))
+    }
+
+    fn change_end(&mut self, event: &Object) -> Result<Step, ModelError> {
+        self.expect_started("message_delta")?;
+        if let Some(Value::Object(delta)) = event.get("delta") {
+            self.take_end(delta);
+        }
+        if let Some(Value::Object(usage)) = event.get("usage") {
+            self.end.usage.update(usage);
+        }
+        Ok(Step::Nothing)
+    }
+
+    fn take_end(&mut self, fields: &Object) {
+        if let Some(Value::String(reason)) = fields.get("stop_reason") {
+            self.end.stop_reason = reason.as_str().into();
+        }
+        if let Some(Value::String(sequence)) = fields.get("stop_sequence") {
+            self.end.stop_sequence = Some(sequence.clone());
+        }
+        if let Some(Value::Object(details)) = fields.get("stop_details") {
+            self.end.stop_details.clone_from(details);
+        }
+    }
+
+    /// Ends the reply. A block that is still open counts as far as it came; a call of a tool
+    /// does so only where the API says that it cut the reply, and is never run then.
+    fn finish(&mut self) -> Result<Step, ModelError> {
+        self.expect_started("message_stop")?;
+        let was_cut = matches!(
+            self.end.stop_reason,
+            StopReason::MaxTokens | StopReason::ContextWindowExceeded
+        );
+        let mut blocks = Vec::new();
+        for (index, mut block) in std::mem::take(&mut self.open) {
+            if block.is_call() {
+                if !was_cut {
+                    return Err(block.input_error(&InputError::Incomplete.to_string()));
+                }
+                let input = tool_input::parse_incomplete(&block.text);
+                block.json.insert("input".to_owned(), Value::Object(input));
+            } else if block.finish().is_err() {
+                continue;
+            }
+            blocks.push((index, Block::new(block.json)));
+        }
+        Ok(Step::Finished(blocks, std::mem::take(&mut self.end)))
+    }
+
+    fn expect_started(&self, event: &str) -> Result<(), ModelError> {
+        if self.started {
+            Ok(())
+        } else {
+            Err(malformed(format_args!("{event} before message_start")))
+        }
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.bytes += bytes;
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(malformed(format_args!(
+                "the reply is larger than {MAX_REPLY_BYTES} bytes"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl OpenBlock {
+    fn is_call(&self) -> bool {
+        self.json
+            .get("type")
+            .and_then(Value::as_str)
+            .is_some_and(is_call)
+    }
+
+    /// Puts the collected text where it belongs in the block.
+    fn finish(&mut self) -> Result<(), InputError> {
+        let key = match self.json.get("type").and_then(Value::as_str) {
+            Some(key @ ("text" | "thinking")) => key.to_owned(),
+            Some(kind) if is_call(kind) => {
+                // Some servers send the whole input with the start of the block.
+                if !self.text.is_empty()
+                    || !matches!(self.json.get("input"), Some(Value::Object(_)))
+                {
+                    let input = tool_input::parse(&self.text)?;
+                    self.json.insert("input".to_owned(), Value::Object(input));
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        self.json.insert(key, std::mem::take(&mut self.text).into());
+        Ok(())
+    }
+
+    fn input_error(&self, reason: &str) -> ModelError {
+        let name = self.json.get("name").and_then(Value::as_str);
+        ModelError::ToolInput {
+            name: name.unwrap_or("without a name").to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn is_call(kind: &str) -> bool {
+    matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use")
+}
+
+fn malformed(reason: impl std::fmt::Display) -> ModelError {
+    ModelError::Malformed {
+        reason: reason.to_string(),
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelError> {
+    serde_json::from_str(data)
+        .map_err(|error| malformed(format_args!("an event is not as expected: {error}")))
+}
+
+/// An error inside the stream. It has no status of its own, so it gets the one that the API
+/// answers with when it knows before the stream begins.
+fn api_error(event: &Object) -> ModelError {
+    let error = event.get("error").and_then(Value::as_object);
+    let text = |object: Option<&Object>, key: &str| {
+        let text = object
+            .and_then(|object| object.get(key))
+            .and_then(Value::as_str);
+        text.map(ToOwned::to_owned)
+    };
+    let kind = text(error, "type").unwrap_or_else(|| "api_error".to_owned());
+    let status = match kind.as_str() {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => 500,
+    };
+    ModelError::Api {
+        status,
+        kind,
+        message: text(error, "message").unwrap_or_default(),
+        request_id: text(Some(event), "request_id"),
+    }
+}
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

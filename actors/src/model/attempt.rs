@@ -1,0 +1,302 @@
+//! One attempt at a call: send the request, read the stream, assemble the reply.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use awc::ClientResponse;
+use awc::body::SizedStream;
+use awc::error::{ConnectError, SendRequestError};
+use awc::http::StatusCode;
+use awc::http::header::{self, HeaderMap};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, stream};
+use serde_json::Value;
+
+use super::assemble::{Assembler, Step};
+use super::client::ApiClient;
+use super::retry::{self, Advice, Hints};
+use super::sse::SseLines;
+use super::{MAX_REQUEST_BYTES, ModelError};
+use crate::clock::Clock;
+use crate::reply::{Block, Object, ReplyEnd};
+
+/// How much of an error's body is read, in bytes.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// How much of an error's body that is not the API's JSON is quoted, in bytes.
+const MAX_QUOTED_BYTES: usize = 512;
+/// How long the rest of a finished answer may take to arrive, so that its connection can be
+/// used again.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Why an attempt gave no reply.
+#[derive(Debug)]
+pub(super) struct AttemptError {
+    pub(super) error: ModelError,
+    pub(super) advice: Advice,
+    /// Whether the stream had begun.
+    pub(super) in_stream: bool,
+}
+
+impl AttemptError {
+    fn before_stream(error: ModelError) -> Self {
+        Self {
+            advice: retry::advice_for(&error),
+            error,
+            in_stream: false,
+        }
+    }
+
+    fn in_stream(error: ModelError) -> Self {
+        Self {
+            advice: retry::advice_for(&error),
+            error,
+            in_stream: true,
+        }
+    }
+}
+
+/// The assembler of the attempt that is under way, where a cancel can look at it.
+pub(super) type SharedAssembler = Rc<RefCell<Assembler>>;
+
+/// Makes one attempt. Blocks go to `emit` as they are finished.
+pub(super) async fn attempt(
+    client: &ApiClient,
+    clock: Clock,
+    body: Vec<Bytes>,
+    assembler: &SharedAssembler,
+    mut emit: impl FnMut(u64, Block),
+) -> Result<ReplyEnd, AttemptError> {
+    assembler.replace(Assembler::default());
+    let size: usize = body.iter().map(Bytes::len).sum();
+    if size > MAX_REQUEST_BYTES {
+        return Err(AttemptError::before_stream(ModelError::TooLarge {
+            bytes: size,
+            limit: MAX_REQUEST_BYTES,
+        }));
+    }
+    let pieces = stream::iter(body.into_iter().map(Ok::<_, std::io::Error>));
+    let head = client
+        .post("/v1/messages")
+        .insert_header((header::CONTENT_TYPE, "application/json"))
+        .insert_header((header::ACCEPT, "text/event-stream"))
+        .send_body(SizedStream::new(size as u64, pieces))
+        .await
+        .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
+    let answer = expect_stream(head, client, clock).await?;
+
+    let mut answer = Box::pin(answer);
+    let mut lines = SseLines::default();
+    let idle_timeout = client.settings().idle_timeout;
+    let error = loop {
+        let mut chunk = match tokio::time::timeout(idle_timeout, answer.next()).await {
+            Ok(Some(Ok(chunk))) => chunk,
+            Ok(Some(Err(error))) => {
+                break ModelError::Connection {
+                    reason: error.to_string(),
+                };
+            }
+            Ok(None) => break ModelError::Truncated,
+            Err(_) => {
+                break ModelError::Stalled {
+                    limit: idle_timeout,
+                };
+            }
+        };
+        match take(&mut lines, &mut chunk, assembler, &mut emit) {
+            Ok(Some(end)) => {
+                drain(answer);
+                return Ok(end);
+            }
+            Ok(None) => {}
+            Err(error) => return Err(AttemptError::in_stream(error)),
+        }
+    };
+    // The data of the last event may stand there without its blank line.
+    match lines.unfinished() {
+        Some(last) if is_message_stop(&last.data) => {
+            let step = assembler.borrow_mut().take(&last.event, &last.data);
+            match step.map_err(AttemptError::in_stream)? {
+                Step::Finished(blocks, end) => {
+                    blocks
+                        .into_iter()
+                        .for_each(|(index, block)| emit(index, block));
+                    Ok(end)
+                }
+                Step::Nothing | Step::Block(..) => Err(AttemptError::in_stream(error)),
+            }
+        }
+        Some(_) | None => Err(AttemptError::in_stream(error)),
+    }
+}
+
+/// Takes one chunk of the stream; the reply's end if it holds it.
+fn take(
+    lines: &mut SseLines,
+    chunk: &mut Bytes,
+    assembler: &SharedAssembler,
+    emit: &mut impl FnMut(u64, Block),
+) -> Result<Option<ReplyEnd>, ModelError> {
+    while let Some(event) = lines.next(chunk)? {
+        let step = assembler.borrow_mut().take(&event.event, &event.data)?;
+        match step {
+            Step::Nothing => {}
+            Step::Block(index, block) => emit(index, block),
+            Step::Finished(blocks, end) => {
+                blocks
+                    .into_iter()
+                    .for_each(|(index, block)| emit(index, block));
+                return Ok(Some(end));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn is_message_stop(data: &str) -> bool {
+    serde_json::from_str::<Object>(data)
+        .is_ok_and(|event| event.get("type").and_then(Value::as_str) == Some("message_stop"))
+}
+
+/// Reads what is left of a finished answer, which returns its connection to the pool.
+fn drain(
+    mut answer: impl Stream<Item = Result<Bytes, awc::error::PayloadError>> + Unpin + 'static,
+) {
+    actix::spawn(async move {
+        let rest = async { while let Some(Ok(_)) = answer.next().await {} };
+        if tokio::time::timeout(DRAIN_TIMEOUT, rest).await.is_err() {
+            log::debug!("an answer went on after its end; its connection is closed");
+        }
+    });
+}
+
+/// Passes an answer that is an event stream, and turns any other into its error.
+async fn expect_stream<S>(
+    mut answer: ClientResponse<S>,
+    client: &ApiClient,
+    clock: Clock,
+) -> Result<ClientResponse<S>, AttemptError>
+where
+    S: Stream<Item = Result<Bytes, awc::error::PayloadError>> + Unpin + 'static,
+{
+    let status = answer.status();
+    if status.is_redirection() {
+        return Err(AttemptError::before_stream(ModelError::Redirected {
+            status: status.as_u16(),
+            location: quote(
+                text(answer.headers(), "location")
+                    .unwrap_or("nowhere")
+                    .as_bytes(),
+            ),
+        }));
+    }
+    if !status.is_success() {
+        let read = answer.body().limit(MAX_ERROR_BYTES);
+        let body = match tokio::time::timeout(client.settings().idle_timeout, read).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(_)) | Err(_) => Bytes::new(),
+        };
+        return Err(error_answer(status, answer.headers(), &body, clock));
+    }
+    let content_type = text(answer.headers(), "content-type");
+    let encoding = text(answer.headers(), "content-encoding").filter(|name| *name != "identity");
+    let refused = match (content_type, encoding) {
+        (_, Some(encoding)) => Some(format!("content encoded as {encoding}")),
+        // Servers that leave the type out are given the benefit of the doubt.
+        (None, None) => None,
+        (Some(content_type), None) => {
+            let essence = content_type.split(';').next().unwrap_or_default().trim();
+            (!essence.eq_ignore_ascii_case("text/event-stream")).then(|| content_type.to_owned())
+        }
+    };
+    match refused {
+        Some(content) => Err(AttemptError::before_stream(ModelError::NotAStream {
+            content: quote(content.as_bytes()),
+        })),
+        None => Ok(answer),
+    }
+}
+
+fn error_answer(
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+    clock: Clock,
+) -> AttemptError {
+    let hints = Hints {
+        should_retry: text(headers, "x-should-retry"),
+        retry_after_ms: text(headers, "retry-after-ms"),
+        retry_after: text(headers, "retry-after"),
+    };
+    let advice = retry::advice(
+        status.as_u16(),
+        &String::from_utf8_lossy(body),
+        hints,
+        clock.now(),
+    );
+    let json: Option<Object> = serde_json::from_slice(body).ok();
+    let field = |object: &Object, key: &str| {
+        object
+            .get(key)
+            .and_then(Value::as_str)
+            .map(ToOwned::to_owned)
+    };
+    let error = json.as_ref().and_then(|json| json.get("error"));
+    let kind = error
+        .and_then(Value::as_object)
+        .and_then(|error| field(error, "type"));
+    let message = match error {
+        Some(Value::Object(error)) => field(error, "message"),
+        Some(Value::String(message)) => Some(message.clone()),
+        _ => json.as_ref().and_then(|json| field(json, "message")),
+    };
+    let request_id = text(headers, "request-id")
+        .map(ToOwned::to_owned)
+        .or_else(|| json.as_ref().and_then(|json| field(json, "request_id")));
+    AttemptError {
+        error: ModelError::Api {
+            status: status.as_u16(),
+            kind: kind.unwrap_or_else(|| {
+                let reason = status.canonical_reason().unwrap_or("error");
+                format!("HTTP {} {reason}", status.as_u16())
+            }),
+            message: message.unwrap_or_else(|| quote(body)),
+            request_id,
+        },
+        advice,
+        in_stream: false,
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Foreign text as part of an error message: short, on one line, without control characters.
+fn quote(body: &[u8]) -> String {
+    if body.is_empty() {
+        return "(no body)".to_owned();
+    }
+    let cut = &body[..body.len().min(MAX_QUOTED_BYTES)];
+    let quoted = String::from_utf8_lossy(cut);
+    let quoted = quoted.trim().escape_debug();
+    let more = if cut.len() < body.len() { "…" } else { "" };
+    format!("{quoted}{more}")
+}
+
+fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
+    if matches!(error, SendRequestError::Timeout) {
+        return ModelError::NoAnswer {
+            limit: client.settings().head_timeout,
+        };
+    }
+    let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {
+        format!(
+            "no connection within {:?}",
+            client.settings().connect_timeout
+        )
+    } else {
+        error.to_string()
+    };
+    ModelError::Connection { reason }
+}

@@ -1,0 +1,119 @@
+//! The HTTP client that talks to the Messages API, and its settings.
+
+use std::fmt;
+use std::time::Duration;
+
+use awc::http::Version;
+use awc::http::header;
+use awc::{Client, ClientRequest, Connector};
+use derive_more::From;
+
+use super::RetryPolicy;
+
+/// The version of the API that this client speaks.
+const API_VERSION: &str = "2023-06-01";
+/// How many calls may be under way at once.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// A text that is never shown: not in logs, errors or debug output.
+#[derive(Clone, PartialEq, Eq, From)]
+#[from(String, &str)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text, for the one place that needs it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// How the service proves who it is. Never both: the API refuses that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// An API key, sent as `x-api-key`.
+    ApiKey(Secret),
+    /// A bearer token, sent as `authorization`.
+    Bearer(Secret),
+}
+
+/// Where and how the model is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSettings {
+    /// The part of the API's URLs before `/v1`, without a slash at its end.
+    pub base_url: String,
+    /// The key or token.
+    pub credential: Credential,
+    /// How persistent a call is.
+    pub retry: RetryPolicy,
+    /// The limit for the address look-up with the connection, and again for the TLS handshake.
+    pub connect_timeout: Duration,
+    /// The limit from sending a request to the head of the answer.
+    pub head_timeout: Duration,
+    /// The limit for silence inside an answer; any byte starts it anew.
+    pub idle_timeout: Duration,
+}
+
+/// A client for one arbiter.
+#[derive(Clone)]
+pub(super) struct ApiClient {
+    client: Client,
+    settings: ModelSettings,
+}
+
+impl ApiClient {
+    pub(super) fn new(settings: ModelSettings) -> Self {
+        // HTTP/1.1 only: a call then owns its connection, and dropping the call closes it.
+        let connector = Connector::new()
+            .timeout(settings.connect_timeout)
+            .handshake_timeout(settings.connect_timeout)
+            .limit(MAX_CONNECTIONS)
+            .max_http_version(Version::HTTP_11);
+        // Redirects off: awc would send the key on to another host.
+        let client = Client::builder()
+            .connector(connector)
+            .timeout(settings.head_timeout)
+            .disable_redirects()
+            .add_default_header((
+                header::USER_AGENT,
+                concat!("harness/", env!("CARGO_PKG_VERSION")),
+            ))
+            .add_default_header(("anthropic-version", API_VERSION))
+            .finish();
+        Self { client, settings }
+    }
+
+    pub(super) fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
+    pub(super) fn post(&self, path: &str) -> ClientRequest {
+        self.authorized(
+            self.client
+                .post(format!("{}{path}", self.settings.base_url)),
+        )
+    }
+
+    pub(super) fn get(&self, path: &str) -> ClientRequest {
+        self.authorized(self.client.get(format!("{}{path}", self.settings.base_url)))
+    }
+
+    fn authorized(&self, request: ClientRequest) -> ClientRequest {
+        match &self.settings.credential {
+            Credential::ApiKey(key) => request.insert_header(("x-api-key", key.expose())),
+            Credential::Bearer(token) => request.bearer_auth(token.expose()),
+        }
+    }
+}

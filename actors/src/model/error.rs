@@ -1,0 +1,130 @@
+//! Why the model gave no complete reply.
+
+use std::time::Duration;
+
+use derive_more::{Display, Error};
+
+/// What went wrong with one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum ModelError {
+    /// The API answered with an error, as a status or inside the stream.
+    #[display("{kind}: {message}{}", in_brackets(*status, request_id.as_deref()))]
+    Api {
+        /// The HTTP status; of an error inside the stream the status that its type stands for.
+        status: u16,
+        /// The API's error type, such as `overloaded_error`.
+        kind: String,
+        /// The API's message.
+        message: String,
+        /// The API's name for the request.
+        request_id: Option<String>,
+    },
+    /// No connection, or it broke.
+    #[display("connection failed: {reason}")]
+    Connection {
+        /// The library's words.
+        reason: String,
+    },
+    /// The API took the request and sent no response head.
+    #[display("no answer within {limit:?}")]
+    NoAnswer {
+        /// The limit, see the setting `head_timeout`.
+        limit: Duration,
+    },
+    /// The stream went silent.
+    #[display("no byte for {limit:?}")]
+    Stalled {
+        /// The limit, see the setting `idle_timeout`.
+        limit: Duration,
+    },
+    /// The stream ended before `message_stop`.
+    #[display("the reply ended before message_stop")]
+    Truncated,
+    /// The stream breaks the rules of the API.
+    #[display("malformed reply: {reason}")]
+    Malformed {
+        /// What was wrong.
+        reason: String,
+    },
+    /// The input of a tool call is not a JSON object. Another attempt would not be the same call.
+    #[display("malformed tool call {name}: {reason}")]
+    ToolInput {
+        /// The tool that was called.
+        name: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The answer is not an event stream.
+    #[display("the API answered with {content} instead of an event stream; is the base URL right?")]
+    NotAStream {
+        /// What it is instead.
+        content: String,
+    },
+    /// The API points elsewhere; the key is not sent there.
+    #[display(
+        "the API redirects to {location} (HTTP {status}); redirects are not followed, set the base URL instead"
+    )]
+    Redirected {
+        /// The HTTP status.
+        status: u16,
+        /// Where to.
+        location: String,
+    },
+    /// The request is larger than the API takes.
+    #[display(
+        "the conversation has grown to {bytes} bytes, and the API takes {limit}; start a new one"
+    )]
+    TooLarge {
+        /// The size of the request.
+        bytes: usize,
+        /// The API's limit.
+        limit: usize,
+    },
+    /// The model's actor is gone or overloaded.
+    #[display("the model's actor does not take the call")]
+    Unavailable,
+    /// The call was cancelled.
+    #[display("cancelled")]
+    Cancelled,
+}
+
+fn in_brackets(status: u16, request_id: Option<&str>) -> String {
+    match request_id {
+        Some(id) => format!(" (HTTP {status}, request {id})"),
+        None => format!(" (HTTP {status})"),
+    }
+}
+
+impl ModelError {
+    /// Whether the API refused this very request, so that sending its newest part again would be
+    /// refused again.
+    #[must_use]
+    pub fn is_refused_request(&self) -> bool {
+        match self {
+            Self::Api { status, .. } => {
+                (400..500).contains(status) && !matches!(status, 408 | 409 | 429)
+            }
+            Self::TooLarge { .. } => true,
+            Self::Connection { .. }
+            | Self::NoAnswer { .. }
+            | Self::Stalled { .. }
+            | Self::Truncated
+            | Self::Malformed { .. }
+            | Self::ToolInput { .. }
+            | Self::NotAStream { .. }
+            | Self::Redirected { .. }
+            | Self::Unavailable
+            | Self::Cancelled => false,
+        }
+    }
+}
+
+/// Why a call of the model ended without a complete reply, all attempts considered.
+#[derive(Debug, Clone, PartialEq, Eq, Display)]
+#[display("{}{error}", if *interrupted { "interrupted: " } else { "" })]
+pub struct ModelFailure {
+    /// What went wrong with the last attempt.
+    pub error: ModelError,
+    /// Whether a reply had begun: its finished blocks stay, the rest is missing.
+    pub interrupted: bool,
+}

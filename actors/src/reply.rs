@@ -1,0 +1,242 @@
+//! What a model replied: content blocks and how the reply ended.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// A JSON object, its fields in the order in which they came.
+pub type Object = Map<String, Value>;
+
+/// One finished content block, kept exactly as the API sent it, so that it can be sent back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block(Object);
+
+/// What a block is, as far as the harness cares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BlockKind<'a> {
+    /// Text for the operator.
+    Text(&'a str),
+    /// Thinking, with the signature that lets it be sent back.
+    Thinking {
+        /// The thought; empty when the API was asked to leave it out.
+        thinking: &'a str,
+        /// Missing when the block was cut before it arrived.
+        signature: Option<&'a str>,
+    },
+    /// Thinking that only the API can read.
+    RedactedThinking,
+    /// A call of one of our tools.
+    ToolCall {
+        /// Links the call to its result.
+        id: &'a str,
+        /// The tool.
+        name: &'a str,
+        /// The tool's input.
+        input: &'a Object,
+    },
+    /// A call of a tool that the API runs itself.
+    ServerToolCall {
+        /// Links the call to its result.
+        id: &'a str,
+    },
+    /// The result of a tool that the API ran itself.
+    ServerToolResult {
+        /// The id of the call.
+        call_id: &'a str,
+    },
+    /// A block of a type that this version does not know.
+    Unknown,
+}
+
+impl Block {
+    /// A block as the API sent it.
+    #[must_use]
+    pub fn new(json: Object) -> Self {
+        Self(json)
+    }
+
+    /// A text block.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        let mut json = Object::new();
+        json.insert("type".into(), "text".into());
+        json.insert("text".into(), text.into());
+        Self(json)
+    }
+
+    /// A call of one of our tools.
+    #[must_use]
+    pub fn tool_call(id: &str, name: &str, input: Object) -> Self {
+        let mut json = Object::new();
+        json.insert("type".into(), "tool_use".into());
+        json.insert("id".into(), id.into());
+        json.insert("name".into(), name.into());
+        json.insert("input".into(), Value::Object(input));
+        Self(json)
+    }
+
+    /// What the block is.
+    #[must_use]
+    pub fn kind(&self) -> BlockKind<'_> {
+        let text = |key: &str| self.0.get(key).and_then(Value::as_str);
+        match text("type").unwrap_or_default() {
+            "text" => BlockKind::Text(text("text").unwrap_or_default()),
+            "thinking" => BlockKind::Thinking {
+                thinking: text("thinking").unwrap_or_default(),
+                signature: text("signature").filter(|signature| !signature.is_empty()),
+            },
+            "redacted_thinking" => BlockKind::RedactedThinking,
+            "tool_use" => match (text("id"), text("name"), self.0.get("input")) {
+                (Some(id), Some(name), Some(Value::Object(input))) => {
+                    BlockKind::ToolCall { id, name, input }
+                }
+                _ => BlockKind::Unknown,
+            },
+            "server_tool_use" | "mcp_tool_use" => {
+                text("id").map_or(BlockKind::Unknown, |id| BlockKind::ServerToolCall { id })
+            }
+            kind if kind.ends_with("_tool_result") => text("tool_use_id")
+                .map_or(BlockKind::Unknown, |call_id| BlockKind::ServerToolResult {
+                    call_id,
+                }),
+            _ => BlockKind::Unknown,
+        }
+    }
+
+    /// The block as the API sent it.
+    #[must_use]
+    pub fn json(&self) -> &Object {
+        &self.0
+    }
+
+    /// The block under another id.
+    pub(crate) fn set_id(&mut self, id: String) {
+        self.0.insert("id".into(), id.into());
+    }
+}
+
+/// Why a reply ended.
+///
+/// Source: the API's documentation of `stop_reason`. A value that is not listed counts as an end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum StopReason {
+    /// The model was done. Also when the API gave no reason.
+    #[default]
+    EndTurn,
+    /// The limit of output tokens was reached.
+    MaxTokens,
+    /// A stop sequence was met.
+    StopSequence,
+    /// The model waits for tool results.
+    ToolUse,
+    /// A long turn was paused; it goes on when the reply is sent back unchanged.
+    PauseTurn,
+    /// The API declined to answer.
+    Refusal,
+    /// The context window is full.
+    ContextWindowExceeded,
+    /// A reason that this version does not know.
+    Other(String),
+}
+
+impl From<&str> for StopReason {
+    fn from(reason: &str) -> Self {
+        match reason {
+            "end_turn" => Self::EndTurn,
+            "max_tokens" => Self::MaxTokens,
+            "stop_sequence" => Self::StopSequence,
+            "tool_use" => Self::ToolUse,
+            "pause_turn" => Self::PauseTurn,
+            "refusal" => Self::Refusal,
+            "model_context_window_exceeded" => Self::ContextWindowExceeded,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+/// Token counts of a reply, as the API reported them; later reports replace earlier ones.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Usage(Object);
+
+impl Usage {
+    /// Takes over every field of a report that is not null.
+    pub fn update(&mut self, report: &Object) {
+        for (key, value) in report {
+            if !value.is_null() {
+                self.0.insert(key.clone(), value.clone());
+            }
+        }
+    }
+
+    /// A count by its name in the API, such as `output_tokens`. Missing, negative or absurd
+    /// counts become 0 or the largest count: servers other than the API send all of these.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        match self.0.get(name) {
+            Some(Value::Number(number)) => number.as_u64().unwrap_or_else(|| {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "the cast saturates, which is what is wanted"
+                )]
+                number.as_f64().map_or(0, |count| count as u64)
+            }),
+            _ => 0,
+        }
+    }
+
+    /// Everything that was reported.
+    #[must_use]
+    pub fn json(&self) -> &Object {
+        &self.0
+    }
+}
+
+/// How a whole reply ended, with what the API said about it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReplyEnd {
+    /// The API's id of the reply; empty if it gave none.
+    pub id: String,
+    /// The model that replied, as the API named it.
+    pub model: String,
+    /// Why the reply ended.
+    pub stop_reason: StopReason,
+    /// The stop sequence that was met.
+    pub stop_sequence: Option<String>,
+    /// What the API added to the reason; a refusal's category stands here.
+    pub stop_details: Object,
+    /// The final token counts.
+    pub usage: Usage,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::ToolUse => "tool_use",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+            Self::ContextWindowExceeded => "model_context_window_exceeded",
+            Self::Other(other) => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [MODEL-19]
+    #[test]
+    fn absurd_token_counts_saturate() {
+        let mut usage = Usage::default();
+        let report = r#"{"a":5,"b":-3,"c":1e300,"d":null,"e":"x","f":7.9}"#;
+        usage.update(&serde_json::from_str(report).unwrap());
+        let counts: Vec<u64> = ["a", "b", "c", "d", "e", "f", "missing"]
+            .map(|name| usage.count(name))
+            .to_vec();
+        assert_eq!(counts, [5, 0, u64::MAX, 0, 0, 7, 0]);
+    }
+}

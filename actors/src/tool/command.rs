@@ -1,0 +1,145 @@
+//! Running a system program for a tool: no shell, bounded output, nothing left behind.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+
+use super::cap::MAX_TEXT_BYTES;
+use super::{Cancellation, ToolError};
+
+/// How much of what a program says about its errors is kept, in bytes.
+const MAX_STDERR_BYTES: usize = 8 * 1024;
+
+/// What a program left.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// `None` when the program was stopped because its output was enough.
+    pub(super) status: Option<ExitStatus>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+}
+
+/// Runs a program and waits for its end, or until its output is over the cap. The caller sees one
+/// byte more than the cap then.
+///
+/// The program gets no input, an environment of its own and a process group of its own, which is
+/// killed when the call is cancelled or dropped.
+pub(super) async fn run(
+    program: &str,
+    args: &[&OsStr],
+    folder: &Path,
+    cancellation: &Cancellation,
+) -> Result<Output, ToolError> {
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    if let Some(zone) = std::env::var_os("TZ") {
+        command.env("TZ", zone);
+    }
+    let child = command
+        .spawn()
+        .map_err(|error| ToolError(format!("{program} cannot be started: {error}")))?;
+    let mut group = Group(child);
+    let work = group.work();
+    let output = tokio::select! {
+        output = work => Some(output),
+        () = cancellation.cancelled() => None,
+    };
+    match output {
+        Some(Ok(output)) => {
+            if output.status.is_none() {
+                group.end().await;
+            }
+            Ok(output)
+        }
+        Some(Err(error)) => Err(ToolError(format!("{program} failed: {error}"))),
+        None => {
+            group.end().await;
+            Err("cancelled".into())
+        }
+    }
+}
+
+/// A program with everything that it started.
+struct Group(Child);
+
+impl Group {
+    async fn work(&mut self) -> std::io::Result<Output> {
+        let stdout = self.0.stdout.take();
+        let stderr = self.0.stderr.take();
+        let (stdout, stderr) = tokio::join!(
+            read_up_to(stdout, MAX_TEXT_BYTES + 1),
+            read_all_keep(stderr, MAX_STDERR_BYTES),
+        );
+        let stdout = stdout?;
+        let status = if stdout.len() > MAX_TEXT_BYTES {
+            None
+        } else {
+            Some(self.0.wait().await?)
+        };
+        Ok(Output {
+            status,
+            stdout,
+            stderr: String::from_utf8_lossy(&stderr?).into_owned(),
+        })
+    }
+
+    /// Kills the group and waits until its leader is gone.
+    async fn end(&mut self) {
+        self.kill();
+        if let Err(error) = self.0.wait().await {
+            log::warn!("a killed program could not be waited for: {error}");
+        }
+    }
+
+    fn kill(&self) {
+        // The id is there only until the program was waited for, so it is still its own.
+        let Some(id) = self.0.id().and_then(|id| i32::try_from(id).ok()) else {
+            return;
+        };
+        if let Err(error) = killpg(Pid::from_raw(id), Signal::SIGKILL) {
+            log::warn!("the process group {id} could not be killed: {error}");
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn read_up_to(from: Option<impl AsyncRead + Unpin>, max: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(max as u64).read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
+}
+
+/// Reads to the end, so that the program never waits for us, and keeps the start.
+async fn read_all_keep(
+    from: Option<impl AsyncRead + Unpin>,
+    max: usize,
+) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        (&mut from).take(max as u64).read_to_end(&mut bytes).await?;
+        tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,109 @@
+//! What a tool is.
+
+use derive_more::{Display, Error, From};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::reply::Object;
+
+/// Tells a running tool that its result is no longer wanted.
+pub type Cancellation = tokio_util::sync::CancellationToken;
+
+/// A tool's work.
+pub type ToolFuture<'a> = BoxFuture<'a, Result<String, ToolError>>;
+
+/// Something that the model can ask for. Users of this crate add their own.
+///
+/// ```
+/// use harness_actors::{Cancellation, Object, Tool, ToolFuture};
+/// use serde_json::{Value, json};
+///
+/// struct Shout;
+///
+/// impl Tool for Shout {
+///     fn name(&self) -> &str {
+///         "shout"
+///     }
+///
+///     fn description(&self) -> &str {
+///         "Returns the text in capitals."
+///     }
+///
+///     fn input_schema(&self) -> Value {
+///         json!({
+///             "type": "object",
+///             "properties": {"text": {"type": "string"}},
+///             "required": ["text"],
+///         })
+///     }
+///
+///     fn execute(&self, input: Object, _: Cancellation) -> ToolFuture<'_> {
+///         Box::pin(async move {
+///             let text = input.get("text").and_then(Value::as_str).ok_or("text is required")?;
+///             Ok(text.to_uppercase())
+///         })
+///     }
+/// }
+/// ```
+pub trait Tool: Send + Sync + 'static {
+    /// The name by which the model calls the tool: 1 to 64 letters, digits, `_` or `-`.
+    fn name(&self) -> &str;
+
+    /// What the tool does, for the model.
+    fn description(&self) -> &str;
+
+    /// The JSON schema of the input; its type is `object`.
+    fn input_schema(&self) -> Value;
+
+    /// Runs the tool. The future must not block its thread. When `cancellation` fires it should
+    /// stop what it started and return; a little later it is dropped.
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;
+}
+
+/// Why a tool failed, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+#[from(String, &str)]
+pub struct ToolError(#[error(not(source))] pub String);
+
+/// A call of a tool, as the model asked for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Links the call to its result.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The tool's input.
+    pub input: Object,
+}
+
+/// What came out of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutcome {
+    /// What the tool returned, or a JSON object with the field `error`.
+    pub result: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl ToolOutcome {
+    /// The outcome of a call that failed.
+    #[must_use]
+    pub fn failed(error: &str) -> Self {
+        Self {
+            result: json!({ "error": error }).to_string(),
+            is_error: true,
+        }
+    }
+}
+
+impl From<Result<String, ToolError>> for ToolOutcome {
+    fn from(result: Result<String, ToolError>) -> Self {
+        match result {
+            Ok(result) => Self {
+                result,
+                is_error: false,
+            },
+            Err(ToolError(error)) => Self::failed(&error),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The tool `list_dir`: a folder's entries, as `ls -al` shows them.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::cap::{self, MAX_TEXT_BYTES};
+use super::{Cancellation, Tool, ToolError, ToolFuture, command, input, path};
+use crate::reply::Object;
+
+/// Lists folders.
+#[derive(Debug, Clone)]
+pub struct ListDir {
+    workspace: PathBuf,
+}
+
+impl ListDir {
+    /// A tool for which relative paths start at `workspace`.
+    #[must_use]
+    pub fn new(workspace: PathBuf) -> Self {
+        Self { workspace }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    path: String,
+}
+
+impl Tool for ListDir {
+    fn name(&self) -> &'static str {
+        "list_dir"
+    }
+
+    fn description(&self) -> &'static str {
+        "Lists a directory with ls -al: permissions, owner, group, size, date and name of each \
+         entry, dot files included."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The directory to list"},
+            },
+            "required": ["path"],
+        })
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        Box::pin(async move {
+            let input: Input = input::parse(input)?;
+            let folder = path::resolve(&self.workspace, &input.path)?;
+            let check = move || check_folder(&folder);
+            tokio::task::spawn_blocking(check)
+                .await
+                .map_err(|error| ToolError(format!("listing failed: {error}")))??;
+            list(&self.workspace, &input.path, &cancellation).await
+        })
+    }
+}
+
+fn check_folder(folder: &Path) -> Result<(), ToolError> {
+    if !path::look(folder, "path not found")?.is_dir() {
+        return Err("not a directory".into());
+    }
+    Ok(())
+}
+
+async fn list(
+    workspace: &Path,
+    path: &str,
+    cancellation: &Cancellation,
+) -> Result<String, ToolError> {
+    let args = ["-al", "--", path].map(OsStr::new);
+    let output = command::run("ls", &args, workspace, cancellation).await?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let text = text.trim_end_matches('\n');
+    let succeeded = output.status.is_none_or(|status| status.success());
+    if !succeeded && text.is_empty() {
+        let reason = output.stderr.trim();
+        return Err(if reason.contains("Permission denied") {
+            "permission denied".into()
+        } else {
+            ToolError(reason.to_owned())
+        });
+    }
+    let kept = cap::lines_of(text, MAX_TEXT_BYTES);
+    let mut result = json!({ "entries": kept });
+    if kept.len() < text.len() {
+        let note = format!(
+            "cut at the limit of {MAX_TEXT_BYTES} bytes; there are more entries, \
+             list a subdirectory or grep for what you need"
+        );
+        result["note"] = note.into();
+    }
+    if !succeeded {
+        result["warning"] = output.stderr.trim().into();
+    }
+    Ok(result.to_string())
+}
+
+#[cfg(test)]
+#[path = "list_dir_tests.rs"]
+mod tests;

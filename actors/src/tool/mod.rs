@@ -1,0 +1,19 @@
+//! Tools: what the model may ask for, and the actor that runs them.
+
+mod actor;
+mod cap;
+mod command;
+mod definition;
+mod grep;
+mod input;
+mod list_dir;
+mod path;
+mod read;
+mod registry;
+
+pub use actor::ToolActor;
+pub use definition::{Cancellation, Tool, ToolCall, ToolError, ToolFuture, ToolOutcome};
+pub use grep::Grep;
+pub use list_dir::ListDir;
+pub use read::Read;
+pub use registry::{Registry, RegistryError};

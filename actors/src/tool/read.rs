@@ -1,0 +1,271 @@
+//! The tool `read`: a text file, whole or a range of its lines.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::cap::{self, MAX_TEXT_BYTES};
+use super::{Cancellation, Tool, ToolError, ToolFuture, input, path};
+use crate::reply::Object;
+
+/// How much of a file is read between two looks at the cancellation, in bytes.
+const PIECE: usize = 64 * 1024;
+
+/// Reads text files.
+#[derive(Debug, Clone)]
+pub struct Read {
+    workspace: PathBuf,
+}
+
+impl Read {
+    /// A tool for which relative paths start at `workspace`.
+    #[must_use]
+    pub fn new(workspace: PathBuf) -> Self {
+        Self { workspace }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    path: String,
+    start_line: Option<i64>,
+    end_line: Option<i64>,
+}
+
+impl Tool for Read {
+    fn name(&self) -> &'static str {
+        "read"
+    }
+
+    fn description(&self) -> &'static str {
+        "Reads a text file. Returns the whole file, or the lines from start_line to end_line; \
+         lines count from 1 and end_line is included."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file to read"},
+                "start_line": {"type": "integer", "description": "The first line, from 1"},
+                "end_line": {"type": "integer", "description": "The last line, included"},
+            },
+            "required": ["path"],
+        })
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        Box::pin(async move {
+            let input: Input = input::parse(input)?;
+            let file = path::resolve(&self.workspace, &input.path)?;
+            // The file system may hang, so it must not be waited for on an arbiter.
+            let work = move || read(&file, input.start_line, input.end_line, &cancellation);
+            tokio::task::spawn_blocking(work)
+                .await
+                .map_err(|error| ToolError(format!("reading failed: {error}")))?
+        })
+    }
+}
+
+fn read(
+    path: &Path,
+    start_line: Option<i64>,
+    end_line: Option<i64>,
+    cancellation: &Cancellation,
+) -> Result<String, ToolError> {
+    check_regular(&path::look(path, "file not found")?)?;
+    if start_line.is_some_and(|line| line < 1) {
+        return Err("start_line must be at least 1".into());
+    }
+    if let (Some(start), Some(end)) = (start_line, end_line)
+        && start > end
+    {
+        return Err(ToolError(format!(
+            "start_line {start} is greater than end_line {end}"
+        )));
+    }
+    if end_line.is_some_and(|line| line < 1) {
+        return Err("end_line must be at least 1".into());
+    }
+    // Without O_NONBLOCK, opening a FIFO that took the file's place would wait for a writer.
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)
+        .map_err(|error| path::io_error(&error, "file not found"))?;
+    let opened = file
+        .metadata()
+        .map_err(|error| path::io_error(&error, "file not found"))?;
+    check_regular(&opened)?;
+    let text = match (start_line, end_line) {
+        (None, None) => whole(&mut file, cancellation)?,
+        (start, end) => range(&mut file, start, end, cancellation)?,
+    };
+    Ok(text.to_string())
+}
+
+fn check_regular(metadata: &std::fs::Metadata) -> Result<(), ToolError> {
+    if metadata.is_dir() {
+        return Err("path is a directory".into());
+    }
+    if !metadata.is_file() {
+        return Err("not a regular file".into());
+    }
+    Ok(())
+}
+
+/// The file as it is, up to the cap.
+fn whole(file: &mut File, cancellation: &Cancellation) -> Result<Value, ToolError> {
+    let mut bytes = Vec::new();
+    while bytes.len() <= MAX_TEXT_BYTES && next_piece(file, &mut bytes, cancellation)? {}
+    let was_cut = bytes.len() > MAX_TEXT_BYTES;
+    let text = String::from_utf8_lossy(&bytes);
+    if !was_cut && text.len() <= MAX_TEXT_BYTES {
+        return Ok(json!({"content": text}));
+    }
+    Ok(capped(&text, 1))
+}
+
+/// A range of lines, joined by newlines without one at the end.
+fn range(
+    file: &mut File,
+    start: Option<i64>,
+    end: Option<i64>,
+    cancellation: &Cancellation,
+) -> Result<Value, ToolError> {
+    let first = start.unwrap_or(1);
+    let mut lines = Lines::default();
+    let mut piece = Vec::with_capacity(PIECE);
+    let mut more = true;
+    while more && !lines.is_past(end) && lines.kept.len() <= MAX_TEXT_BYTES {
+        piece.clear();
+        more = next_piece(file, &mut piece, cancellation)?;
+        lines.take(&piece, first, end);
+    }
+    lines.finish(first, end);
+    if lines.ended < first && start.is_some() {
+        return Err(ToolError(format!(
+            "start_line {first} exceeds the length of the file, {} lines",
+            lines.ended
+        )));
+    }
+    let text = String::from_utf8_lossy(&lines.kept);
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    if text.len() <= MAX_TEXT_BYTES {
+        return Ok(json!({"content": text}));
+    }
+    Ok(capped(text, first))
+}
+
+/// The lines of a file, taken in pieces.
+#[derive(Default)]
+struct Lines {
+    /// How many lines have ended.
+    ended: i64,
+    /// Whether the last line has begun and not ended.
+    in_line: bool,
+    /// The wanted lines, each with its newline.
+    kept: Vec<u8>,
+    /// A carriage return that the wanted line may end with.
+    held_cr: bool,
+}
+
+impl Lines {
+    fn is_past(&self, end: Option<i64>) -> bool {
+        end.is_some_and(|end| self.ended >= end)
+    }
+
+    fn take(&mut self, piece: &[u8], first: i64, end: Option<i64>) {
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            if self.is_past(end) || self.kept.len() > MAX_TEXT_BYTES {
+                return;
+            }
+            let wanted = self.ended + 1 >= first;
+            let (line, ends) = match part.strip_suffix(b"\n") {
+                Some(line) => (line, true),
+                None => (part, false),
+            };
+            if wanted {
+                self.keep(line, ends);
+            }
+            self.in_line = !ends;
+            self.ended += i64::from(ends);
+        }
+    }
+
+    fn keep(&mut self, line: &[u8], ends: bool) {
+        if std::mem::take(&mut self.held_cr) && !(line.is_empty() && ends) {
+            self.kept.push(b'\r');
+        }
+        let (line, held) = match line.strip_suffix(b"\r") {
+            Some(line) => (line, true),
+            None => (line, false),
+        };
+        self.kept.extend_from_slice(line);
+        if ends {
+            self.kept.push(b'\n');
+        } else {
+            self.held_cr = held;
+        }
+    }
+
+    /// Ends a last line that has no newline.
+    fn finish(&mut self, first: i64, end: Option<i64>) {
+        if self.in_line && !self.is_past(end) {
+            self.ended += 1;
+            if self.ended >= first {
+                self.kept.push(b'\n');
+            }
+        }
+    }
+}
+
+/// Reads one piece; false at the end of the file.
+fn next_piece(
+    file: &mut File,
+    into: &mut Vec<u8>,
+    cancellation: &Cancellation,
+) -> Result<bool, ToolError> {
+    if cancellation.is_cancelled() {
+        return Err("cancelled".into());
+    }
+    match file.take(PIECE as u64).read_to_end(into) {
+        Ok(0) => Ok(false),
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err("the file has nothing to read now and would be waited for".into())
+        }
+        Err(error) => Err(path::io_error(&error, "file not found")),
+    }
+}
+
+/// A text over the cap, with a note that tells how to get the rest. `first` is the number of its
+/// first line.
+fn capped(text: &str, first: i64) -> Value {
+    let kept = cap::lines_of(text, MAX_TEXT_BYTES);
+    let lines = i64::try_from(kept.split('\n').count()).unwrap_or(i64::MAX);
+    let last = first.saturating_add(lines - 1);
+    let next = last.saturating_add(1);
+    let note = if text[kept.len()..].starts_with('\n') {
+        format!(
+            "cut after line {last}, at the limit of {MAX_TEXT_BYTES} bytes; \
+             read on with start_line {next}"
+        )
+    } else {
+        format!(
+            "cut inside line {last}, which alone is over the limit of {MAX_TEXT_BYTES} bytes; \
+             the rest of it cannot be read, read on with start_line {next}"
+        )
+    };
+    json!({"content": kept, "note": note})
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

@@ -1,0 +1,139 @@
+//! The tools of a service, by name.
+
+use std::sync::Arc;
+
+use derive_more::{Display, Error};
+use serde_json::{Value, json};
+
+use super::Tool;
+
+/// The tools that a model is offered, in a fixed order.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: Arc<[Arc<dyn Tool>]>,
+}
+
+/// Why a set of tools cannot be offered.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum RegistryError {
+    /// The API takes 1 to 64 letters, digits, `_` and `-`.
+    #[display("the tool name {name:?} must be 1 to 64 letters, digits, _ or -")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Two tools have one name.
+    #[display("the tool name {name:?} is used twice")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// The API takes only schemas of objects.
+    #[display("the input schema of the tool {name:?} must have the type \"object\"")]
+    BadSchema {
+        /// The tool's name.
+        name: String,
+    },
+}
+
+impl Registry {
+    /// A registry of these tools.
+    ///
+    /// # Errors
+    /// A name or schema that the API would refuse.
+    pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Self, RegistryError> {
+        for (index, tool) in tools.iter().enumerate() {
+            let name = tool.name().to_owned();
+            let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            if !(1..=64).contains(&name.len()) || !name.chars().all(allowed) {
+                return Err(RegistryError::BadName { name });
+            }
+            if tools[..index].iter().any(|other| other.name() == name) {
+                return Err(RegistryError::Duplicate { name });
+            }
+            if tool.input_schema().get("type").and_then(Value::as_str) != Some("object") {
+                return Err(RegistryError::BadSchema { name });
+            }
+        }
+        Ok(Self {
+            tools: tools.into(),
+        })
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.name() == name).cloned()
+    }
+
+    /// The tools in the API's format.
+    #[must_use]
+    pub fn definitions(&self) -> Vec<Value> {
+        let definition = |tool: &Arc<dyn Tool>| {
+            json!({
+                "name": tool.name(),
+                "description": tool.description(),
+                "input_schema": tool.input_schema(),
+            })
+        };
+        self.tools.iter().map(definition).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cancellation, ToolFuture};
+    use super::*;
+    use crate::reply::Object;
+
+    struct Named(&'static str, Value);
+
+    impl Tool for Named {
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn description(&self) -> &'static str {
+            "d"
+        }
+
+        fn input_schema(&self) -> Value {
+            self.1.clone()
+        }
+
+        fn execute(&self, _: Object, _: Cancellation) -> ToolFuture<'_> {
+            Box::pin(async { Ok(String::new()) })
+        }
+    }
+
+    fn registry(names: &[&'static str], schema: &Value) -> Result<Registry, RegistryError> {
+        let tool = |name: &&'static str| Arc::new(Named(name, schema.clone())) as Arc<dyn Tool>;
+        Registry::new(names.iter().map(tool).collect())
+    }
+
+    /// Spec: [TOOL-02]
+    #[test]
+    fn only_what_the_api_takes_is_registered() {
+        let object = json!({"type": "object"});
+        assert!(registry(&["read", "list_dir", "a-B_9"], &object).is_ok());
+        for bad in ["", "a b", "é", "x.y"] {
+            let name = bad.to_owned();
+            let refused = registry(&[bad], &object).err();
+            assert_eq!(refused, Some(RegistryError::BadName { name }));
+        }
+        let twice = registry(&["a", "b", "a"], &object).err();
+        let name = "a".to_owned();
+        assert_eq!(twice, Some(RegistryError::Duplicate { name: name.clone() }));
+        let refused = registry(&["a"], &json!({"type": "string"})).err();
+        assert_eq!(refused, Some(RegistryError::BadSchema { name }));
+    }
+
+    /// Spec: [TOOL-01]
+    #[test]
+    fn definitions_are_in_the_api_format_and_in_order() {
+        let schema = json!({"type": "object"});
+        let registry = registry(&["b", "a"], &schema).unwrap();
+        let definition = |name| json!({"name": name, "description": "d", "input_schema": schema});
+        assert_eq!(registry.definitions(), [definition("b"), definition("a")]);
+    }
+}

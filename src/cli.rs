@@ -1,0 +1,171 @@
+//! The command line: what can be asked of the program, and the help a newcomer works from.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::SettingFlags;
+
+const OVERVIEW: &str = "\
+Examples:
+  harness serve --demo                     try it, without a key or a network
+  export ANTHROPIC_API_KEY=...             then, with your key:
+  harness serve                            serve this folder on http://127.0.0.1:8421
+  harness serve --workspace ~/src/project --port 9000
+  harness config                           show every setting and where it came from
+
+Exit codes:
+  0  stopped as asked
+  1  failed
+  2  wrong use: a flag or a setting cannot be used";
+
+const SETTINGS_HELP: &str = "\
+Settings:
+  A flag wins over the environment, the environment over config.toml in the state folder,
+  and config.toml over the default. A key of config.toml is the flag with underscores:
+  `--max-turns 20` is `max_turns = 20`. Durations: 300ms, 2s, 5m, 1h; a bare number is seconds.
+  `harness config` shows every setting and where it came from.
+
+Secrets have no flag, because other users can list flags; set them in the environment or the file:
+  ANTHROPIC_API_KEY     api_key     API key of the Messages API
+  ANTHROPIC_AUTH_TOKEN  auth_token  bearer token, in place of an API key
+  HARNESS_TOKEN         token       what clients send, in place of the token file
+
+Exit codes:
+  0  stopped as asked
+  1  failed
+  2  wrong use: a flag or a setting cannot be used";
+
+/// Runs conversations with a language model as a service that many clients can attach to.
+#[derive(Debug, Parser)]
+#[command(name = "harness", version, after_help = OVERVIEW)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What the program can be asked to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve until stopped with Ctrl-C or SIGTERM
+    Serve(Serve),
+    /// Show every setting, its value and where it came from; creates nothing
+    Config(ShowConfig),
+}
+
+/// The flags of `harness serve`.
+#[derive(Debug, Args)]
+#[command(after_help = SETTINGS_HELP)]
+pub(crate) struct Serve {
+    /// Talk to the model built into the program: needs no key and no network
+    #[arg(long)]
+    pub(crate) demo: bool,
+    /// The settings.
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+/// The flags of `harness config`.
+#[derive(Debug, Args)]
+#[command(after_help = SETTINGS_HELP)]
+pub(crate) struct ShowConfig {
+    /// Print a JSON array of {key, value, source}
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The settings.
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn help_of(subcommand: &str) -> String {
+        let error = Cli::try_parse_from(["harness", subcommand, "--help"]).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.exit_code()),
+            (ErrorKind::DisplayHelp, 0)
+        );
+        error.to_string()
+    }
+
+    fn refusal(arguments: &[&str]) -> ErrorKind {
+        let error = Cli::try_parse_from(arguments).unwrap_err();
+        assert_eq!((error.use_stderr(), error.exit_code()), (true, 2));
+        error.kind()
+    }
+
+    /// Spec: [CONF-32]
+    #[test]
+    fn without_a_subcommand_the_help_goes_to_stderr_and_the_exit_code_is_2() {
+        assert_eq!(
+            refusal(&["harness"]),
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        );
+    }
+
+    /// Spec: [CONF-33]
+    #[test]
+    fn demo_belongs_to_serve_and_json_to_config() {
+        assert_eq!(
+            refusal(&["harness", "config", "--demo"]),
+            ErrorKind::UnknownArgument
+        );
+        assert_eq!(
+            refusal(&["harness", "serve", "--json"]),
+            ErrorKind::UnknownArgument
+        );
+        let cli = Cli::try_parse_from(["harness", "serve", "--demo"]).unwrap();
+        assert!(matches!(
+            cli.command,
+            Command::Serve(Serve { demo: true, .. })
+        ));
+        let cli = Cli::try_parse_from(["harness", "config", "--json"]).unwrap();
+        assert!(matches!(
+            cli.command,
+            Command::Config(ShowConfig { json: true, .. })
+        ));
+    }
+
+    /// Spec: [CONF-34]
+    #[test]
+    fn help_names_every_flag_variable_and_default_and_the_exit_codes() {
+        Cli::command().debug_assert();
+        let overview = Cli::command().render_long_help().to_string();
+        for part in ["harness serve --demo", "ANTHROPIC_API_KEY", "Exit codes:"] {
+            assert!(overview.contains(part), "{part} is missing in:\n{overview}");
+        }
+        for subcommand in ["serve", "config"] {
+            let help = help_of(subcommand);
+            for part in [
+                "--model <MODEL>",
+                "[env: HARNESS_MODEL] [default: claude-3-haiku-20240307]",
+                "--base-url <URL>",
+                "[env: ANTHROPIC_BASE_URL] [default: https://api.anthropic.com]",
+                "--require-token[=<BOOL>]",
+                "[env: HARNESS_HOME] [default: $HOME/.harness]",
+                "[env: RUST_LOG] [default: info]",
+                "ANTHROPIC_API_KEY",
+                "ANTHROPIC_AUTH_TOKEN",
+                "HARNESS_TOKEN",
+                "Exit codes:",
+            ] {
+                assert!(help.contains(part), "{part} is missing in:\n{help}");
+            }
+        }
+    }
+
+    /// Spec: [CONF-35]
+    #[test]
+    fn a_secret_has_no_flag() {
+        for flag in ["--api-key", "--auth-token", "--token"] {
+            assert_eq!(
+                refusal(&["harness", "serve", flag, "x"]),
+                ErrorKind::UnknownArgument
+            );
+        }
+    }
+}

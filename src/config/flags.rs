@@ -1,0 +1,74 @@
+//! The command-line flags of the settings, made from the table so that help cannot drift.
+
+use std::collections::BTreeMap;
+
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+
+use super::setting::{Key, SETTINGS, Setting};
+
+/// The settings given on the command line, not yet checked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SettingFlags {
+    given: BTreeMap<Key, String>,
+}
+
+impl SettingFlags {
+    /// The text given for a setting, if any.
+    pub(super) fn get(&self, key: Key) -> Option<&str> {
+        self.given.get(&key).map(String::as_str)
+    }
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let text = |setting: &Setting| matches.get_one::<String>(setting.flag?).cloned();
+        let given = SETTINGS
+            .iter()
+            .filter_map(|setting| Some((setting.key, text(setting)?)));
+        Ok(Self {
+            given: given.collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(SETTINGS.iter().filter_map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn argument(setting: &Setting) -> Option<Arg> {
+    let flag = setting.flag?;
+    let argument = Arg::new(flag)
+        .long(flag)
+        .value_name(setting.value_name)
+        .help(help(setting));
+    Some(match setting.flag_alone {
+        Some(text) => argument
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(text),
+        // A value may begin with a dash: `--max-turns -1` must reach our own check.
+        None => argument.allow_hyphen_values(true),
+    })
+}
+
+fn help(setting: &Setting) -> String {
+    let Setting {
+        help, env, default, ..
+    } = setting;
+    if default.is_empty() {
+        format!("{help} [env: {env}]")
+    } else {
+        format!("{help} [env: {env}] [default: {default}]")
+    }
+}

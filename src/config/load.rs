@@ -1,0 +1,222 @@
+//! The checked configuration, made from its layers in one place.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use harness_actors::model::ModelChoice;
+
+use super::address::{allowed_hosts, bind};
+use super::base_url::base_url;
+use super::error::ConfigError;
+use super::flags::SettingFlags;
+use super::layers::{Given, Layers, Source};
+use super::secret::{Credential, Secret};
+use super::setting::Key;
+use super::value::{duration, folder, header_text, key, prompt_file, switch, token, whole_number};
+
+/// The name of the settings file in the state folder.
+const FILE_NAME: &str = "config.toml";
+
+/// Every setting of the service, checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    /// The state folder, absolute; not opened and perhaps not there yet.
+    pub(crate) home: PathBuf,
+    /// Proves to the Messages API who is asking, if anything was given.
+    pub(crate) credential: Option<Credential>,
+    /// Where the Messages API is, without a slash or `/v1` at the end.
+    pub(crate) base_url: String,
+    /// The model that answers.
+    pub(crate) model: ModelChoice,
+    /// The longest reply in tokens.
+    pub(crate) max_tokens: u32,
+    /// The most model requests a run.
+    pub(crate) max_turns: u32,
+    /// Standing instructions for the model; never blank.
+    pub(crate) system_prompt: Option<String>,
+    /// The folder the tools work in, absolute and without links.
+    pub(crate) workspace: PathBuf,
+    /// The address to listen on.
+    pub(crate) bind: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    pub(crate) port: u16,
+    /// Whether even clients on this machine need the token.
+    pub(crate) require_token: bool,
+    /// The token clients send; without it the token file holds one.
+    pub(crate) token: Option<Secret>,
+    /// Further values of the `Host` header to accept, in lower case.
+    pub(crate) allowed_hosts: Vec<String>,
+    /// How often a failed model request is tried again.
+    pub(crate) max_retries: u32,
+    /// The longest wait for retries of one model request in total.
+    pub(crate) max_retry_wait: Duration,
+    /// The longest wait for a connection to the Messages API.
+    pub(crate) connect_timeout: Duration,
+    /// The longest wait for a reply to begin.
+    pub(crate) head_timeout: Duration,
+    /// The longest silence inside a reply.
+    pub(crate) idle_timeout: Duration,
+    /// The longest run of one tool call.
+    pub(crate) tool_timeout: Duration,
+    /// The most event streams open at once.
+    pub(crate) max_subscribers: usize,
+    /// The time between heartbeats on a quiet event stream.
+    pub(crate) heartbeat: Duration,
+    /// What to log, as `RUST_LOG` says it.
+    pub(crate) log: String,
+    /// Where each setting came from, in the order of the table.
+    pub(super) sources: Vec<Source>,
+    /// The file that gave the standing instructions, if one did.
+    pub(super) system_prompt_file: Option<PathBuf>,
+}
+
+impl Config {
+    /// Gathers the layers of this process, creating nothing, and checks them.
+    ///
+    /// # Errors
+    /// If config.toml or a setting cannot be used; the error is one line with the fix.
+    pub(crate) fn from_process(flags: &SettingFlags) -> Result<Self, ConfigError> {
+        let current_dir = std::env::current_dir().map_err(|error| {
+            ConfigError::new(format!(
+                "cannot find the current directory: {error}; change to one that exists"
+            ))
+        })?;
+        Self::gather(Layers {
+            flags: flags.clone(),
+            environment: std::env::vars_os().collect(),
+            file: None,
+            current_dir,
+        })
+    }
+
+    /// Adds config.toml to the layers, if there is one, and checks them.
+    pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
+        let path = layers.home()?.join(FILE_NAME);
+        layers.file = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                let path = path.display();
+                return Err(ConfigError::new(format!(
+                    "cannot read {path}: {error}; make it a readable UTF-8 file or remove it"
+                )));
+            }
+        };
+        Self::load(&layers)
+    }
+
+    /// Checks every setting. Looks at nothing but the layers and the files that they name.
+    ///
+    /// # Errors
+    /// If a setting cannot be used; the error is one line with the fix.
+    pub(crate) fn load(layers: &Layers) -> Result<Self, ConfigError> {
+        let given = layers.resolve()?;
+        let model = given.raw(Key::Model);
+        let workspace = given.raw(Key::Workspace);
+        let prompt = Prompt::choose(&given, layers)?;
+        let config = Self {
+            home: layers.home()?,
+            credential: credential(&given)?,
+            base_url: base_url(given.raw(Key::BaseUrl))?,
+            model: ModelChoice {
+                id: header_text(model)?.into(),
+                chosen: model.is_given(),
+            },
+            max_tokens: whole_number(given.raw(Key::MaxTokens), 1..=1_000_000)?,
+            max_turns: whole_number(given.raw(Key::MaxTurns), 1..=1000)?,
+            system_prompt: prompt.text,
+            workspace: folder(workspace, &layers.absolute(&workspace.text))?,
+            bind: bind(given.raw(Key::Bind))?,
+            port: whole_number(given.raw(Key::Port), 0..=65535)?,
+            require_token: switch(given.raw(Key::RequireToken))?,
+            token: match given.raw(Key::Token) {
+                raw if raw.is_given() => Some(token(raw)?),
+                _ => None,
+            },
+            allowed_hosts: allowed_hosts(given.raw(Key::AllowedHosts))?,
+            max_retries: whole_number(given.raw(Key::MaxRetries), 0..=20)?,
+            max_retry_wait: duration(given.raw(Key::MaxRetryWait))?,
+            connect_timeout: duration(given.raw(Key::ConnectTimeout))?,
+            head_timeout: duration(given.raw(Key::HeadTimeout))?,
+            idle_timeout: duration(given.raw(Key::IdleTimeout))?,
+            tool_timeout: duration(given.raw(Key::ToolTimeout))?,
+            max_subscribers: whole_number(given.raw(Key::MaxSubscribers), 1..=100_000)?,
+            heartbeat: duration(given.raw(Key::Heartbeat))?,
+            log: header_text(given.raw(Key::Log))?,
+            sources: given.sources(),
+            system_prompt_file: prompt.file,
+        };
+        if !config.bind.is_loopback() && !config.require_token {
+            return Err(given.raw(Key::Bind).refuse(
+                "stay on this machine unless a token is required; \
+                 add --require-token or bind 127.0.0.1",
+            ));
+        }
+        Ok(config)
+    }
+
+    /// The credential, for a service that talks to the real Messages API.
+    ///
+    /// # Errors
+    /// If none was given; the line says where to put one.
+    pub(crate) fn require_credential(&self) -> Result<&Credential, ConfigError> {
+        self.credential.as_ref().ok_or_else(|| {
+            let path = self.home.join(FILE_NAME);
+            ConfigError::new(format!(
+                "no API key: set ANTHROPIC_API_KEY (or api_key in {}), \
+                 or try the built-in demo with: harness serve --demo",
+                path.display()
+            ))
+        })
+    }
+}
+
+/// Takes the credential of the higher layer; within one layer the bearer token wins.
+fn credential(given: &Given) -> Result<Option<Credential>, ConfigError> {
+    let (api_key, auth_token) = (given.raw(Key::ApiKey), given.raw(Key::AuthToken));
+    if !api_key.is_given() && !auth_token.is_given() {
+        return Ok(None);
+    }
+    if auth_token.source.rank() >= api_key.source.rank() {
+        return Ok(Some(Credential::Bearer(key(auth_token)?)));
+    }
+    Ok(Some(Credential::ApiKey(key(api_key)?)))
+}
+
+/// The standing instructions and the file they were read from.
+struct Prompt {
+    text: Option<String>,
+    file: Option<PathBuf>,
+}
+
+impl Prompt {
+    /// Takes the text or the file, whichever the higher layer gives.
+    fn choose(given: &Given, layers: &Layers) -> Result<Self, ConfigError> {
+        let (text, file) = (
+            given.raw(Key::SystemPrompt),
+            given.raw(Key::SystemPromptFile),
+        );
+        let not_blank = |text: String| (!text.trim().is_empty()).then_some(text);
+        if !file.is_given() || text.source.rank() > file.source.rank() {
+            return Ok(Self {
+                text: not_blank(text.text.clone()),
+                file: None,
+            });
+        }
+        if text.source.rank() == file.source.rank() {
+            return Err(ConfigError::new(format!(
+                "system_prompt and system_prompt_file exclude each other, got both (from {} and {}); \
+                 leave one out",
+                text.source, file.source
+            )));
+        }
+        let path = layers.absolute(&file.text);
+        Ok(Self {
+            text: not_blank(prompt_file(file, &path)?),
+            file: Some(path),
+        })
+    }
+}

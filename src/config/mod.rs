@@ -1,0 +1,20 @@
+//! The settings of the service: where they come from, what each must be, and how they are shown.
+
+mod address;
+mod base_url;
+mod error;
+mod file;
+mod flags;
+mod layers;
+mod load;
+mod secret;
+mod setting;
+mod show;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub(crate) use error::ConfigError;
+pub(crate) use flags::SettingFlags;
+pub(crate) use load::Config;
+pub(crate) use secret::{Secret, as_token};

@@ -1,0 +1,129 @@
+//! Who may use the service.
+
+use std::net::{IpAddr, SocketAddr};
+
+use harness_actors::model::Secret;
+use subtle::ConstantTimeEq as _;
+
+/// The service's rules for who may use it.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    /// The hosts that a request may be meant for.
+    pub(crate) hosts: AllowedHosts,
+    /// What those show who are not the owner's own processes.
+    pub(crate) token: Secret,
+    /// Whether the owner's own processes must show it too.
+    pub(crate) require_token: bool,
+    /// The user who runs the service.
+    pub(crate) owner: u32,
+}
+
+impl Access {
+    /// Whether an `Authorization` header shows the token. The time that the comparison takes
+    /// does not tell how much of the token was right.
+    pub(super) fn is_shown_by(&self, authorization: &[u8]) -> bool {
+        let Some((scheme, token)) = authorization.split_at_checked(7) else {
+            return false;
+        };
+        scheme.eq_ignore_ascii_case(b"bearer ")
+            && bool::from(token.ct_eq(self.token.expose().as_bytes()))
+    }
+}
+
+/// The values of the `Host` header that are taken: the loopback names with our port, the address
+/// that the client connected to, and what the operator allows. A web page whose name was pointed
+/// at this machine is not among them.
+#[derive(Debug, Clone)]
+pub(crate) struct AllowedHosts {
+    port: u16,
+    more: Vec<String>,
+}
+
+impl AllowedHosts {
+    /// The hosts for a service that listens on that port.
+    pub(crate) fn new(port: u16, more: Vec<String>) -> Self {
+        Self { port, more }
+    }
+
+    /// Whether a request for `host` that arrived at `local` is meant for us.
+    pub(super) fn take(&self, host: &str, local: Option<SocketAddr>) -> bool {
+        let is_ours = |name: &str| {
+            let with_port = host
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix(':'));
+            with_port == Some(&*self.port.to_string()) || (self.port == 80 && host == name)
+        };
+        ["127.0.0.1", "localhost", "[::1]"].into_iter().any(is_ours)
+            || self
+                .more
+                .iter()
+                .any(|allowed| host == allowed || is_ours(allowed))
+            || local.is_some_and(|local| {
+                let name = match local.ip().to_canonical() {
+                    IpAddr::V4(ip) => ip.to_string(),
+                    IpAddr::V6(ip) => format!("[{ip}]"),
+                };
+                is_ours(&name)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [SEC-02]
+    #[test]
+    fn only_our_own_names_are_taken() {
+        let hosts = AllowedHosts::new(8421, vec!["box.lan".into()]);
+        let local = Some("192.0.2.7:8421".parse().unwrap());
+        for (host, taken) in [
+            ("127.0.0.1:8421", true),
+            ("localhost:8421", true),
+            ("[::1]:8421", true),
+            ("box.lan:8421", true),
+            ("box.lan", true),
+            ("192.0.2.7:8421", true),
+            ("192.0.2.8:8421", false),
+            ("127.0.0.1", false),
+            ("127.0.0.1:8422", false),
+            ("127.0.0.1:08421", false),
+            ("127.0.0.1.evil.example:8421", false),
+            ("evil.example:8421", false),
+            ("localhost.:8421", false),
+            ("LOCALHOST:8421", false),
+            ("localhost:8421.", false),
+            ("0.0.0.0:8421", false),
+            ("2130706433:8421", false),
+            ("", false),
+        ] {
+            assert_eq!(hosts.take(host, local), taken, "{host}");
+        }
+        assert!(AllowedHosts::new(80, vec![]).take("localhost", None));
+    }
+
+    /// Spec: [SEC-06]
+    #[test]
+    fn the_token_is_compared_exactly() {
+        let access = Access {
+            hosts: AllowedHosts::new(1, vec![]),
+            token: Secret::from("0123456789abcdef"),
+            require_token: true,
+            owner: 0,
+        };
+        for (header, shown) in [
+            ("Bearer 0123456789abcdef", true),
+            ("bearer 0123456789abcdef", true),
+            ("Bearer 0123456789abcde", false),
+            ("Bearer 0123456789abcdef ", false),
+            ("Bearer  0123456789abcdef", false),
+            ("Bearer 0123456789ABCDEF", false),
+            ("Bearer ", false),
+            ("Basic 0123456789abcdef", false),
+            ("0123456789abcdef", false),
+            ("", false),
+        ] {
+            assert_eq!(access.is_shown_by(header.as_bytes()), shown, "{header}");
+        }
+    }
+}

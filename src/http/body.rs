@@ -1,0 +1,134 @@
+//! Reading request bodies: JSON only, bounded in size and time.
+
+use std::time::Duration;
+
+use actix_web::http::header::{self, HeaderMap};
+use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::StreamExt as _;
+use serde::de::DeserializeOwned;
+
+use super::problem::Kind;
+
+/// How large a body may be, in bytes.
+pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Reads a JSON body.
+pub(super) async fn json<T: DeserializeOwned>(
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<T, HttpResponse> {
+    if let Some(refusal) = wrong_type(request.headers()) {
+        return Err(refusal);
+    }
+    let bytes = bytes(request, payload).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Kind::BadRequest.answer(format!("the body is not as expected: {error}")))
+}
+
+/// Reads the body of a route that needs none: nothing, or any JSON.
+pub(super) async fn empty(
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<(), HttpResponse> {
+    let bytes = bytes(request, payload).await?;
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if let Some(refusal) = wrong_type(request.headers()) {
+        return Err(refusal);
+    }
+    serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
+        .map(drop)
+        .map_err(|error| Kind::BadRequest.answer(format!("the body is not JSON: {error}")))
+}
+
+/// A web page can send other content types to any site without being asked; JSON it cannot.
+fn wrong_type(headers: &HeaderMap) -> Option<HttpResponse> {
+    let mut types = headers.get_all(header::CONTENT_TYPE);
+    let value = types.next().and_then(|value| value.to_str().ok());
+    if value.is_some_and(is_json) && types.next().is_none() {
+        return None;
+    }
+    let detail = "send the header `Content-Type: application/json`";
+    Some(refuse_unread(Kind::UnsupportedMediaType, detail))
+}
+
+fn is_json(content_type: &str) -> bool {
+    let mut parts = content_type.split(';').map(str::trim);
+    let is_json = parts
+        .next()
+        .is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"));
+    is_json
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
+                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            Some(_) | None => true,
+        })
+}
+
+async fn bytes(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| encoding != "identity") {
+        let detail = "send the body without a content encoding";
+        return Err(refuse_unread(Kind::UnsupportedMediaType, detail));
+    }
+    match tokio::time::timeout(BODY_TIMEOUT, read(payload)).await {
+        Ok(read) => read,
+        Err(_) => Err(refuse_unread(
+            Kind::BodyTimeout,
+            format!("a body must arrive within {BODY_TIMEOUT:?}"),
+        )),
+    }
+}
+
+async fn read(mut payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|error| {
+            refuse_unread(
+                Kind::BadRequest,
+                format!("the body could not be read: {error}"),
+            )
+        })?;
+        if bytes.len() + chunk.len() > MAX_BODY_BYTES {
+            let detail = format!("a body may have {MAX_BODY_BYTES} bytes");
+            return Err(refuse_unread(Kind::BodyTooLarge, detail));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// Refuses a request whose body was not read to its end; the connection cannot be used again.
+fn refuse_unread(kind: Kind, detail: impl Into<String>) -> HttpResponse {
+    kind.answer_with(detail, |answer| {
+        answer.force_close();
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [HTTP-07]
+    #[test]
+    fn only_json_in_utf_8_is_json() {
+        for (content_type, taken) in [
+            ("application/json", true),
+            ("Application/JSON; charset=UTF-8", true),
+            ("application/json;charset=\"utf-8\"", true),
+            ("application/json; x=y", true),
+            ("application/json;charset=utf-16", false),
+            ("text/plain", false),
+            ("application/x-www-form-urlencoded", false),
+            ("multipart/form-data; boundary=json", false),
+            ("application/jsonp", false),
+            ("", false),
+        ] {
+            assert_eq!(is_json(content_type), taken, "{content_type}");
+        }
+    }
+}

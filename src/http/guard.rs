@@ -1,0 +1,84 @@
+//! Stands before every route: whom a request is meant for, where it comes from, and who sent it.
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpResponse, web};
+
+use super::access::Access;
+use super::connection::Connection;
+use super::problem::Kind;
+
+/// The one route that needs no token; it reveals nothing.
+pub(super) const OPEN_ROUTE: &str = "/healthz";
+
+/// Lets a request through to its route, or answers it.
+pub(super) async fn guard(
+    access: web::Data<Access>,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let mut response = match refusal(&access, &request) {
+        Some(refusal) => request.into_response(refusal),
+        None => next.call(request).await?,
+    };
+    response.headers_mut().insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    Ok(response)
+}
+
+fn refusal(access: &Access, request: &ServiceRequest) -> Option<HttpResponse> {
+    let connection = request.conn_data::<Connection>();
+    let headers = request.headers();
+    if !is_meant_for_us(access, request, connection) {
+        let detail = "use the address that the service printed when it started, \
+                      or name this host in the setting allowed_hosts";
+        return Some(Kind::ForeignHost.answer(detail));
+    }
+    if comes_from_a_page(headers) {
+        let detail = "requests with an Origin, or from another site, are refused: \
+                      no web page may use the service";
+        return Some(Kind::ForeignOrigin.answer(detail));
+    }
+    if request.path() == OPEN_ROUTE {
+        return None;
+    }
+    let is_owner = || connection.is_some_and(|peer| peer.is_local_process_of(access.owner));
+    let shows_token = || {
+        let mut shown = headers.get_all(header::AUTHORIZATION);
+        let first = shown.next();
+        first.is_some_and(|value| access.is_shown_by(value.as_bytes())) && shown.next().is_none()
+    };
+    if shows_token() || (!access.require_token && is_owner()) {
+        return None;
+    }
+    let detail = "send the header `Authorization: Bearer TOKEN`; \
+                  the token stands in the file `token` in the service's state folder";
+    Some(Kind::Unauthorized.answer_with(detail, |answer| {
+        answer.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+    }))
+}
+
+/// Checks the host of the header and, if the request names one, of its target.
+fn is_meant_for_us(
+    access: &Access,
+    request: &ServiceRequest,
+    connection: Option<&Connection>,
+) -> bool {
+    let local = connection.map(Connection::local);
+    let mut hosts = request.headers().get_all(header::HOST);
+    let host = hosts.next().and_then(|host| host.to_str().ok());
+    let header_is_ours = host.is_some_and(|host| access.hosts.take(host, local));
+    let target = request.uri().authority();
+    let target_is_ours = target.is_none_or(|target| access.hosts.take(target.as_str(), local));
+    header_is_ours && hosts.next().is_none() && target_is_ours
+}
+
+/// Browsers send `Origin` with what scripts and forms do, and `Sec-Fetch-Site` with everything.
+fn comes_from_a_page(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    headers.contains_key(header::ORIGIN) || !matches!(site, None | Some(b"none" | b"same-origin"))
+}

@@ -1,0 +1,205 @@
+//! Which user the other end of a local TCP connection belongs to.
+
+use std::net::SocketAddr;
+
+/// The user of the process that has the socket `peer`, connected to `local` on this machine.
+/// `None` when that cannot be told; the client then has to show the token.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn uid(_: SocketAddr, _: SocketAddr) -> Option<u32> {
+    None
+}
+
+/// The user of the process that has the socket `peer`, connected to `local` on this machine.
+/// `None` when that cannot be told; the client then has to show the token.
+#[cfg(target_os = "linux")]
+pub(super) fn uid(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
+    match sock_diag::owner(peer, local) {
+        Ok(owner) => owner,
+        Err(error) => {
+            log::debug!("sock_diag is not available ({error}); reading /proc instead");
+            proc_net::owner(peer, local)
+        }
+    }
+}
+
+/// Asks the kernel for one socket. Source: `sock_diag(7)`, `linux/inet_diag.h`.
+#[cfg(target_os = "linux")]
+mod sock_diag {
+    use std::net::{IpAddr, SocketAddr};
+    use std::os::fd::AsRawFd as _;
+
+    use nix::libc::IPPROTO_TCP;
+    use nix::sys::socket::{
+        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto,
+        socket,
+    };
+
+    /// `SOCK_DIAG_BY_FAMILY`.
+    const BY_FAMILY: u16 = 20;
+    /// `NLM_F_REQUEST`.
+    const REQUEST: u16 = 1;
+    /// The length of `struct nlmsghdr`.
+    const HEADER: usize = 16;
+    /// The length of the header with `struct inet_diag_req_v2`.
+    const QUESTION: usize = HEADER + 56;
+    /// Where `idiag_uid` and `idiag_inode` stand in the answer.
+    const UID: usize = HEADER + 64;
+    const INODE: usize = HEADER + 68;
+
+    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> nix::Result<Option<u32>> {
+        let link = socket(
+            AddressFamily::Netlink,
+            SockType::Datagram,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::NetlinkSockDiag,
+        )?;
+        let question = question(peer, local);
+        let kernel = NetlinkAddr::new(0, 0);
+        sendto(link.as_raw_fd(), &question, &kernel, MsgFlags::empty())?;
+        // The kernel answers while it takes the question, so there is nothing to wait for.
+        let mut answer = [0; 1024];
+        let length = recv(link.as_raw_fd(), &mut answer, MsgFlags::MSG_DONTWAIT)?;
+        let kind = u16::from_ne_bytes([answer[4], answer[5]]);
+        if kind != BY_FAMILY || length < INODE + 4 {
+            return Err(nix::Error::ENOENT);
+        }
+        let number = |at: usize| {
+            u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]])
+        };
+        // A socket that no process has any more is reported as root's.
+        Ok((number(INODE) != 0).then(|| number(UID)))
+    }
+
+    fn question(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
+        let (peer_ip, local_ip) = (peer.ip().to_canonical(), local.ip().to_canonical());
+        let family = match peer_ip {
+            IpAddr::V4(_) => AddressFamily::Inet,
+            IpAddr::V6(_) => AddressFamily::Inet6,
+        };
+        let mut bytes = Vec::with_capacity(QUESTION);
+        // struct nlmsghdr
+        bytes.extend((QUESTION as u32).to_ne_bytes());
+        bytes.extend(BY_FAMILY.to_ne_bytes());
+        bytes.extend(REQUEST.to_ne_bytes());
+        bytes.extend([0; 8]); // nlmsg_seq, nlmsg_pid
+        // struct inet_diag_req_v2
+        bytes.extend([family as u8, IPPROTO_TCP as u8, 0, 0]);
+        bytes.extend(u32::MAX.to_ne_bytes()); // idiag_states: any
+        bytes.extend(peer.port().to_be_bytes());
+        bytes.extend(local.port().to_be_bytes());
+        for ip in [peer_ip, local_ip] {
+            let mut field = [0; 16];
+            match ip {
+                IpAddr::V4(ip) => field[..4].copy_from_slice(&ip.octets()),
+                IpAddr::V6(ip) => field.copy_from_slice(&ip.octets()),
+            }
+            bytes.extend(field);
+        }
+        bytes.extend([0; 4]); // idiag_if: any
+        bytes.extend([0xff; 8]); // idiag_cookie: none
+        bytes
+    }
+}
+
+/// Looks the socket up in the kernel's table. Source: `proc_net_tcp.rst` of the Linux kernel.
+#[cfg(target_os = "linux")]
+mod proc_net {
+    use std::net::{IpAddr, SocketAddr};
+
+    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
+        ["/proc/net/tcp", "/proc/net/tcp6"]
+            .iter()
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .find_map(|table| owner_in(&table, peer, local))
+    }
+
+    /// Each row: number, local address, remote address, state, queues, timers, retransmissions,
+    /// uid, timeout, inode.
+    fn owner_in(table: &str, peer: SocketAddr, local: SocketAddr) -> Option<u32> {
+        table.lines().skip(1).find_map(|row| {
+            let mut fields = row.split_ascii_whitespace().skip(1);
+            let is_socket = address(fields.next()?)? == canonical(peer)
+                && address(fields.next()?)? == canonical(local);
+            let uid = fields.nth(4)?.parse().ok()?;
+            let inode: u64 = fields.nth(1)?.parse().ok()?;
+            // A socket that no process has any more is reported as root's.
+            (is_socket && inode != 0).then_some(uid)
+        })
+    }
+
+    fn canonical(address: SocketAddr) -> SocketAddr {
+        SocketAddr::new(address.ip().to_canonical(), address.port())
+    }
+
+    /// An address as the table has it: words of the address in the machine's byte order.
+    fn address(text: &str) -> Option<SocketAddr> {
+        let (ip, port) = text.split_once(':')?;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        let words: Vec<[u8; 4]> = (0..ip.len() / 8)
+            .map(|word| u32::from_str_radix(ip.get(word * 8..word * 8 + 8)?, 16).ok())
+            .map(|word| word.map(u32::to_ne_bytes))
+            .collect::<Option<_>>()?;
+        let ip = match words.as_slice() {
+            [v4] => IpAddr::from(*v4),
+            [_, _, _, _] => {
+                let octets: [u8; 16] = words.concat().try_into().ok()?;
+                IpAddr::from(octets)
+            }
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip.to_canonical(), port))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// Spec: [SEC-05]
+        #[test]
+        #[cfg(target_endian = "little")]
+        fn the_table_is_read_for_both_families_and_orphans_belong_to_nobody() {
+            let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+                   0: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000  1000        0 4242 1\n\
+                   1: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1001        0 4243 1\n\
+                   2: 0100007F:C002 0100007F:1F90 05 00000000:00000000 00:00000000 00000000     0        0 0 1\n\
+                   3: 00000000000000000000000001000000:C003 00000000000000000000000001000000:1F90 01 00000000:00000000 00:00000000 00000000  1003        0 7 1\n";
+            let find = |peer: &str, local: &str| {
+                owner_in(table, peer.parse().unwrap(), local.parse().unwrap())
+            };
+            assert_eq!(find("127.0.0.1:49153", "127.0.0.1:8080"), Some(1001));
+            assert_eq!(find("127.0.0.1:49154", "127.0.0.1:8080"), None);
+            assert_eq!(find("[::1]:49155", "[::1]:8080"), Some(1003));
+            assert_eq!(find("127.0.0.1:1", "127.0.0.1:8080"), None);
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use nix::unistd::Uid;
+
+    use super::*;
+
+    /// Spec: [SEC-05]
+    #[test]
+    fn the_owner_of_a_connection_is_found_and_a_closed_one_has_none() {
+        for host in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(host) else {
+                assert_eq!(host, "[::1]:0", "only IPv6 may be missing");
+                continue;
+            };
+            let local = listener.local_addr().unwrap();
+            let client = TcpStream::connect(local).unwrap();
+            let peer = client.local_addr().unwrap();
+            let (_accepted, _) = listener.accept().unwrap();
+            let us = Uid::effective().as_raw();
+            assert_eq!(uid(peer, local), Some(us));
+            assert_eq!(proc_net::owner(peer, local), Some(us));
+            drop(client);
+            assert_eq!(uid(peer, local), None);
+            assert_eq!(proc_net::owner(peer, local), None);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Error answers: `application/problem+json` (RFC 9457), the same shape everywhere.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, HttpResponseBuilder};
+use harness_protocol::Problem;
+
+/// What kind of problem a request met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    BadRequest,
+    Unauthorized,
+    ForeignOrigin,
+    NotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    BodyTimeout,
+    Busy,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    ForeignHost,
+    Overloaded,
+    Stopping,
+}
+
+impl Kind {
+    /// The name in the problem's type, its title and its status.
+    fn parts(self) -> (&'static str, &'static str, StatusCode) {
+        match self {
+            Self::BadRequest => (
+                "bad-request",
+                "The request is not as expected",
+                StatusCode::BAD_REQUEST,
+            ),
+            Self::Unauthorized => (
+                "unauthorized",
+                "The request needs the service's token",
+                StatusCode::UNAUTHORIZED,
+            ),
+            Self::ForeignOrigin => (
+                "foreign-origin",
+                "Requests of web pages are refused",
+                StatusCode::FORBIDDEN,
+            ),
+            Self::NotFound => ("not-found", "There is no such route", StatusCode::NOT_FOUND),
+            Self::MethodNotAllowed => (
+                "method-not-allowed",
+                "The route does not take this method",
+                StatusCode::METHOD_NOT_ALLOWED,
+            ),
+            Self::NotAcceptable => (
+                "not-acceptable",
+                "The route does not answer in this format",
+                StatusCode::NOT_ACCEPTABLE,
+            ),
+            Self::BodyTimeout => (
+                "body-timeout",
+                "The body took too long to arrive",
+                StatusCode::REQUEST_TIMEOUT,
+            ),
+            Self::Busy => ("busy", "A run is going", StatusCode::CONFLICT),
+            Self::BodyTooLarge => (
+                "body-too-large",
+                "The body is too large",
+                StatusCode::PAYLOAD_TOO_LARGE,
+            ),
+            Self::UnsupportedMediaType => (
+                "unsupported-media-type",
+                "The body has an unsupported format",
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            ),
+            Self::ForeignHost => (
+                "foreign-host",
+                "The request is meant for another host",
+                StatusCode::MISDIRECTED_REQUEST,
+            ),
+            Self::Overloaded => (
+                "overloaded",
+                "The service has too much to do",
+                StatusCode::SERVICE_UNAVAILABLE,
+            ),
+            Self::Stopping => (
+                "stopping",
+                "The service is stopping",
+                StatusCode::SERVICE_UNAVAILABLE,
+            ),
+        }
+    }
+
+    /// The answer, with what was wrong this time.
+    pub(super) fn answer(self, detail: impl Into<String>) -> HttpResponse {
+        self.answer_with(detail, |_| {})
+    }
+
+    /// The answer to a method that a route does not take.
+    pub(super) fn method_not_allowed(allow: &'static str) -> HttpResponse {
+        Self::MethodNotAllowed.answer_with(format!("use {allow}"), |answer| {
+            answer.insert_header((header::ALLOW, allow));
+        })
+    }
+
+    /// The answer, with more headers.
+    pub(super) fn answer_with(
+        self,
+        detail: impl Into<String>,
+        more: impl FnOnce(&mut HttpResponseBuilder),
+    ) -> HttpResponse {
+        let (name, title, status) = self.parts();
+        let problem = Problem {
+            kind: format!("urn:harness:problem:{name}"),
+            title: title.to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            request_id: format!("{:016x}", fastrand::u64(..)),
+        };
+        log::info!(
+            "request {} refused with {status}: {}",
+            problem.request_id,
+            problem.detail
+        );
+        let mut answer = HttpResponse::build(status);
+        more(&mut answer);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            answer.insert_header((header::RETRY_AFTER, "1"));
+        }
+        let json = serde_json::to_string(&problem).unwrap_or_default();
+        answer.content_type("application/problem+json").body(json)
+    }
+}

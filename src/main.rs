@@ -1,0 +1,57 @@
+//! The program: command line, configuration, wiring, HTTP.
+
+mod cli;
+mod config;
+mod http;
+mod log_setup;
+mod service;
+mod state;
+mod wiring;
+
+use std::io::Write as _;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Command, Serve, ShowConfig};
+use crate::config::Config;
+use crate::service::ServiceError;
+
+fn main() {
+    let result = match Cli::parse().command {
+        Command::Serve(serve) => run_service(&serve),
+        Command::Config(show) => show_config(&show),
+    };
+    let code = match result {
+        Ok(()) => 0,
+        Err(error) => {
+            // Standard error may be closed, and then nobody is there to be told.
+            drop(writeln!(std::io::stderr(), "harness: {error}"));
+            error.exit_code()
+        }
+    };
+    // Not a return: a thread that waits for a hanging file system would hold the process.
+    std::process::exit(code);
+}
+
+fn run_service(serve: &Serve) -> Result<(), ServiceError> {
+    let config = Config::from_process(&serve.settings)?;
+    log_setup::start(&config.log);
+    if rustls::crypto::ring::default_provider()
+        .install_default()
+        .is_err()
+    {
+        log::debug!("a TLS provider was installed before");
+    }
+    actix::System::new().block_on(service::run(serve, &config))
+}
+
+fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {
+    let config = Config::from_process(&show.settings)?;
+    let text = if show.json {
+        config.as_json()
+    } else {
+        config.as_table()
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! `harness serve`: start, run until a signal, stop.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use derive_more::{Display, Error, From};
+use harness_actors::ConfigError as HarnessError;
+use harness_actors::messages::{CloseSubscribers, StopRuns};
+use harness_standin::Standin;
+use nix::unistd::Uid;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::cli::Serve;
+use crate::config::{Config, ConfigError};
+use crate::http::{self, Access, AllowedHosts};
+use crate::state::{StateError, StateFolder};
+use crate::wiring::{self, Model};
+
+/// How long stopping may take in all.
+const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
+
+/// Why the service could not run.
+#[derive(Debug, Display, Error, From)]
+pub(crate) enum ServiceError {
+    /// A setting cannot be used.
+    Config(ConfigError),
+    /// The state folder cannot be used.
+    State(StateError),
+    /// The conversation cannot be set up.
+    Harness(HarnessError),
+    /// The address cannot be had.
+    #[display(
+        "cannot listen on {address}: {source}; choose another with --bind and --port (port 0 takes a free one)"
+    )]
+    #[from(skip)]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The system refused something else.
+    #[display("the service failed: {_0}")]
+    Io(std::io::Error),
+}
+
+impl ServiceError {
+    /// The exit code: 2 for wrong use, 1 for a failure.
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self {
+            Self::Config(_) | Self::Harness(_) => 2,
+            Self::State(_) | Self::Listen { .. } | Self::Io(_) => 1,
+        }
+    }
+}
+
+/// Serves until SIGTERM or Ctrl-C.
+///
+/// # Errors
+/// Anything that keeps the service from starting.
+pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceError> {
+    let mut signals = Signals::new()?;
+    let model = if serve.demo {
+        Model::Demo(Standin::demo()?)
+    } else {
+        Model::Api(config.require_credential()?.clone())
+    };
+    let state = StateFolder::open(&config.home)?;
+    let token = match &config.token {
+        Some(token) => token.clone(),
+        None => state.token()?,
+    };
+    let address = SocketAddr::new(config.bind, config.port);
+    let listener =
+        http::bind(address).map_err(|source| ServiceError::Listen { address, source })?;
+    let address = listener.local_addr()?;
+
+    let actors = wiring::start(config, model)?;
+    let access = Access {
+        hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
+        token,
+        require_token: config.require_token,
+        owner: Uid::effective().as_raw(),
+    };
+    let server = http::serve(listener, access, actors.shared.clone())?;
+    let handle = server.handle();
+    actix::spawn(server);
+    announce(address, serve.demo)?;
+
+    signals.next().await;
+    log::info!("stopping");
+    let stop = async {
+        // Runs end first, so that clients see how; then the streams, which would hold the server.
+        if let Err(error) = actors.shared.conversation.send(StopRuns).await {
+            log::error!("the conversation is gone: {error}");
+        }
+        if let Err(error) = actors.shared.broadcast.send(CloseSubscribers).await {
+            log::error!("the broadcaster is gone: {error}");
+        }
+        handle.stop(true).await;
+    };
+    tokio::select! {
+        () = stop => log::info!("stopped"),
+        () = tokio::time::sleep(STOP_TIMEOUT) => log::warn!("stopping took too long; giving up"),
+        () = signals.next() => log::warn!("stopped at once, as asked twice"),
+    }
+    Ok(())
+}
+
+/// Prints where the service listens; scripts read the address from this line.
+fn announce(address: SocketAddr, demo: bool) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "harness listens on http://{address}")?;
+    if demo {
+        writeln!(out, "this is the demo: a few rules answer, no model")?;
+    }
+    out.flush()
+}
+
+/// The signals that stop the service.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The one place that names every actor and says who talks to whom.
+
+use actix::prelude::*;
+use harness_actors::broadcast::BroadcastActor;
+use harness_actors::model::{Credential, ModelSettings, RetryPolicy, Secret};
+use harness_actors::{Clock, Config as HarnessConfig, Harness, standard_tools};
+use harness_standin::Standin;
+
+use crate::config::Config;
+use crate::http::Shared;
+use crate::service::ServiceError;
+
+/// Where the model is.
+pub(crate) enum Model {
+    /// At the API that the configuration names.
+    Api(Credential),
+    /// In this process.
+    Demo(Standin),
+}
+
+/// The actors of a running service.
+pub(crate) struct Actors {
+    pub(crate) shared: Shared,
+    /// The demo model lives as long as the service.
+    _model: Model,
+}
+
+/// Starts the actors. The broadcaster has a thread of its own, so that fanning out to many
+/// clients never delays the reading of a reply.
+pub(crate) fn start(config: &Config, model: Model) -> Result<Actors, ServiceError> {
+    let max_subscribers = config.max_subscribers;
+    let broadcast = BroadcastActor::start_in_arbiter(&Arbiter::new().handle(), move |_| {
+        BroadcastActor::new(max_subscribers)
+    });
+    let (base_url, credential) = match &model {
+        Model::Api(credential) => (config.base_url.clone(), credential.clone()),
+        // The stand-in never sees a real key.
+        Model::Demo(standin) => (standin.base_url(), Credential::ApiKey(Secret::from("demo"))),
+    };
+    let settings = HarnessConfig {
+        api: ModelSettings {
+            base_url,
+            credential,
+            retry: RetryPolicy {
+                max_retries: config.max_retries,
+                max_wait: config.max_retry_wait,
+            },
+            connect_timeout: config.connect_timeout,
+            head_timeout: config.head_timeout,
+            idle_timeout: config.idle_timeout,
+        },
+        model: config.model.clone(),
+        max_tokens: config.max_tokens,
+        system_prompt: config.system_prompt.clone().unwrap_or_default(),
+        max_turns: config.max_turns,
+        tool_timeout: config.tool_timeout,
+    };
+    let harness = Harness::publishing_to(
+        settings,
+        standard_tools(&config.workspace),
+        broadcast.clone().recipient(),
+        Clock::system(),
+    )?;
+    let shared = Shared {
+        conversation: harness.conversation(),
+        broadcast,
+        heartbeat: config.heartbeat,
+    };
+    Ok(Actors {
+        shared,
+        _model: model,
+    })
+}

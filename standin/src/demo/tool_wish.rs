@@ -1,0 +1,109 @@
+//! A tool call that a prompt asks for.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// What to call, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ToolWish {
+    List {
+        path: String,
+    },
+    Read {
+        path: String,
+        start: Option<u64>,
+        end: Option<u64>,
+    },
+    Search {
+        pattern: String,
+        path: String,
+    },
+}
+
+impl ToolWish {
+    /// The name of the tool.
+    pub(super) fn tool(&self) -> &'static str {
+        match self {
+            Self::List { .. } => "list_dir",
+            Self::Read { .. } => "read",
+            Self::Search { .. } => "grep",
+        }
+    }
+
+    /// The input of the tool.
+    pub(super) fn input(&self) -> Value {
+        match self {
+            Self::List { path } => json!({"path": path}),
+            Self::Read { path, start, end } => {
+                let mut input = json!({"path": path});
+                for (name, line) in [("start_line", start), ("end_line", end)] {
+                    if let Some(line) = line {
+                        input[name] = json!(line);
+                    }
+                }
+                input
+            }
+            Self::Search { pattern, path } => {
+                let is_file = !path.ends_with('/') && Path::new(path).extension().is_some();
+                json!({"pattern": pattern, "path": path, "recursive": !is_file})
+            }
+        }
+    }
+}
+
+/// In words that follow "I will".
+impl fmt::Display for ToolWish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List { path } => write!(f, "list `{path}`"),
+            Self::Read {
+                path,
+                start: None,
+                end: None,
+            } => write!(f, "read `{path}`"),
+            Self::Read {
+                path,
+                start,
+                end: None,
+            } => {
+                write!(f, "read `{path}` from line {}", start.unwrap_or(1))
+            }
+            Self::Read {
+                path,
+                start,
+                end: Some(end),
+            } => {
+                write!(f, "read `{path}` lines {}-{end}", start.unwrap_or(1))
+            }
+            Self::Search { pattern, path } => write!(f, "search for `{pattern}` in `{path}`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_have_the_fields_of_the_tools() {
+        let path = "a".to_owned();
+        let read = ToolWish::Read {
+            path,
+            start: Some(2),
+            end: None,
+        };
+        assert_eq!(read.input(), json!({"path": "a", "start_line": 2}));
+        for (path, recursive) in [
+            ("src", true),
+            ("src/a.rs", false),
+            ("v1.2/", true),
+            (".", true),
+        ] {
+            let (pattern, path) = ("x".to_owned(), path.to_owned());
+            let input = ToolWish::Search { pattern, path }.input();
+            assert_eq!(input["recursive"], recursive, "{input}");
+        }
+    }
+}

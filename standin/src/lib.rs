@@ -1,0 +1,44 @@
+//! A strict stand-in for Anthropic's Messages API, in the same process: the upstream of the
+//! tests, where every byte of a reply can be scripted, and the demo model.
+//!
+//! ```text
+//! connection -> incoming -> routes -> validate -> Responder -> Reply -> wire -> connection
+//!                  |
+//!                  +-- journal: every request that arrived, and when its client left
+//! ```
+//!
+//! Invariant: nothing here knows Harness's own types. It speaks the API as the service would
+//! meet it, so that a misunderstanding cannot be shared by both sides.
+
+mod api_error;
+mod block;
+mod connection;
+mod demo;
+mod event;
+mod gate;
+mod incoming;
+mod journal;
+mod message;
+mod messages_request;
+mod model;
+mod reply;
+mod responder;
+mod routes;
+mod server;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod wire;
+
+pub use api_error::ApiError;
+pub use demo::Demo;
+pub use event::encode_event;
+pub use gate::Gate;
+pub use journal::Received;
+pub use message::Message;
+pub use messages_request::MessagesRequest;
+pub use model::Model;
+pub use reply::{Reply, Step};
+pub use responder::{Responder, Script};
+pub use server::Standin;
+pub use validate::{Endpoint, strict_roles, validate};

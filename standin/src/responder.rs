@@ -1,0 +1,99 @@
+//! Who decides what a valid request is answered with.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::messages_request::MessagesRequest;
+use crate::model::Model;
+use crate::reply::Reply;
+
+/// Answers the requests that passed the validator.
+///
+/// Closures from `&MessagesRequest` to [`Reply`] are responders too.
+pub trait Responder: Send + Sync + 'static {
+    /// The reply to one request. It runs on the stand-in's only thread, so it must not block:
+    /// what takes time belongs into the reply's steps.
+    fn respond(&self, request: &MessagesRequest) -> Reply;
+
+    /// The models that `GET /v1/models` lists.
+    fn models(&self) -> Vec<Model> {
+        Model::current()
+    }
+
+    /// Whether a request may name this model; if not it is answered 404.
+    fn accepts_model(&self, id: &str) -> bool {
+        self.models().iter().any(|model| model.id == id)
+    }
+}
+
+impl<F> Responder for F
+where
+    F: Fn(&MessagesRequest) -> Reply + Send + Sync + 'static,
+{
+    fn respond(&self, request: &MessagesRequest) -> Reply {
+        self(request)
+    }
+}
+
+/// A queue of replies, one a request. Clones are the same queue.
+///
+/// A request that finds it empty is answered with a 500.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    replies: VecDeque<Reply>,
+    models: Option<Vec<Model>>,
+}
+
+impl Script {
+    /// An empty script.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a reply at the end of the queue.
+    pub fn push(&self, reply: impl Into<Reply>) {
+        self.lock().replies.push_back(reply.into());
+    }
+
+    /// Puts several replies at the end of the queue.
+    pub fn extend(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.lock().replies.extend(replies);
+    }
+
+    /// How many replies wait in the queue.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.lock().replies.len()
+    }
+
+    /// Forgets the replies that wait.
+    pub fn clear(&self) {
+        self.lock().replies.clear();
+    }
+
+    /// Replaces the list of models, and with it the models that a request may name.
+    pub fn set_models(&self, models: Vec<Model>) {
+        self.lock().models = Some(models);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Responder for Script {
+    fn respond(&self, _request: &MessagesRequest) -> Reply {
+        let next = self.lock().replies.pop_front();
+        next.unwrap_or_else(|| Reply::error(500, "api_error", "the script is empty"))
+    }
+
+    fn models(&self) -> Vec<Model> {
+        self.lock().models.clone().unwrap_or_else(Model::current)
+    }
+}

@@ -1,0 +1,461 @@
+//! One row a rule: the request is valid but for the change in the row.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn headers() -> Vec<(String, String)> {
+    let given = [
+        ("x-api-key", "sk-test"),
+        ("anthropic-version", "2023-06-01"),
+        ("content-type", "application/json"),
+    ];
+    given
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+}
+
+/// A valid request with these fields put in; `null` takes a field out.
+fn body(changes: Value) -> Value {
+    let mut body = json!({
+        "model": "claude-sonnet-5-5",
+        "max_tokens": 2000,
+        "messages": [{"role": "user", "content": "hi"}],
+    });
+    let Value::Object(changes) = changes else {
+        panic!("not an object: {changes}")
+    };
+    for (name, value) in changes {
+        if value.is_null() {
+            body.as_object_mut().unwrap().remove(&name);
+        } else {
+            body[name] = value;
+        }
+    }
+    body
+}
+
+fn verdict(body: &Value) -> String {
+    match validate(Endpoint::Messages, &headers(), body.to_string().as_bytes()) {
+        Ok(_) => "valid".to_owned(),
+        Err(error) => {
+            assert_eq!(
+                (error.status, error.kind.as_str()),
+                (400, "invalid_request_error")
+            );
+            error.message
+        }
+    }
+}
+
+/// A conversation from the contents of its messages, which alternate between the roles.
+fn conversation(contents: &[Value]) -> Value {
+    let roles = ["user", "assistant"].into_iter().cycle();
+    let messages = contents.iter().zip(roles);
+    let messages: Vec<Value> = messages
+        .map(|(content, role)| json!({"role": role, "content": content}))
+        .collect();
+    body(json!({"messages": messages}))
+}
+
+fn check_rows(rows: Vec<(Value, &str)>) {
+    for (body, expected) in rows {
+        let verdict = verdict(&body);
+        assert!(
+            verdict.contains(expected),
+            "{expected:?} expected, {verdict:?} given: {body}"
+        );
+    }
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "read", "input": {}})
+}
+
+fn result(id: &str) -> Value {
+    json!({"type": "tool_result", "tool_use_id": id, "content": "x"})
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn thinking() -> Value {
+    json!({"type": "thinking", "thinking": "hm", "signature": "sig"})
+}
+
+#[test]
+fn headers_are_checked() {
+    let without = |name: &str| {
+        let mut headers = headers();
+        headers.retain(|(given, _)| given != name);
+        headers
+    };
+    let with = |mut headers: Vec<(String, String)>, name: &str, value: &str| {
+        headers.push((name.to_owned(), value.to_owned()));
+        headers
+    };
+    let bearer = with(without("x-api-key"), "authorization", "Bearer t");
+    let rows = [
+        (headers(), None),
+        (bearer, None),
+        (without("x-api-key"), Some((401, "authentication_error"))),
+        (
+            with(without("x-api-key"), "x-api-key", " "),
+            Some((401, "authentication_error")),
+        ),
+        (
+            with(headers(), "authorization", "Bearer t"),
+            Some((401, "authentication_error")),
+        ),
+        (
+            without("anthropic-version"),
+            Some((400, "invalid_request_error")),
+        ),
+        (
+            without("content-type"),
+            Some((400, "invalid_request_error")),
+        ),
+        (
+            with(
+                without("content-type"),
+                "content-type",
+                "application/json; charset=utf-8",
+            ),
+            None,
+        ),
+    ];
+    for (headers, expected) in rows {
+        let outcome = validate(
+            Endpoint::Messages,
+            &headers,
+            body(json!({})).to_string().as_bytes(),
+        );
+        let error = outcome.err();
+        let refused = error
+            .as_ref()
+            .map(|error| (error.status, error.kind.as_str()));
+        assert_eq!(refused, expected, "{headers:?}");
+    }
+}
+
+#[test]
+fn a_body_that_is_no_json_object_is_refused() {
+    for bytes in [&b"{"[..], b"", b"[]", b"\xff"] {
+        assert_eq!(
+            validate(Endpoint::Messages, &headers(), bytes)
+                .unwrap_err()
+                .status,
+            400
+        );
+    }
+}
+
+#[test]
+fn top_level_fields_are_checked() {
+    check_rows(vec![
+        (body(json!({})), "valid"),
+        (
+            body(json!({"foo": 1})),
+            "foo: Extra inputs are not permitted",
+        ),
+        (body(json!({"model": null})), "model: Field required"),
+        (body(json!({"model": 1})), "model:"),
+        (
+            body(json!({"max_tokens": null})),
+            "max_tokens: Field required",
+        ),
+        (body(json!({"max_tokens": 0})), "max_tokens:"),
+        (body(json!({"max_tokens": 1.5})), "max_tokens:"),
+        (body(json!({"stream": "yes"})), "stream:"),
+        (body(json!({"system": "be brief"})), "valid"),
+        (body(json!({"system": [text("be brief")]})), "valid"),
+        (
+            body(json!({"system": [text("")]})),
+            "system.0: text content blocks must be non-empty",
+        ),
+        (body(json!({"system": 1})), "system:"),
+        (body(json!({"temperature": 1.0})), "temperature:"),
+        (
+            body(json!({"temperature": 1.0, "model": "claude-haiku-4-5-20251001"})),
+            "valid",
+        ),
+        (
+            body(json!({"temperature": 2.0, "model": "claude-haiku-4-5-20251001"})),
+            "temperature:",
+        ),
+        (
+            body(json!({"thinking": {"type": "adaptive", "display": "summarized"}})),
+            "valid",
+        ),
+        (
+            body(json!({"thinking": {"type": "enabled", "budget_tokens": 1024}})),
+            "thinking.type:",
+        ),
+        (
+            body(json!({
+                "thinking": {"type": "enabled", "budget_tokens": 10},
+                "model": "claude-haiku-4-5-20251001",
+            })),
+            "budget_tokens:",
+        ),
+        (
+            body(json!({"thinking": {"type": "disabled"}, "model": "claude-opus-5-5"})),
+            "thinking.type:",
+        ),
+    ]);
+}
+
+#[test]
+fn counting_takes_no_limit() {
+    let check = |body: Value| {
+        validate(
+            Endpoint::CountTokens,
+            &headers(),
+            body.to_string().as_bytes(),
+        )
+        .map(drop)
+    };
+    assert_eq!(check(body(json!({"max_tokens": null}))), Ok(()));
+    assert_eq!(check(body(json!({}))).unwrap_err().status, 400);
+}
+
+#[test]
+fn messages_and_their_blocks_are_checked() {
+    let last = |block: Value| conversation(&[json!("hi"), json!([block]), json!("go on")]);
+    let unknown = json!({"type": "poem", "text": "x"});
+    let unsigned = json!({"type": "thinking", "thinking": "hm"});
+    let extra = json!({"type": "text", "text": "x", "index": 0});
+    check_rows(vec![
+        (body(json!({"messages": []})), "messages: at least one"),
+        (
+            body(json!({"messages": [{"role": "assistant", "content": "x"}]})),
+            "first message",
+        ),
+        (
+            body(json!({"messages": [{"role": "tool", "content": "x"}]})),
+            "messages.0.role:",
+        ),
+        (
+            body(json!({"messages": [{"role": "user", "content": "x", "id": "m"}]})),
+            "messages.0.id: Extra inputs",
+        ),
+        (
+            conversation(&[json!("")]),
+            "messages.0: all messages must have non-empty content",
+        ),
+        (
+            conversation(&[json!([])]),
+            "messages.0: all messages must have non-empty content",
+        ),
+        (conversation(&[json!(1)]), "messages.0.content:"),
+        (
+            conversation(&[json!([text("")])]),
+            "messages.0.content.0: text content blocks must be",
+        ),
+        (
+            conversation(&[json!([text(" \n")])]),
+            "messages.0.content.0: text content blocks must",
+        ),
+        (
+            conversation(&[json!([unknown])]),
+            "messages.0.content.0: Input tag 'poem'",
+        ),
+        (
+            conversation(&[json!([extra])]),
+            "messages.0.content.0.text.index: Extra inputs",
+        ),
+        (
+            conversation(&[json!([call("a")])]),
+            "messages.0.content.0: `tool_use` blocks can not",
+        ),
+        (
+            last(result("a")),
+            "messages.1.content.0: `tool_result` blocks can not",
+        ),
+        (
+            last(unsigned),
+            "messages.1.content.0.thinking.signature: Field required",
+        ),
+        (last(thinking()), "messages.1.content.0: The final block"),
+        (
+            conversation(&[json!("hi"), json!([thinking(), text("x")]), json!("go on")]),
+            "valid",
+        ),
+        (
+            last(json!({"type": "redacted_thinking", "data": "x"})),
+            "messages.1.content.0: The final block",
+        ),
+        (
+            conversation(&[json!("hi"), json!("The answer is")]),
+            "prefill",
+        ),
+        (
+            last(json!({"type": "tool_use", "id": "a b", "name": "x", "input": {}})),
+            "tool_use.id:",
+        ),
+        (
+            last(json!({"type": "tool_use", "id": "a", "name": "x.y", "input": {}})),
+            "use.name:",
+        ),
+        (
+            last(json!({"type": "tool_use", "id": "a", "name": "x", "input": "{}"})),
+            "use.input:",
+        ),
+    ]);
+}
+
+#[test]
+fn calls_and_results_are_paired() {
+    let after = |calls: Value, next: Value| conversation(&[json!("hi"), calls, next]);
+    let answered = |id: &str| [json!([call(id)]), json!([result(id)])];
+    let [call_a, result_a] = answered("a");
+    let server = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []});
+    let failed = json!({"type": "tool_result", "tool_use_id": "a", "is_error": true});
+    check_rows(vec![
+        (after(call_a.clone(), result_a.clone()), "valid"),
+        (
+            after(
+                json!([text("x"), call("a"), call("b")]),
+                json!([result("b"), result("a")]),
+            ),
+            "valid",
+        ),
+        (
+            after(call_a.clone(), json!([result("a"), text("and now")])),
+            "valid",
+        ),
+        (
+            after(call_a.clone(), json!([text("and now"), result("a")])),
+            "messages.2.content.1:",
+        ),
+        (
+            after(json!([call("a"), text("x")]), result_a.clone()),
+            "messages.1.content.1: text must",
+        ),
+        (
+            after(call_a.clone(), json!("hi")),
+            "messages.1: `tool_use` ids were found without",
+        ),
+        (
+            after(json!([call("a"), call("b")]), result_a.clone()),
+            "immediately after: b.",
+        ),
+        (
+            after(json!("x"), result_a.clone()),
+            "messages.2.content.0: unexpected `tool_use_id`",
+        ),
+        (
+            after(call_a.clone(), json!([result("a"), result("a")])),
+            "single result",
+        ),
+        (
+            after(json!([call("a"), call("a")]), result_a.clone()),
+            "ids must be unique",
+        ),
+        (
+            conversation(&[
+                json!("hi"),
+                call_a.clone(),
+                result_a.clone(),
+                call_a.clone(),
+                result_a,
+            ]),
+            "messages.3.content.0: `tool_use` ids must be unique",
+        ),
+        (
+            conversation(&[json!("hi"), call_a.clone()]),
+            "messages.1: `tool_use` ids were found",
+        ),
+        (
+            after(call_a, json!([failed])),
+            "content cannot be empty if `is_error` is true",
+        ),
+        (conversation(&[json!("hi"), json!([server])]), "valid"),
+        (
+            after(json!([server, text("x")]), json!("go on")),
+            "messages.1.content.0: `server_tool",
+        ),
+        (
+            after(json!([server, found, text("x")]), json!("go on")),
+            "valid",
+        ),
+    ]);
+}
+
+#[test]
+fn tools_and_the_choice_are_checked() {
+    let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
+    let with = |tools: Value, choice: Value| body(json!({"tools": tools, "tool_choice": choice}));
+    let none = Value::Null;
+    let schema = |schema: Value| json!([{"name": "x", "input_schema": schema}]);
+    let forced = json!({"type": "tool", "name": "x"});
+    let mut opus = with(json!([tool("x")]), forced.clone());
+    opus["model"] = json!("claude-opus-5-5");
+    check_rows(vec![
+        (
+            with(json!([tool("read"), tool("grep")]), json!({"type": "auto"})),
+            "valid",
+        ),
+        (with(json!([tool("a b")]), none.clone()), "tools.0.name:"),
+        (
+            with(json!([tool(&"a".repeat(65))]), none.clone()),
+            "tools.0.name:",
+        ),
+        (
+            with(json!([tool("x"), tool("x")]), none.clone()),
+            "tools: Tool names must be unique",
+        ),
+        (
+            with(json!([{"name": "x"}]), none.clone()),
+            "input_schema: Field required",
+        ),
+        (with(schema(json!("object")), none.clone()), "input_schema:"),
+        (
+            with(schema(json!({"type": "array"})), none.clone()),
+            "input_schema.type:",
+        ),
+        (
+            with(json!([{"name": "x", "parameters": {}}]), none.clone()),
+            "parameters: Extra",
+        ),
+        (
+            with(json!([tool("x")]), json!({"type": "some"})),
+            "tool_choice.type:",
+        ),
+        (with(json!([tool("x")]), forced.clone()), "valid"),
+        (
+            with(json!([tool("y")]), forced.clone()),
+            "tool_choice: Tool 'x' not found",
+        ),
+        (with(none, forced), "tool_choice: may only be"),
+        (opus, "tool_choice:"),
+    ]);
+}
+
+#[test]
+fn cache_breakpoints_are_counted() {
+    let marked = json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}});
+    let with = |count: usize| conversation(&[json!(vec![marked.clone(); count])]);
+    let bad = json!({"type": "text", "text": "x", "cache_control": {"type": "lasting"}});
+    check_rows(vec![
+        (with(4), "valid"),
+        (with(5), "A maximum of 4 blocks"),
+        (
+            conversation(&[json!([bad])]),
+            "messages.0.content.0.cache_control:",
+        ),
+    ]);
+}
+
+#[test]
+fn neighbours_of_the_same_role_are_told() {
+    let message = json!({"role": "user", "content": "x"});
+    let body = body(json!({"messages": [message, message]}));
+    let request = validate(Endpoint::Messages, &headers(), body.to_string().as_bytes()).unwrap();
+    assert_eq!(
+        strict_roles(&request),
+        ["messages.1: follows a message of the same role \"user\""]
+    );
+}

@@ -1,0 +1,98 @@
+//! The rules for the tools that a request offers, and for its choice among them.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Check, is_name, only};
+use crate::api_error::ApiError;
+
+const FIELDS: &[&str] = &[
+    "allowed_callers",
+    "cache_control",
+    "defer_loading",
+    "description",
+    "eager_input_streaming",
+    "input_examples",
+    "input_schema",
+    "name",
+    "strict",
+    "type",
+];
+
+/// Checks `tools` and `tool_choice`.
+pub(super) fn check(body: &Value) -> Check {
+    let tools = match &body["tools"] {
+        Value::Null => &Vec::new(),
+        Value::Array(tools) => tools,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            return Err(ApiError::at("tools", "Input should be a valid list"));
+        }
+    };
+    let mut names = HashSet::new();
+    for (index, tool) in tools.iter().enumerate() {
+        check_tool(index, tool)?;
+        if !names.insert(tool["name"].as_str().unwrap_or_default()) {
+            return Err(ApiError::at("tools", "Tool names must be unique."));
+        }
+    }
+    check_choice(&body["tool_choice"], &names)
+}
+
+fn check_tool(index: usize, tool: &Value) -> Check {
+    let path = format!("tools.{index}");
+    let Value::Object(fields) = tool else {
+        return Err(ApiError::at(path, "Input should be a tool"));
+    };
+    let Some(name) = tool["name"].as_str() else {
+        return Err(ApiError::at(format!("{path}.name"), "Field required"));
+    };
+    if !is_name(name, 64) {
+        let message = "String should match pattern '^[a-zA-Z0-9_-]{1,64}$'";
+        return Err(ApiError::at(format!("{path}.name"), message));
+    }
+    // Tools that the server runs have types and fields of their own.
+    if tool["type"].as_str().is_some_and(|kind| kind != "custom") {
+        return Ok(());
+    }
+    only(&format!("{path}.custom."), fields, &[FIELDS])?;
+    let path = format!("{path}.custom.input_schema");
+    match &tool["input_schema"] {
+        Value::Object(schema) if schema.get("type").is_some_and(|kind| kind == "object") => Ok(()),
+        Value::Object(_) => Err(ApiError::at(
+            format!("{path}.type"),
+            "Input should be 'object'",
+        )),
+        Value::Null => Err(ApiError::at(path, "Field required")),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(ApiError::at(path, "Input should be a valid dictionary"))
+        }
+    }
+}
+
+fn check_choice(choice: &Value, names: &HashSet<&str>) -> Check {
+    if choice.is_null() {
+        return Ok(());
+    }
+    let kind = choice["type"].as_str().unwrap_or_default();
+    if !["auto", "any", "none", "tool"].contains(&kind) {
+        let message = "Input should be 'auto', 'any', 'none' or 'tool'";
+        return Err(ApiError::at("tool_choice.type", message));
+    }
+    if names.is_empty() {
+        return Err(ApiError::at(
+            "tool_choice",
+            "may only be specified while providing `tools`",
+        ));
+    }
+    if kind == "tool" {
+        let Some(name) = choice["name"].as_str() else {
+            return Err(ApiError::at("tool_choice.tool.name", "Field required"));
+        };
+        if !names.contains(name) {
+            let message = format!("Tool '{name}' not found in provided tools");
+            return Err(ApiError::at("tool_choice", message));
+        }
+    }
+    Ok(())
+}
