@@ -358,10 +358,10 @@ mod tests {
     #[test]
     fn a_folder_and_a_token_that_others_may_read_are_made_private() {
         let (_temp, state, path) = with_token(b"0123456789abcdef\n");
-        set_mode(state.path, 0o755);
+        set_mode(&state.path, 0o755);
         set_mode(&path, 0o644);
-        let state = StateFolder::open(state.path).unwrap();
-        assert_eq!(mode(state.path), 0o700);
+        let state = StateFolder::open(&state.path).unwrap();
+        assert_eq!(mode(&state.path), 0o700);
         assert_eq!(state.token().unwrap().expose(), "0123456789abcdef");
         assert_eq!(mode(&path), 0o600);
     }
@@ -376,8 +376,8 @@ mod tests {
         assert!(token.expose().bytes().all(|byte| byte.is_ascii_hexdigit()));
         assert_eq!(one.token().unwrap().expose(), token.expose());
         assert_ne!(two.token().unwrap().expose(), token.expose());
-        assert_eq!(mode(&one.path().join("token")), 0o600);
-        assert_eq!(fs::read_dir(one.path()).unwrap().count(), 1);
+        assert_eq!(mode(&one.path.join("token")), 0o600);
+        assert_eq!(fs::read_dir(one.path).unwrap().count(), 1);
     }
 
     /// Spec: [CONF-42]

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
+use harness_actors::model::ModelChoice;
 
 use super::layers::Layers;
-use super::load::ModelChoice;
 use super::secret::Credential;
 use super::setting::SETTINGS;
 use super::{Config, SettingFlags};
@@ -86,7 +86,7 @@ fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
 fn without_any_layer_the_defaults_hold() {
     let config = load(&[], &[], "");
     let model = ModelChoice {
-        id: "claude-3-haiku-20240307".to_owned(),
+        id: "claude-3-haiku-20240307".into(),
         chosen: false,
     };
     assert_eq!(config.model, model);
@@ -129,7 +129,7 @@ fn an_empty_variable_counts_as_unset() {
     assert_eq!(
         config.model,
         ModelChoice {
-            id: "m".to_owned(),
+            id: "m".into(),
             chosen: true
         }
     );
@@ -428,7 +428,7 @@ fn a_model_that_was_named_is_known_as_chosen() {
     assert_eq!(
         config.model,
         ModelChoice {
-            id: default.to_owned(),
+            id: default.into(),
             chosen: true
         }
     );
