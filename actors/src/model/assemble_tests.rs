@@ -1,1 +1,449 @@
+use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+use serde_json::json;
+
+use super::super::SseLines;
+use super::*;
+
+/// What came of a stream.
+type Assembled = Result<Reply, ModelError>;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Reply {
+    blocks: Vec<Block>,
+    end: ReplyEnd,
+}
+
+/// Runs the bytes through decoder and assembler as an attempt does, in these chunks.
+fn assemble<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
+    let mut lines = SseLines::default();
+    let mut assembler = Assembler::default();
+    let mut blocks = Vec::new();
+    for chunk in chunks {
+        let mut chunk = Bytes::copy_from_slice(chunk);
+        while let Some(event) = lines.next(&mut chunk)? {
+            match assembler.take(&event.event, &event.data)? {
+                Step::Nothing => {}
+                Step::Block(index, block) => blocks.push((index, block)),
+                Step::Finished(rest, end) => return Ok(finished(blocks, rest, end)),
+            }
+        }
+    }
+    if let Some(event) = lines
+        .unfinished()
+        .filter(|event| event.data.contains("message_stop"))
+        && let Ok(Step::Finished(rest, end)) = assembler.take(&event.event, &event.data)
+    {
+        return Ok(finished(blocks, rest, end));
+    }
+    Err(ModelError::Truncated)
+}
+
+fn finished(mut blocks: Vec<(u64, Block)>, rest: Vec<(u64, Block)>, end: ReplyEnd) -> Reply {
+    blocks.extend(rest);
+    blocks.sort_by_key(|(index, _)| *index);
+    let blocks = blocks.into_iter().map(|(_, block)| block).collect();
+    Reply { blocks, end }
+}
+
+fn events(events: &[Value]) -> Assembled {
+    let mut bytes = Vec::new();
+    for event in events {
+        bytes.extend(format!("data: {event}\n\n").into_bytes());
+    }
+    assemble([bytes.as_slice()])
+}
+
+fn begin() -> Value {
+    json!({"type": "message_start", "message": {"id": "m", "model": "x", "usage": {"input_tokens": 1}}})
+}
+
+fn open(index: impl Into<Value>, block: Value) -> Value {
+    let index = index.into();
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn text_block() -> Value {
+    json!({"type": "text", "text": ""})
+}
+
+fn delta(index: impl Into<Value>, delta: Value) -> Value {
+    let index = index.into();
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text_delta", "text": text})
+}
+
+fn stop(index: impl Into<Value>) -> Value {
+    let index = index.into();
+    json!({"type": "content_block_stop", "index": index})
+}
+
+fn end(reason: &str) -> Value {
+    json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 5}})
+}
+
+fn done() -> Value {
+    json!({"type": "message_stop"})
+}
+
+fn recordings() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../specs/examples/streams");
+    let mut found = Vec::new();
+    for folder in std::fs::read_dir(folder).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.is_dir() {
+            found.extend(
+                std::fs::read_dir(folder)
+                    .unwrap()
+                    .map(|file| file.unwrap().path()),
+            );
+        }
+    }
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "sse"));
+    assert_eq!(found.len(), 10);
+    found
+}
+
+/// The message that the official SDKs make of a recording; `None` where they raise an error.
+fn expected(recording: &Path) -> Option<Object> {
+    let file = std::fs::read(recording.with_extension("expected.json")).unwrap();
+    let file: Value = serde_json::from_slice(&file).unwrap();
+    let message = file["message"].as_object().unwrap().clone();
+    (!message.contains_key("error")).then_some(message)
+}
+
+/// A reply as the API's message object, with nulls left out.
+fn message(reply: &Reply) -> Object {
+    let blocks = reply
+        .blocks
+        .iter()
+        .map(|block| Value::Object(block.json().clone()));
+    let mut message = json!({
+        "type": "message",
+        "role": "assistant",
+        "id": reply.end.id,
+        "model": reply.end.model,
+        "content": blocks.collect::<Vec<_>>(),
+        "stop_reason": reply.end.stop_reason.to_string(),
+        "usage": reply.end.usage.json(),
+    });
+    if !reply.end.stop_details.is_empty() {
+        message["stop_details"] = Value::Object(reply.end.stop_details.clone());
+    }
+    without_nulls(message).as_object().unwrap().clone()
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let kept = object.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(
+                kept.map(|(key, value)| (key, without_nulls(value)))
+                    .collect(),
+            )
+        }
+        Value::Array(list) => list.into_iter().map(without_nulls).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+fn check(recording: &Path, assembled: &Assembled, how: &str) {
+    let name = recording.display();
+    match (expected(recording), assembled) {
+        (Some(expected), Ok(reply)) => assert_eq!(message(reply), expected, "{name} {how}"),
+        (None, Err(ModelError::ToolInput { .. })) => {}
+        (_, assembled) => panic!("{name} {how}: {assembled:?}"),
+    }
+}
+
+/// Spec: [MODEL-04] [MODEL-05] [MODEL-06] [MODEL-11] [MODEL-12]
+#[test]
+fn recordings_are_assembled_as_the_official_sdks_do_in_every_chunking() {
+    let mut random = fastrand::Rng::with_seed(fastrand::u64(..));
+    println!("seed {}", random.get_seed());
+    for recording in recordings() {
+        let bytes = std::fs::read(&recording).unwrap();
+        check(&recording, &assemble([bytes.as_slice()]), "whole");
+        for size in [1, 2, 7] {
+            check(&recording, &assemble(bytes.chunks(size)), "in pieces");
+        }
+        let crlf = String::from_utf8(bytes.clone())
+            .unwrap()
+            .replace('\n', "\r\n");
+        check(&recording, &assemble([crlf.as_bytes()]), "with CRLF");
+        check(
+            &recording,
+            &assemble(crlf.as_bytes().chunks(1)),
+            "with CRLF in pieces",
+        );
+        let cr = crlf.replace("\r\n", "\r");
+        check(
+            &recording,
+            &assemble(cr.as_bytes().chunks(1)),
+            "with CR in pieces",
+        );
+        for at in 0..bytes.len() {
+            let (start, rest) = bytes.split_at(at);
+            check(&recording, &assemble([start, rest]), "in two");
+        }
+        for _ in 0..300 {
+            let mut rest = bytes.as_slice();
+            let mut chunks = Vec::new();
+            while !rest.is_empty() {
+                let (chunk, more) = rest.split_at(random.usize(1..=rest.len().min(200)));
+                chunks.push(chunk);
+                rest = more;
+            }
+            check(&recording, &assemble(chunks), "in random pieces");
+        }
+    }
+}
+
+/// Spec: [MODEL-06]
+#[test]
+fn a_recording_cut_before_its_end_is_never_a_whole_reply() {
+    for recording in recordings() {
+        let bytes = std::fs::read(&recording).unwrap();
+        let last = bytes
+            .windows(14)
+            .rposition(|part| part == b"\"message_stop\"")
+            .unwrap();
+        let whole = last + bytes[last..].iter().position(|byte| *byte == b'}').unwrap() + 1;
+        for at in 0..whole {
+            let cut = assemble([&bytes[..at]]);
+            assert!(cut.is_err(), "{} at {at}", recording.display());
+        }
+        check(
+            &recording,
+            &assemble([&bytes[..whole]]),
+            "without the last line end",
+        );
+    }
+}
+
+/// Spec: [MODEL-08]
+#[test]
+fn what_is_unknown_is_skipped_or_carried() {
+    let reply = events(&[
+        json!({"type": "future", "index": -1}),
+        json!({"no": "type"}),
+        begin(),
+        json!({"type": "ping"}),
+        open(0, json!({"type": "future_block", "x": [1]})),
+        delta(0, json!({"type": "future_delta", "y": 2})),
+        stop(0),
+        open(1, json!({"type": "text", "text": "al", "later": true})),
+        delta(1, text("so")),
+        delta(1, json!({"type": "input_json_delta", "partial_json": "no"})),
+        delta(1, json!({"no": "type"})),
+        stop(1),
+        json!({"type": "message_delta", "delta": {"stop_reason": "future", "z": 3}}),
+        done(),
+    ])
+    .unwrap();
+    assert_eq!(reply.blocks[0].kind(), crate::reply::BlockKind::Unknown);
+    let carried = json!({"type": "text", "text": "also", "later": true});
+    assert_eq!(Value::Object(reply.blocks[1].json().clone()), carried);
+    assert_eq!(reply.end.stop_reason, StopReason::Other("future".into()));
+}
+
+/// Spec: [MODEL-07]
+#[test]
+fn a_stream_that_breaks_the_rules_is_malformed() {
+    let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
+    let cases = [
+        vec![delta(0, text("x"))],
+        vec![open(0, text_block())],
+        vec![done()],
+        vec![end("end_turn")],
+        vec![begin(), begin()],
+        vec![begin(), delta(0, text("x"))],
+        vec![begin(), stop(0)],
+        vec![begin(), open(0, text_block()), open(0, text_block())],
+        vec![begin(), open(0, text_block()), stop(0), stop(0)],
+        vec![begin(), open(0, text_block()), stop(0), delta(0, text("x"))],
+        vec![
+            begin(),
+            open(0, text_block()),
+            stop(0),
+            open(2, text_block()),
+        ],
+        vec![begin(), open(u32::MAX, text_block())],
+        vec![begin(), open(u64::MAX, text_block())],
+        vec![begin(), open(-1, text_block())],
+        vec![begin(), open(1.5, text_block())],
+        vec![begin(), open("0", text_block())],
+        vec![
+            begin(),
+            json!({"type": "content_block_start", "content_block": text_block()}),
+        ],
+        vec![begin(), json!({"type": "content_block_start", "index": 0})],
+        vec![begin(), open(0, json!("text"))],
+        vec![begin(), open(0, json!({"type": "tool_use", "input": {}}))],
+        vec![begin(), open(0, tool.clone()), stop(0), stop(0)],
+        vec![json!({"type": "message_start"})],
+        vec![json!("text")],
+        vec![json!([1, 2])],
+    ];
+    for case in cases {
+        let assembled = events(&case);
+        assert!(
+            matches!(assembled, Err(ModelError::Malformed { .. })),
+            "{case:?}: {assembled:?}"
+        );
+    }
+    let not_json = assemble([b"data: {\"type\":\n\n".as_slice()]);
+    assert!(
+        matches!(not_json, Err(ModelError::Malformed { .. })),
+        "{not_json:?}"
+    );
+}
+
+/// Spec: [MODEL-09]
+#[test]
+fn an_event_or_reply_over_its_limit_is_refused() {
+    let line = vec![b'x'; 9 * 1024 * 1024];
+    let one_line = assemble([b"data: ".as_slice(), &line, b"\n\n"]);
+    assert!(matches!(one_line, Err(ModelError::Malformed { .. })));
+    let mut many = Vec::new();
+    while many.len() < 9 * 1024 * 1024 {
+        many.extend_from_slice(b"data: ");
+        many.extend_from_slice(&[b'x'; 93]);
+        many.push(b'\n');
+    }
+    let many_lines = assemble(many.chunks(4096));
+    assert!(matches!(many_lines, Err(ModelError::Malformed { .. })));
+
+    let piece = "x".repeat(4 * 1024 * 1024);
+    let big = |block: Value, piece: Value| {
+        let mut stream = vec![begin(), open(0, block)];
+        stream.extend(vec![delta(0, piece); 17]);
+        events(&stream)
+    };
+    let text_reply = big(text_block(), text(&piece));
+    assert!(matches!(text_reply, Err(ModelError::Malformed { .. })));
+    let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
+    let input = json!({"type": "input_json_delta", "partial_json": piece});
+    assert!(matches!(
+        big(tool, input),
+        Err(ModelError::ToolInput { .. })
+    ));
+}
+
+fn tool_input(pieces: &[&str], reason: &str) -> Assembled {
+    let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
+    let mut stream = vec![begin(), open(0, tool)];
+    let piece = |text: &&str| delta(0, json!({"type": "input_json_delta", "partial_json": text}));
+    stream.extend(pieces.iter().map(piece));
+    stream.extend([stop(0), end(reason), done()]);
+    events(&stream)
+}
+
+/// Spec: [MODEL-10] [MODEL-11]
+#[test]
+fn half_an_input_is_no_call_unless_the_api_says_that_it_cut_it() {
+    let input = |assembled: Assembled| assembled.unwrap().blocks[0].json()["input"].clone();
+    assert_eq!(input(tool_input(&[], "tool_use")), json!({}));
+    assert_eq!(
+        input(tool_input(&["", "{\"a\"", ":1}"], "tool_use")),
+        json!({"a": 1})
+    );
+    for pieces in [
+        &["{\"a\":1"][..],
+        &["[1]"],
+        &["{}{}"],
+        &["{\"a\":1,\"a\":2}"],
+    ] {
+        let assembled = tool_input(pieces, "tool_use");
+        assert!(
+            matches!(assembled, Err(ModelError::ToolInput { .. })),
+            "{pieces:?}"
+        );
+    }
+    assert_eq!(
+        input(tool_input(&["{\"a\":1,\"b\":\"x"], "max_tokens")),
+        json!({"a": 1})
+    );
+    assert!(tool_input(&["{\"a\":x}"], "max_tokens").is_err());
+}
+
+/// Spec: [MODEL-12]
+#[test]
+fn thinking_keeps_its_signature_and_a_cut_one_has_none() {
+    let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
+    let thought = json!({"type": "thinking_delta", "thinking": "hm"});
+    let signature = json!({"type": "signature_delta", "signature": "c2ln"});
+    let redacted = json!({"type": "redacted_thinking", "data": "b3BhcXVl"});
+    let reply = events(&[
+        begin(),
+        open(0, thinking.clone()),
+        delta(0, thought.clone()),
+        delta(0, signature),
+        stop(0),
+        open(1, redacted.clone()),
+        stop(1),
+        open(2, thinking),
+        delta(2, thought),
+        stop(2),
+        end("end_turn"),
+        done(),
+    ])
+    .unwrap();
+    let json = |index: usize| Value::Object(reply.blocks[index].json().clone());
+    assert_eq!(
+        json(0),
+        json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"})
+    );
+    assert_eq!(json(1), redacted);
+    let unsigned = crate::reply::BlockKind::Thinking {
+        thinking: "hm",
+        signature: None,
+    };
+    assert_eq!(reply.blocks[2].kind(), unsigned);
+}
+
+/// Spec: [MODEL-13]
+#[test]
+fn an_error_inside_the_stream_has_the_status_that_its_type_stands_for() {
+    for (kind, status) in [
+        ("overloaded_error", 529),
+        ("rate_limit_error", 429),
+        ("invalid_request_error", 400),
+        ("authentication_error", 401),
+        ("api_error", 500),
+        ("later_error", 500),
+    ] {
+        let error =
+            json!({"type": "error", "error": {"type": kind, "message": "m"}, "request_id": "r"});
+        let expected = ModelError::Api {
+            status,
+            kind: kind.to_owned(),
+            message: "m".to_owned(),
+            request_id: Some("r".to_owned()),
+        };
+        assert_eq!(events(&[begin(), error]), Err(expected));
+    }
+}
+
+/// Spec: [MODEL-17]
+#[test]
+fn the_text_of_an_open_block_can_be_taken_as_far_as_it_came() {
+    let mut assembler = Assembler::default();
+    for event in [
+        begin(),
+        open(0, text_block()),
+        delta(0, text("whole")),
+        stop(0),
+        open(1, text_block()),
+        open(2, text_block()),
+        delta(2, text("half ")),
+        open(3, json!({"type": "thinking", "thinking": "hm"})),
+    ] {
+        assembler.take("", &event.to_string()).unwrap();
+    }
+    assert_eq!(assembler.partial_texts(), [(2, Block::text("half "))]);
+}

@@ -55,3 +55,7 @@ impl SseLines {
         self.next(&mut blank_line).ok().flatten()
     }
 }
+
+#[cfg(test)]
+#[path = "sse_tests.rs"]
+mod tests;
