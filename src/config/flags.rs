@@ -50,6 +50,8 @@ fn argument(setting: &Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let argument = Arg::new(flag)
         .long(flag)
+        // The last one counts, so that a script can add to the flags it was given.
+        .overrides_with(flag)
         .value_name(setting.value_name)
         .help(help(setting));
     Some(match setting.flag_alone {

@@ -13,6 +13,8 @@ use super::problem::Kind;
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the body of a refused request is held.
+const HELD_AFTER_REFUSAL: Duration = Duration::from_secs(2);
 
 /// Reads a JSON body.
 pub(super) async fn json<T: DeserializeOwned>(
@@ -69,29 +71,36 @@ fn is_json(content_type: &str) -> bool {
         })
 }
 
-async fn bytes(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
+async fn bytes(request: &HttpRequest, mut payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         let detail = "send the body without a content encoding";
         return Err(refuse_unread(Kind::UnsupportedMediaType, detail));
     }
-    match tokio::time::timeout(BODY_TIMEOUT, read(payload)).await {
+    let read = match tokio::time::timeout(BODY_TIMEOUT, read(&mut payload)).await {
         Ok(read) => read,
         Err(_) => Err(refuse_unread(
             Kind::BodyTimeout,
             format!("a body must arrive within {BODY_TIMEOUT:?}"),
         )),
+    };
+    if read.is_err() {
+        // The server reads a body that nobody holds to its end, however long that takes; one
+        // that is held makes it close the connection after the answer.
+        actix_web::rt::spawn(async move {
+            tokio::time::sleep(HELD_AFTER_REFUSAL).await;
+            drop(payload);
+        });
     }
+    read
 }
 
-async fn read(mut payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
+async fn read(payload: &mut web::Payload) -> Result<Vec<u8>, HttpResponse> {
     let mut bytes = Vec::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
-            refuse_unread(
-                Kind::BadRequest,
-                format!("the body could not be read: {error}"),
-            )
+            let detail = format!("the body could not be read: {error}");
+            refuse_unread(Kind::BadRequest, detail)
         })?;
         if bytes.len() + chunk.len() > MAX_BODY_BYTES {
             let detail = format!("a body may have {MAX_BODY_BYTES} bytes");

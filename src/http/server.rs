@@ -22,6 +22,8 @@ use super::{events, rest};
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client may take to close a connection that the service has ended.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a connection is kept for the next request.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// How long requests that are under way may take when the service stops, in seconds.
@@ -78,6 +80,7 @@ pub(crate) fn serve(
     .workers(WORKERS)
     .keep_alive(KEEP_ALIVE)
     .client_request_timeout(HEAD_TIMEOUT)
+    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
     .shutdown_timeout(SHUTDOWN_TIMEOUT_S)
     .tcp_nodelay(true)
     // A client that closed a silent stream is not noticed otherwise.

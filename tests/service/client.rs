@@ -1,0 +1,200 @@
+//! A small HTTP client in which every byte of a request can be chosen.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// How long anything that must happen may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(15);
+
+/// Waits for something that must happen.
+pub(crate) async fn within<F: Future>(what: &str, future: F) -> F::Output {
+    match tokio::time::timeout(LIMIT, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("{what}: nothing within {LIMIT:?}"),
+    }
+}
+
+/// One answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(header, _)| header == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// One connection.
+pub(crate) struct Connection {
+    reader: BufReader<OwnedReadHalf>,
+    pub(crate) writer: OwnedWriteHalf,
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (reader, writer) = stream.into_split();
+        Self {
+            reader: BufReader::new(reader),
+            writer,
+        }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
+        self.writer.write_all(bytes).await.unwrap();
+    }
+
+    /// Reads the head of an answer; its body is left.
+    pub(crate) async fn head(&mut self) -> Answer {
+        let mut status = String::new();
+        within("a status line", self.reader.read_line(&mut status))
+            .await
+            .unwrap();
+        let status = status
+            .split(' ')
+            .nth(1)
+            .unwrap_or_else(|| panic!("no status in {status:?}"));
+        let mut headers = Vec::new();
+        loop {
+            let mut line = String::new();
+            within("a header", self.reader.read_line(&mut line))
+                .await
+                .unwrap();
+            let Some((name, value)) = line.trim_end().split_once(": ") else {
+                break;
+            };
+            headers.push((name.to_ascii_lowercase(), value.to_owned()));
+        }
+        Answer {
+            status: status.parse().unwrap(),
+            headers,
+            body: String::new(),
+        }
+    }
+
+    /// Reads a whole answer.
+    pub(crate) async fn answer(&mut self) -> Answer {
+        let mut answer = self.head().await;
+        let length = answer
+            .header("content-length")
+            .map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        within("a body", self.reader.read_exact(&mut body))
+            .await
+            .unwrap();
+        answer.body = String::from_utf8(body).unwrap();
+        answer
+    }
+
+    /// The next chunk of a chunked body; `None` after the last one.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let mut size = String::new();
+        self.reader.read_line(&mut size).await.ok()?;
+        let size = usize::from_str_radix(size.trim_end(), 16).ok()?;
+        let mut chunk = vec![0; size + 2];
+        self.reader.read_exact(&mut chunk).await.ok()?;
+        chunk.truncate(size);
+        (size > 0).then_some(chunk)
+    }
+
+    /// Whether the other side has closed the connection, waiting for it.
+    pub(crate) async fn is_closed_within(&mut self, limit: Duration) -> bool {
+        let mut rest = Vec::new();
+        tokio::time::timeout(limit, self.reader.read_to_end(&mut rest))
+            .await
+            .is_ok()
+    }
+}
+
+/// One attached event stream.
+pub(crate) struct Events {
+    connection: Connection,
+    pub(crate) head: Answer,
+    buffer: String,
+}
+
+impl Events {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        let mut connection = Connection::open(address).await;
+        let request = format!("GET /events HTTP/1.1\r\nhost: {address}\r\n\r\n");
+        connection.send(request.as_bytes()).await;
+        let head = connection.head().await;
+        assert_eq!(head.status, 200, "{head:?}");
+        let mut events = Self {
+            connection,
+            head,
+            buffer: String::new(),
+        };
+        assert_eq!(events.frame().await.unwrap(), ": connected\nretry: 1000");
+        events
+    }
+
+    /// The next block of the stream; `None` at its end.
+    pub(crate) async fn frame(&mut self) -> Option<String> {
+        loop {
+            if let Some((frame, rest)) = self.buffer.split_once("\n\n") {
+                let frame = frame.to_owned();
+                self.buffer = rest.to_owned();
+                return Some(frame);
+            }
+            let chunk = within("an event", self.connection.chunk()).await?;
+            self.buffer += &String::from_utf8(chunk).unwrap();
+        }
+    }
+
+    /// The next event.
+    pub(crate) async fn event(&mut self) -> Value {
+        loop {
+            let frame = self.frame().await.expect("the stream has ended");
+            if let Some(data) = frame.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    }
+
+    /// The events up to the end of the run, without their times.
+    pub(crate) async fn run(&mut self) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let mut event = self.event().await;
+            let timestamp = event.as_object_mut().unwrap().remove("timestamp");
+            assert!(timestamp.unwrap().is_u64());
+            let is_end = matches!(event["state"].as_str(), Some("idle" | "error"));
+            events.push(event);
+            if is_end {
+                return events;
+            }
+        }
+    }
+
+    /// How the run ends: the state and message of its last status.
+    pub(crate) async fn end(&mut self) -> (String, String) {
+        let last = self.run().await.pop().unwrap();
+        let text = |key: &str| last[key].as_str().unwrap().to_owned();
+        (text("state"), text("message"))
+    }
+
+    /// Waits for an event of that type.
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let event = self.event().await;
+            if event["type"] == kind {
+                return event;
+            }
+        }
+    }
+}

@@ -1,0 +1,624 @@
+//! What the API and the way to it can do wrong.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use harness_standin::{Gate, Message, Model, Reply, Standin, Step};
+use serde_json::{Value, json};
+
+use crate::client::Events;
+use crate::program::{MODEL, Service};
+
+/// Sends a prompt and returns how its run ended.
+async fn ask(service: &Service, events: &mut Events) -> (String, String) {
+    service.submit("hello").await;
+    events.end().await
+}
+
+fn idle() -> (String, String) {
+    ("idle".to_owned(), String::new())
+}
+
+fn texts(run: &[Value]) -> Vec<&str> {
+    let text = |event: &&Value| event["type"] == "text";
+    run.iter()
+        .filter(text)
+        .map(|event| event["content"].as_str().unwrap())
+        .collect()
+}
+
+/// Spec: [MODEL-14] [MODEL-21]
+#[tokio::test]
+async fn errors_that_another_attempt_would_not_cure_are_not_retried() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let html = format!(
+        "<html><script>\u{1b}[2J{}</script></html>",
+        "x".repeat(2000)
+    );
+    for (reply, expected) in [
+        (
+            Reply::error(401, "authentication_error", "invalid x-api-key")
+                .header("request-id", "req_1"),
+            "authentication_error: invalid x-api-key (HTTP 401, request req_1)",
+        ),
+        (
+            Reply::error(400, "invalid_request_error", "no"),
+            "invalid_request_error: no (HTTP 400, request",
+        ),
+        (
+            Reply::body("text/html", html.clone()).status(403),
+            "HTTP 403 Forbidden: <html><script>\\u{1b}[2Jxxx",
+        ),
+        (
+            Reply::body("text/html", html.clone()).status(413),
+            "HTTP 413 Payload Too Large: <html>",
+        ),
+        (
+            Reply::body("text/html", "").status(404),
+            "HTTP 404 Not Found: (no body)",
+        ),
+        (
+            Reply::error(429, "rate_limit_error", "enforced_spend_limit_reached"),
+            "rate_limit_error: ",
+        ),
+        (
+            Reply::error(529, "overloaded_error", "m").header("x-should-retry", "false"),
+            "overloaded_error: m",
+        ),
+    ] {
+        script.push(reply);
+        let before = standin.requests().len();
+        let (state, message) = ask(&service, &mut events).await;
+        assert_eq!(state, "error");
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.len() < 700, "{message}");
+        assert_eq!(standin.requests().len(), before + 1);
+    }
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+}
+
+/// Spec: [CONV-07] [MODEL-14]
+#[tokio::test]
+async fn a_refused_request_does_not_poison_the_history() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    script.push(Reply::text("first answer"));
+    script.push(Reply::error(400, "invalid_request_error", "no"));
+    script.push(Reply::text("third answer"));
+    for prompt in ["first", "second", "third"] {
+        service.submit(prompt).await;
+        events.run().await;
+    }
+    let messages = standin.requests()[2].json()["messages"].clone();
+    let texts: Vec<&str> = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"][0]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["first", "first answer", "third"]);
+}
+
+/// Spec: [MODEL-14] [MODEL-15] [EVENT-08]
+#[tokio::test]
+async fn errors_that_pass_are_retried_and_the_waits_are_shown() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    for status in [408, 409, 429, 500, 502, 503, 504, 529] {
+        let soon = |reply: Reply| {
+            reply
+                .header("retry-after-ms", "10")
+                .header("retry-after", "9")
+        };
+        script.push(soon(Reply::error(status, "some_error", "later")));
+        script.push(soon(Reply::error(status, "some_error", "later")));
+        script.push(Reply::text("well"));
+        service.submit("hello").await;
+        let run = events.run().await;
+        let waits: Vec<&str> = run
+            .iter()
+            .filter_map(|event| event["message"].as_str())
+            .filter(|message| message.starts_with("retrying in 0.0 s"))
+            .collect();
+        assert_eq!(waits.len(), 2, "{run:?}");
+        assert!(
+            waits[1].contains(&format!("(2 of 4): some_error: later (HTTP {status}")),
+            "{waits:?}"
+        );
+        assert_eq!(texts(&run), ["well"]);
+    }
+    assert_eq!(standin.requests().len(), 24);
+}
+
+/// Spec: [MODEL-15]
+#[tokio::test]
+async fn the_wait_that_the_server_asks_for_is_kept() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    script.push(Reply::error(429, "rate_limit_error", "later").header("retry-after", "1"));
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    let requests = standin.requests();
+    assert!(requests[1].at - requests[0].at >= Duration::from_secs(1));
+}
+
+/// Spec: [MODEL-16]
+#[tokio::test]
+async fn attempts_and_waits_are_bounded() {
+    let flags = ["--max-retries", "3", "--max-retry-wait", "5s"];
+    let (service, standin, script) = Service::scripted(&flags).await;
+    let mut events = service.events().await;
+    for _ in 0..9 {
+        script.push(Reply::error(529, "overloaded_error", "busy").header("retry-after-ms", "5"));
+    }
+    let (state, message) = ask(&service, &mut events).await;
+    assert_eq!(state, "error");
+    assert!(message.starts_with("overloaded_error: busy"), "{message}");
+    assert_eq!(standin.requests().len(), 4);
+    script.clear();
+    script.push(Reply::error(529, "overloaded_error", "busy").header("retry-after", "6"));
+    assert_eq!(ask(&service, &mut events).await.0, "error");
+    assert_eq!(standin.requests().len(), 5);
+}
+
+/// Spec: [MODEL-22]
+#[tokio::test]
+async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
+    let flags = [
+        "--max-retries",
+        "1",
+        "--connect-timeout",
+        "300ms",
+        "--model",
+        MODEL,
+    ];
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let service = Service::start(&format!("http://{closed}"), &flags).await;
+    let mut events = service.events().await;
+    let (state, message) = ask(&service, &mut events).await;
+    assert_eq!(state, "error");
+    assert!(message.starts_with("connection failed: "), "{message}");
+
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let service = Service::start(&format!("https://{address}"), &flags).await;
+    let mut events = service.events().await;
+    let began = Instant::now();
+    let (state, _) = ask(&service, &mut events).await;
+    assert_eq!(state, "error");
+    assert!(began.elapsed() < Duration::from_secs(5));
+
+    let service = Service::start("https://no-such-host.invalid", &flags).await;
+    let mut events = service.events().await;
+    let (state, message) = ask(&service, &mut events).await;
+    assert_eq!(state, "error");
+    assert!(message.starts_with("connection failed: "), "{message}");
+}
+
+/// Spec: [MODEL-23]
+#[tokio::test]
+async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
+    let flags = [
+        "--head-timeout",
+        "300ms",
+        "--idle-timeout",
+        "300ms",
+        "--max-retries",
+        "4",
+    ];
+    let (service, standin, script) = Service::scripted(&flags).await;
+    let mut events = service.events().await;
+    let never = Gate::new();
+    for _ in 0..2 {
+        script.push(Reply::text("x").gate_head(&never));
+    }
+    let end = ask(&service, &mut events).await;
+    assert_eq!(end, ("error".into(), "no answer within 300ms".into()));
+    assert_eq!(standin.requests().len(), 2);
+
+    let stalled = || {
+        Reply::message(Message::new().text("a b c d"))
+            .keep_events(4)
+            .hang()
+    };
+    script.push(stalled());
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    script.push(stalled());
+    script.push(stalled());
+    let end = ask(&service, &mut events).await;
+    assert_eq!(
+        end,
+        ("error".into(), "interrupted: no byte for 300ms".into())
+    );
+
+    let mut steps = Vec::new();
+    for _ in 0..8 {
+        steps.push(Step::Send(Bytes::from_static(
+            b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        )));
+        steps.push(Step::Sleep(Duration::from_millis(100)));
+    }
+    let rest = [
+        json!({"type": "message_start", "message": {}}),
+        json!({"type": "message_stop"}),
+    ];
+    steps.extend(
+        rest.iter()
+            .map(|event| Step::Send(harness_standin::encode_event(event))),
+    );
+    steps.push(Step::Finish);
+    script.push(Reply::steps("text/event-stream", steps));
+    assert_eq!(ask(&service, &mut events).await, idle());
+}
+
+/// Spec: [MODEL-06] [MODEL-16] [CONV-06]
+#[tokio::test]
+async fn a_reply_that_breaks_off_is_asked_again_only_while_nothing_was_shown() {
+    let (service, standin, script) = Service::scripted(&["--max-retries", "1"]).await;
+    let mut events = service.events().await;
+    let whole = || {
+        Reply::message(
+            Message::new()
+                .words_per_delta(1)
+                .text("one two")
+                .text("three four"),
+        )
+    };
+    let overloaded = || Reply::message(Message::new().text("a b")).keep_events(4);
+    // Nothing was shown: silently ends, breaks, or says so.
+    for broken in [
+        whole().keep_events(1).cut(),
+        whole().keep_events(4).cut(),
+        whole().keep_events(4).reset(),
+        whole().keep_events(3),
+        overloaded().then_error_event("overloaded_error", "busy"),
+        Reply::error_event("overloaded_error", "busy"),
+        whole()
+            .keep_events(3)
+            .then_event(json!({"type": "content_block_delta", "index": 7, "delta": {}})),
+    ] {
+        let before = standin.requests().len();
+        script.push(broken);
+        script.push(whole());
+        service.submit("hello").await;
+        let run = events.run().await;
+        assert_eq!(texts(&run), ["one two", "three four"], "{run:?}");
+        assert_eq!(standin.requests().len(), before + 2);
+    }
+    // The first block was shown.
+    for (broken, reason) in [
+        (
+            whole().keep_events(7).cut(),
+            "interrupted: the reply ended before message_stop",
+        ),
+        (
+            whole().keep_events(8),
+            "interrupted: the reply ended before message_stop",
+        ),
+        (
+            whole()
+                .keep_events(8)
+                .then_error_event("overloaded_error", "busy"),
+            "interrupted: overloaded_error: busy",
+        ),
+        (whole().keep_events(8).reset(), "interrupted: "),
+    ] {
+        let before = standin.requests().len();
+        script.push(broken);
+        service.submit("hello").await;
+        let run = events.run().await;
+        assert_eq!(texts(&run), ["one two"], "{run:?}");
+        let last = run.last().unwrap();
+        assert_eq!(last["state"], "error");
+        assert!(
+            last["message"].as_str().unwrap().starts_with(reason),
+            "{last}"
+        );
+        assert_eq!(standin.requests().len(), before + 1);
+    }
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-06]
+#[tokio::test]
+async fn no_way_to_end_a_stream_early_is_taken_for_its_end() {
+    let (service, _standin, script) = Service::scripted(&["--max-retries", "0"]).await;
+    let mut events = service.events().await;
+    let message = || Reply::message(Message::new().text("one two three"));
+    let body = b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n";
+    let raw = |head: &str, body: &[u8]| {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{head}\r\n");
+        let bytes = [head.as_bytes(), body].concat();
+        Reply::raw(vec![Step::Send(bytes.into()), Step::Cut])
+    };
+    let size = format!("{:x}\r\n", body.len());
+    for broken in [
+        raw(
+            "transfer-encoding: chunked\r\n",
+            &[size.as_bytes(), body].concat(),
+        ),
+        raw(
+            "transfer-encoding: chunked\r\n",
+            &[b"zz\r\n", body.as_slice()].concat(),
+        ),
+        raw(
+            "transfer-encoding: chunked\r\n",
+            &[b"5\r\n", body.as_slice()].concat(),
+        ),
+        raw("content-length: 5000\r\n", body),
+        raw("", body),
+        message().content_length(60),
+        message().keep_events(2).cut(),
+        message().keep_events(0),
+    ] {
+        script.push(broken);
+        let (state, message) = ask(&service, &mut events).await;
+        assert_eq!(state, "error", "{message}");
+    }
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+}
+
+/// Spec: [MODEL-24]
+#[tokio::test]
+async fn an_answer_that_is_no_event_stream_is_named() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let stream = || Reply::message(Message::new().text("x"));
+    for (reply, named) in [
+        (Reply::body("text/html", "<html>"), "text/html"),
+        (Reply::json(&json!({"type": "message"})), "application/json"),
+        (
+            stream().header("content-encoding", "gzip"),
+            "content encoded as gzip",
+        ),
+    ] {
+        script.push(reply);
+        let (state, message) = ask(&service, &mut events).await;
+        assert_eq!(state, "error");
+        assert!(
+            message.contains(named) && message.contains("event stream"),
+            "{message}"
+        );
+    }
+    assert_eq!(standin.requests().len(), 3);
+    script.push(Reply::sse("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\ndata: {\"type\":\"message_stop\"}\n\n"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+}
+
+/// Spec: [SEC-08]
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_the_key_stays_here() {
+    let other = Standin::start(|_: &harness_standin::MessagesRequest| Reply::text("x")).unwrap();
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    for status in [301, 302, 303, 307, 308] {
+        let location = format!("{}/v1/messages", other.base_url());
+        script.push(
+            Reply::body("text/plain", "")
+                .status(status)
+                .header("location", &*location),
+        );
+        let (state, message) = ask(&service, &mut events).await;
+        assert_eq!(state, "error");
+        assert!(
+            message.contains(&location) && message.contains("not followed"),
+            "{message}"
+        );
+    }
+    assert!(other.requests().is_empty());
+}
+
+/// Spec: [MODEL-20]
+#[tokio::test]
+async fn a_retired_default_gives_way_to_the_newest_of_its_family_and_a_choice_never_does() {
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(vec![
+        Model::new("claude-haiku-9"),
+        Model::new("claude-opus-9"),
+    ]);
+    let service = Service::start(&standin.base_url(), &[]).await;
+    let mut events = service.events().await;
+    for _ in 0..2 {
+        script.push(Reply::text("well"));
+    }
+    service.submit("hello").await;
+    let run = events.run().await;
+    let remark = "the model claude-3-haiku-20240307 is not served any more; using claude-haiku-9";
+    assert!(
+        run.iter().any(|event| event["message"] == remark),
+        "{run:?}"
+    );
+    assert_eq!(texts(&run), ["well"]);
+    assert!(service.log().contains(remark.split(';').next().unwrap()));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    let models: Vec<Value> = standin
+        .requests()
+        .iter()
+        .filter(|request| request.method == "POST")
+        .map(|request| request.json()["model"].clone())
+        .collect();
+    assert_eq!(
+        models,
+        [
+            "claude-3-haiku-20240307",
+            "claude-haiku-9",
+            "claude-haiku-9"
+        ]
+    );
+
+    let chosen = ["--model", "claude-3-haiku-20240307"];
+    let service = Service::start(&standin.base_url(), &chosen).await;
+    let mut events = service.events().await;
+    let (state, message) = ask(&service, &mut events).await;
+    assert_eq!(state, "error");
+    assert!(
+        message.contains("claude-haiku-9, claude-opus-9"),
+        "{message}"
+    );
+}
+
+/// Spec: [CONV-10] [CONV-11] [CONV-12]
+#[tokio::test]
+async fn every_stop_reason_ends_or_continues_as_it_should() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let reply = |reason: &str| Message::new().text("words").stop_reason(reason);
+    for (reason, remark) in [
+        ("end_turn", ""),
+        ("stop_sequence", ""),
+        ("max_tokens", "stopped: the reply reached max_tokens"),
+        (
+            "model_context_window_exceeded",
+            "stopped: the model's context window is full",
+        ),
+        ("something_new", "stopped: something_new"),
+    ] {
+        script.push(reply(reason));
+        assert_eq!(
+            ask(&service, &mut events).await,
+            ("idle".into(), remark.into())
+        );
+    }
+    let details = json!({"type": "refusal", "category": "cyber", "explanation": "Not that."});
+    script.push(reply("refusal").stop_details(details));
+    let end = ask(&service, &mut events).await;
+    assert_eq!(
+        end.1,
+        "refusal: the model declined to answer; cyber; Not that."
+    );
+
+    let search =
+        json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
+    script.push(
+        Message::new()
+            .text("wait")
+            .block(search)
+            .stop_reason("pause_turn"),
+    );
+    script.push(Reply::text("done"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    let resent = standin.requests().last().unwrap().json();
+    assert_eq!(
+        resent["messages"].as_array().unwrap().last().unwrap()["role"],
+        "assistant"
+    );
+
+    script.push(
+        Message::new()
+            .tool_use("cut", "list_dir", json!({"path": "."}))
+            .stop_reason("max_tokens"),
+    );
+    script.push(Reply::text("shorter"));
+    service.submit("hello").await;
+    let run = events.run().await;
+    let result = run
+        .iter()
+        .find(|event| event["type"] == "tool_result")
+        .unwrap();
+    assert_eq!(result["isError"], true);
+    assert!(
+        result["result"].as_str().unwrap().contains("not executed"),
+        "{result}"
+    );
+    assert_eq!(texts(&run), ["shorter"]);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-10] [CONV-06]
+#[tokio::test]
+async fn half_an_input_runs_no_tool() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let deep = format!("{{\"path\":{}", "[".repeat(10_000));
+    for input in [
+        "{\"path\": \".\"",
+        "{}{}",
+        "[]",
+        "{\"a\":1e400}",
+        "{\"a\":\"\\ud800\"}",
+        "{\"a\":1,\"a\":2}",
+        &deep,
+    ] {
+        script.push(
+            Message::new()
+                .text("Now.")
+                .raw_tool_use("t", "list_dir", input),
+        );
+        service.submit("hello").await;
+        let run = events.run().await;
+        let last = run.last().unwrap();
+        assert_eq!(last["state"], "error", "{input:.20}");
+        assert!(
+            last["message"]
+                .as_str()
+                .unwrap()
+                .contains("malformed tool call list_dir"),
+            "{last}"
+        );
+        assert!(
+            run.iter()
+                .all(|event| event["type"] != "tool_result" && event["type"] != "tool_call")
+        );
+    }
+    script.push(Message::new().raw_tool_use("t", "list_dir", ""));
+    script.push(Reply::text("well"));
+    service.submit("hello").await;
+    let run = events.run().await;
+    let call = run
+        .iter()
+        .find(|event| event["type"] == "tool_call")
+        .unwrap();
+    assert_eq!(call["input"], json!({}));
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-09]
+#[tokio::test]
+async fn a_stream_without_bounds_does_not_grow_the_service() {
+    let (service, _standin, script) = Service::scripted(&["--max-retries", "0"]).await;
+    let mut events = service.events().await;
+    let before = service.resident_bytes();
+    let megabyte = Bytes::from(vec![b'x'; 1 << 20]);
+    for start in ["data: ", ": ", "unknown"] {
+        let mut steps = vec![Step::Send(Bytes::copy_from_slice(start.as_bytes()))];
+        steps.extend(vec![Step::Send(megabyte.clone()); 100]);
+        steps.push(Step::Finish);
+        script.push(Reply::steps("text/event-stream", steps));
+        let (state, message) = ask(&service, &mut events).await;
+        assert_eq!(state, "error", "{message}");
+        let grown = service.resident_bytes().saturating_sub(before);
+        assert!(grown < 64 << 20, "{grown} bytes after {start:?}");
+    }
+}
+
+/// Spec: [MODEL-25]
+#[tokio::test]
+async fn a_request_larger_than_the_api_takes_is_not_sent() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let prompt = "x".repeat(4_000_000);
+    for _ in 0..8 {
+        script.push(Reply::text("well"));
+        service.submit(&prompt).await;
+        assert_eq!(events.end().await, idle());
+    }
+    service.submit(&prompt).await;
+    let (state, message) = events.end().await;
+    assert_eq!(state, "error");
+    assert!(
+        message.starts_with("the conversation has grown to "),
+        "{message}"
+    );
+    assert_eq!(standin.requests().len(), 8);
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+}

@@ -1,0 +1,21 @@
+//! Black-box tests: the built program, over real HTTP, with a scripted Messages API behind it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod cancel;
+mod client;
+mod command_line;
+mod conversation;
+mod fan_out;
+mod faults;
+mod guard;
+mod input;
+mod program;
+mod recordings;
+mod stop;
+mod tidy;

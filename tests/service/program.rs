@@ -1,0 +1,206 @@
+//! The built program, running.
+
+use std::io::Read as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use harness_standin::{Model, Script, Standin};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tokio::io::AsyncBufReadExt as _;
+
+use crate::client::{Answer, Connection, Events, within};
+
+/// The key that the program gets; it must never come out of it.
+pub(crate) const API_KEY: &str = "sk-ant-canary-6f1d0c";
+/// The model that tests choose.
+pub(crate) const MODEL: &str = "claude-test";
+
+/// A command for the built program with nothing from our own environment.
+pub(crate) fn command(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harness"));
+    command
+        .env_clear()
+        .env("HOME", home)
+        .env("PATH", "/usr/bin:/bin");
+    command
+}
+
+/// A running service.
+pub(crate) struct Service {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) home: TempDir,
+}
+
+impl Service {
+    /// Starts a service that asks that API.
+    pub(crate) async fn start(base_url: &str, flags: &[&str]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        Self::start_in(home, base_url, flags).await
+    }
+
+    pub(crate) async fn start_in(home: TempDir, base_url: &str, flags: &[&str]) -> Self {
+        let log = std::fs::File::create(home.path().join("log")).unwrap();
+        let mut child = command(home.path())
+            .args(["serve", "--port", "0", "--workspace"])
+            .arg(home.path())
+            .args(flags)
+            .env("ANTHROPIC_BASE_URL", base_url)
+            .env("ANTHROPIC_API_KEY", API_KEY)
+            .env("RUST_LOG", "trace")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let out = tokio::process::ChildStdout::from_std(child.stdout.take().unwrap()).unwrap();
+        let mut lines = tokio::io::BufReader::new(out).lines();
+        let line = within("the address", lines.next_line()).await.unwrap();
+        let log = || std::fs::read_to_string(home.path().join("log")).unwrap();
+        let line = line.unwrap_or_else(|| panic!("the service did not start: {}", log()));
+        let address = line.strip_prefix("harness listens on http://").unwrap();
+        Self {
+            child,
+            address: address.parse().unwrap(),
+            home,
+        }
+    }
+
+    /// Starts a service with a scripted API behind it.
+    pub(crate) async fn scripted(flags: &[&str]) -> (Self, Standin, Script) {
+        let (standin, script) = Standin::scripted().unwrap();
+        script.set_models(vec![Model::new(MODEL)]);
+        let flags: Vec<&str> = ["--model", MODEL].iter().chain(flags).copied().collect();
+        let service = Self::start(&standin.base_url(), &flags).await;
+        (service, standin, script)
+    }
+
+    pub(crate) async fn events(&self) -> Events {
+        Events::open(self.address).await
+    }
+
+    /// Sends a request with a JSON body and these further headers.
+    pub(crate) async fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let mut connection = Connection::open(self.address).await;
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+            self.address,
+            body.len()
+        );
+        connection.send(request.as_bytes()).await;
+        connection.answer().await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {
+        let headers = "content-type: application/json\r\n";
+        self.send("POST", path, headers, body).await
+    }
+
+    pub(crate) async fn prompt(&self, content: &str) -> Answer {
+        let body = serde_json::json!({ "content": content });
+        self.post("/prompt", &body.to_string()).await
+    }
+
+    /// Submits a prompt that must be accepted.
+    pub(crate) async fn submit(&self, content: &str) {
+        let answer = self.prompt(content).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+
+    pub(crate) async fn cancel(&self) -> bool {
+        let answer = self.send("POST", "/cancel", "", "").await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["cancelled"].as_bool().unwrap()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.home.path().join("log")).unwrap()
+    }
+
+    /// The program's memory in use, in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let path = format!("/proc/{}/statm", self.child.id());
+        let statm = std::fs::read_to_string(path).unwrap();
+        let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+        pages * 4096
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        kill(id, signal).unwrap();
+    }
+
+    /// Waits for the program's end.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let waiting = async {
+            loop {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return status;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        within("the program's end", waiting).await
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+        let log = self.log();
+        let leaked = log.contains(API_KEY);
+        if std::thread::panicking() {
+            let tail: Vec<&str> = log.lines().rev().take(15).collect();
+            println!(
+                "the end of the log, newest line first:\n{}",
+                tail.join("\n")
+            );
+        } else {
+            assert!(!leaked, "the key stands in the log");
+        }
+    }
+}
+
+/// The name and content of a file, and a pattern that keeps `grep` busy with it for minutes: the
+/// back-references make it try every way to divide the letters.
+pub(crate) fn slow_search() -> (&'static str, String, &'static str) {
+    let line = format!("{}b{}c\n", "a".repeat(200), "a".repeat(201));
+    (
+        "slow",
+        line,
+        r"^\(a*\)\(a*\)\(a*\)\(a*\)\(a*\)b\1\2\3\4\5c$",
+    )
+}
+
+/// Runs the program to its end.
+pub(crate) fn output(command: &mut Command) -> (i32, String, String) {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut out, mut err) = (String::new(), String::new());
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut out)
+        .unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
+    (child.wait().unwrap().code().unwrap(), out, err)
+}

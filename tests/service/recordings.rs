@@ -1,0 +1,126 @@
+//! Recorded streams of the Messages API, replayed to the built program.
+
+use std::path::Path;
+
+use harness_standin::Reply;
+use serde_json::{Value, json};
+
+use crate::program::Service;
+
+fn recording(name: &str) -> (Vec<u8>, Value) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/examples/streams");
+    let stream = std::fs::read(folder.join(format!("{name}.sse"))).unwrap();
+    let expected = std::fs::read(folder.join(format!("{name}.expected.json"))).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    (stream, expected["message"].clone())
+}
+
+/// The events that a message must give, without statuses and results.
+fn expected_events(message: &Value) -> Vec<Value> {
+    let blocks = message["content"].as_array().unwrap().iter();
+    blocks
+        .filter_map(|block| match block["type"].as_str().unwrap() {
+            "text" => Some(json!({"type": "text", "content": block["text"]})),
+            "tool_use" => Some(json!({
+                "type": "tool_call", "id": block["id"], "name": block["name"], "input": block["input"],
+            })),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Spec: [MODEL-04] [MODEL-05]
+#[tokio::test]
+async fn recordings_give_the_blocks_that_the_official_sdks_assemble() {
+    for name in [
+        "anthropic-sdk-python/basic_response",
+        "anthropic-sdk-python/incomplete_partial_json_response",
+        "anthropic-sdk-python/message_delta_omitted_usage_response",
+        "anthropic-sdk-python/refusal_response",
+        "anthropic-sdk-python/server_tool_use_response",
+        "anthropic-sdk-python/tool_use_response",
+        "anthropic-sdk-python/unknown_events_response",
+        "langchain-anthropic/test_agent_loop_streaming.0",
+        "langchain-anthropic/test_agent_loop_streaming.1",
+    ] {
+        let (stream, message) = recording(name);
+        let (service, standin, script) = Service::scripted(&[]).await;
+        let mut events = service.events().await;
+        let mut seen = Vec::new();
+        for size in [stream.len(), 1, 7] {
+            script.clear();
+            script.push(Reply::sse(stream.clone()).pieces(size));
+            // A recorded tool call is answered, and then the loop goes on.
+            script.push(Reply::text("That was all."));
+            service.submit("hello").await;
+            let mut run = events.run().await;
+            run.retain(|event| {
+                matches!(event["type"].as_str(), Some("text" | "tool_call"))
+                    && event["content"] != "That was all."
+            });
+            for event in &mut run {
+                // The same recording twice means the same ids twice, and ours are made unique.
+                if seen.contains(event) || event["type"] == "tool_call" {
+                    let id = event["id"].as_str().unwrap_or_default().to_owned();
+                    let original = id
+                        .split_at_checked(30)
+                        .map_or(id.as_str(), |(start, _)| start);
+                    if event["type"] == "tool_call" {
+                        event["id"] = original.into();
+                    }
+                }
+            }
+            assert_eq!(run, expected_events(&message), "{name} by {size}");
+            seen = run;
+        }
+        assert_eq!(standin.violations(), [""; 0], "{name}");
+    }
+}
+
+/// Spec: [MODEL-10]
+#[tokio::test]
+async fn the_recording_with_an_invalid_tool_input_ends_in_an_error() {
+    let (stream, _) = recording("anthropic-sdk-python/tool_use_invalid_json_response");
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    script.push(Reply::sse(stream));
+    service.submit("hello").await;
+    let run = events.run().await;
+    assert_eq!(run.last().unwrap()["state"], "error");
+    assert!(run.iter().all(|event| event["type"] != "tool_result"));
+    script.push(Reply::text("well"));
+    service.submit("hello").await;
+    assert_eq!(events.end().await.0, "idle");
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-06]
+#[tokio::test]
+async fn a_recording_that_is_cut_or_reset_is_an_explicit_interruption() {
+    let (stream, _) = recording("langchain-anthropic/test_agent_loop_streaming.1");
+    let (service, standin, script) = Service::scripted(&["--max-retries", "0"]).await;
+    let mut events = service.events().await;
+    let end = stream
+        .windows(14)
+        .rposition(|part| part == b"\"message_stop\"")
+        .unwrap();
+    for at in (0..end).step_by(29) {
+        for reply in [
+            Reply::sse(stream.clone()).keep_bytes(at).cut(),
+            Reply::sse(stream.clone()).keep_bytes(at).reset(),
+        ] {
+            script.push(reply);
+            service.submit("hello").await;
+            let (state, message) = events.end().await;
+            assert_eq!(state, "error", "{at}");
+            assert!(
+                message.starts_with("interrupted: ") || message.starts_with("connection failed"),
+                "{at}: {message}"
+            );
+        }
+    }
+    script.push(Reply::text("well"));
+    service.submit("hello").await;
+    assert_eq!(events.end().await.0, "idle");
+    assert_eq!(standin.violations(), [""; 0]);
+}

@@ -1,0 +1,99 @@
+//! How the service stops.
+
+use std::time::{Duration, Instant};
+
+use harness_standin::{Gate, Message, Reply};
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use crate::client::within;
+use crate::program::{Service, slow_search};
+
+/// Spec: [HTTP-14] [CONV-13]
+#[tokio::test]
+async fn a_signal_ends_runs_and_streams_and_the_program_in_time() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let (mut service, _standin, script) = Service::scripted(&[]).await;
+        let gate = Gate::new();
+        script.push(
+            Message::new()
+                .words_per_delta(1)
+                .text("one two three four")
+                .gate_after_delta(2, &gate),
+        );
+        let mut events = service.events().await;
+        service.submit("hello").await;
+        within("the middle of the reply", gate.reached()).await;
+        let asked = Instant::now();
+        service.signal(signal);
+        let (state, message) = events.end().await;
+        assert_eq!(
+            (&*state, &*message),
+            ("error", "interrupted: the service was stopped")
+        );
+        let last = events.frame().await.unwrap();
+        assert_eq!(last, ": the service is stopping\nretry: 1000");
+        assert_eq!(events.frame().await, None);
+        assert_eq!(service.ended().await.code(), Some(0));
+        assert!(
+            asked.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            asked.elapsed()
+        );
+    }
+}
+
+/// Spec: [CONV-13] [TOOL-05]
+#[tokio::test]
+async fn no_child_process_is_left_behind() {
+    let (mut service, _standin, script) = Service::scripted(&[]).await;
+    let (name, content, pattern) = slow_search();
+    std::fs::write(service.home.path().join(name), content).unwrap();
+    script.push(Message::new().tool_use("t", "grep", json!({"pattern": pattern, "path": name})));
+    let mut events = service.events().await;
+    service.submit("search").await;
+    events.until("tool_call").await;
+    let grep = within("a running grep", async {
+        loop {
+            if let Some(id) = process_in(service.home.path()) {
+                return id;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    let grep = grep.await;
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.ended().await.code(), Some(0));
+    assert!(!std::path::Path::new(&format!("/proc/{grep}/cmdline")).exists());
+}
+
+/// A `grep` that works in that folder.
+fn process_in(folder: &std::path::Path) -> Option<u32> {
+    let folder = folder.canonicalize().unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.into_iter().find(|id: &u32| {
+        let name = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+        let works_in = std::fs::read_link(format!("/proc/{id}/cwd")).ok();
+        name.trim() == "grep" && works_in.as_ref() == Some(&folder)
+    })
+}
+
+/// Spec: [HTTP-14]
+#[tokio::test]
+async fn an_idle_service_with_clients_stops_at_once_and_starts_again_on_its_port() {
+    let (mut service, standin, _script) = Service::scripted(&[]).await;
+    let _attached = [service.events().await, service.events().await];
+    let asked = Instant::now();
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.ended().await.code(), Some(0));
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
+    let port = service.address.port().to_string();
+    let home = tempfile::tempdir().unwrap();
+    let again = Service::start_in(home, &standin.base_url(), &["--port", &port]).await;
+    assert_eq!(again.address, service.address);
+}

@@ -1,0 +1,148 @@
+//! The source keeps its own rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files below the project's folders whose names end so.
+fn files(ending: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = [
+        "src", "actors", "protocol", "standin", "specs", "tests", "benches", "examples",
+    ]
+    .map(|folder| root().join(folder))
+    .into_iter()
+    .filter(|folder| folder.is_dir())
+    .collect();
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_str().unwrap().ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The rule ids in a text, such as `CONV-01`, that stand in brackets.
+fn ids(text: &str) -> impl Iterator<Item = String> {
+    text.split('[').skip(1).filter_map(|rest| {
+        let (id, _) = rest.split_once(']')?;
+        let (area, number) = id.split_once('-')?;
+        let is_id = area.len() >= 3
+            && area.chars().all(|c| c.is_ascii_uppercase())
+            && number.len() == 2
+            && number.chars().all(|c| c.is_ascii_digit());
+        is_id.then(|| id.to_owned())
+    })
+}
+
+/// Spec: [TIDY-01]
+#[test]
+fn every_rule_has_a_test_and_every_cited_rule_exists() {
+    let mut rules = BTreeSet::new();
+    for path in files(".md") {
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            if let Some(rule) = line.strip_prefix("- [") {
+                let id = rule.split(']').next().unwrap().to_owned();
+                assert!(rules.insert(id.clone()), "{id} is defined twice");
+            }
+        }
+    }
+    let mut cited: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for ending in [".rs", ".sh", ".py", ".mjs"] {
+        for path in files(ending) {
+            for line in std::fs::read_to_string(&path).unwrap().lines() {
+                if let Some((_, list)) = line.split_once("Spec: ") {
+                    cited.extend(ids(list).map(|id| (id, path.clone())));
+                }
+            }
+        }
+    }
+    let unknown: Vec<_> = cited
+        .iter()
+        .filter(|(id, _)| !rules.contains(*id))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "tests of rules that are in no spec: {unknown:#?}"
+    );
+    let untested: Vec<_> = rules.iter().filter(|id| !cited.contains_key(*id)).collect();
+    assert!(untested.is_empty(), "rules without a test: {untested:?}");
+}
+
+/// Spec: [TIDY-02]
+#[test]
+fn messages_know_no_actor_and_actors_meet_only_where_they_are_wired() {
+    let actors = [
+        "ConversationActor",
+        "ModelActor",
+        "ToolActor",
+        "BroadcastActor",
+        "HandlerActor",
+    ];
+    for path in files(".rs") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        let code: Vec<&str> = text
+            .lines()
+            .take_while(|line| !line.contains("#[cfg(test)]"))
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect();
+        let code = code.join("\n");
+        if !name.starts_with("actors/src") || name.ends_with("_tests.rs") {
+            continue;
+        }
+        let named = actors.iter().filter(|actor| code.contains(*actor)).count();
+        let allowed = match name {
+            "actors/src/harness.rs" => actors.len(),
+            _ if name.starts_with("actors/src/messages/") => 0,
+            _ => 1,
+        };
+        assert!(named <= allowed, "{name} names {named} actors");
+    }
+}
+
+/// Spec: [TIDY-03]
+#[test]
+fn the_machine_is_pure() {
+    for name in ["machine.rs", "history.rs", "publication.rs"] {
+        let path = root().join("actors/src/conversation").join(name);
+        let text = std::fs::read_to_string(path).unwrap();
+        for forbidden in [
+            "actix",
+            "tokio",
+            "std::fs",
+            "std::net",
+            "Instant",
+            "SystemTime",
+            "Clock",
+        ] {
+            assert!(
+                !text.contains(&format!("use {forbidden}")),
+                "{name} uses {forbidden}"
+            );
+        }
+    }
+}
+
+/// Spec: [TIDY-04]
+#[test]
+fn every_file_says_what_it_is_for() {
+    for path in files(".rs") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let is_included_test = path.to_str().unwrap().ends_with("_tests.rs");
+        assert!(
+            is_included_test || text.starts_with("//! "),
+            "{}",
+            path.display()
+        );
+    }
+}
