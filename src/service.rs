@@ -86,7 +86,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let server = http::serve(listener, access, actors.shared.clone())?;
     let handle = server.handle();
     actix::spawn(server);
-    announce(address, serve.demo)?;
+    announce(address, serve.demo);
 
     signals.next().await;
     log::info!("stopping");
@@ -108,14 +108,17 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     Ok(())
 }
 
-/// Prints where the service listens; scripts read the address from this line.
-fn announce(address: SocketAddr, demo: bool) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "harness listens on http://{address}")?;
+/// Prints where the service listens; scripts read the address from this line. Nobody may be
+/// there to read it, which does not matter.
+fn announce(address: SocketAddr, demo: bool) {
+    let mut lines = format!("harness listens on http://{address}\n");
     if demo {
-        writeln!(out, "this is the demo: a few rules answer, no model")?;
+        lines += "this is the demo: a few rules answer, no model\n";
     }
-    out.flush()
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
+        log::warn!("the address http://{address} could not be printed: {error}");
+    }
 }
 
 /// The signals that stop the service.

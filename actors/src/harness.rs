@@ -219,3 +219,7 @@ pub fn standard_tools(workspace: &Path) -> Vec<Arc<dyn Tool>> {
         Arc::new(Grep::new(workspace)),
     ]
 }
+
+#[cfg(test)]
+#[path = "harness_tests.rs"]
+mod tests;

@@ -85,14 +85,14 @@ impl Block {
                 thinking: text("thinking").unwrap_or_default(),
                 signature: text("signature").filter(|signature| !signature.is_empty()),
             },
-            "redacted_thinking" => BlockKind::RedactedThinking,
+            "redacted_thinking" if text("data").is_some() => BlockKind::RedactedThinking,
             "tool_use" => match (text("id"), text("name"), self.0.get("input")) {
                 (Some(id), Some(name), Some(Value::Object(input))) => {
                     BlockKind::ToolCall { id, name, input }
                 }
                 _ => BlockKind::Unknown,
             },
-            "server_tool_use" | "mcp_tool_use" => {
+            "server_tool_use" | "mcp_tool_use" if text("name").is_some() => {
                 text("id").map_or(BlockKind::Unknown, |id| BlockKind::ServerToolCall { id })
             }
             kind if kind.ends_with("_tool_result") => text("tool_use_id")

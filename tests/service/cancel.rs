@@ -1,11 +1,12 @@
 //! Cancel, in each state that a run can be in.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness_standin::{Gate, Message, Reply, Script, Standin};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::client::{Events, within};
 use crate::program::{Service, slow_search};
@@ -34,7 +35,7 @@ async fn cancel(service: &Service, standin: &Standin, script: &Script, events: &
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [CONV-08] [HTTP-05] [MODEL-18]
+/// Spec: [CONV-21] [CONV-30] [HTTP-05] [MODEL-18]
 #[tokio::test]
 async fn while_waiting_for_the_head() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -49,7 +50,7 @@ async fn while_waiting_for_the_head() {
     assert_eq!(next["messages"][0]["content"].as_array().unwrap().len(), 2);
 }
 
-/// Spec: [CONV-08] [EVENT-07] [MODEL-18]
+/// Spec: [CONV-21] [CONV-23] [EVENT-07] [MODEL-18]
 #[tokio::test]
 async fn in_the_middle_of_each_kind_of_block() {
     let input = json!({"path": "a long name that takes several pieces to arrive"});
@@ -80,7 +81,7 @@ async fn in_the_middle_of_each_kind_of_block() {
     }
 }
 
-/// Spec: [CONV-08] [TOOL-05]
+/// Spec: [CONV-21] [CONV-22]
 #[tokio::test]
 async fn while_a_tool_runs() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -120,7 +121,7 @@ fn children(service: &Service) -> Vec<u32> {
     children
 }
 
-/// Spec: [CONV-08] [MODEL-18]
+/// Spec: [CONV-21] [MODEL-18]
 #[tokio::test]
 async fn while_waiting_for_a_retry() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -145,7 +146,7 @@ async fn while_waiting_for_a_retry() {
     assert_eq!(standin.requests().len(), 2);
 }
 
-/// Spec: [CONV-08] [MODEL-18]
+/// Spec: [CONV-21] [MODEL-18]
 #[tokio::test]
 async fn while_connecting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -165,7 +166,7 @@ async fn while_connecting() {
     assert_eq!(events.end().await, ("idle".into(), "cancelled".into()));
 }
 
-/// Spec: [CONV-09] [HTTP-05]
+/// Spec: [CONV-24] [HTTP-05]
 #[tokio::test]
 async fn a_hundred_cancels_at_once_have_one_effect() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -186,7 +187,7 @@ async fn a_hundred_cancels_at_once_have_one_effect() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [CONV-08]
+/// Spec: [CONV-03] [CONV-32]
 #[tokio::test]
 async fn at_random_times_every_run_has_one_end_and_every_request_is_valid() {
     let seed = std::process::id();

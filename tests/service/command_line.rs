@@ -11,7 +11,7 @@ fn run(arguments: &[&str], environment: &[(&str, &str)]) -> (i32, String, String
     output(&mut command)
 }
 
-/// Spec: [CONF-30]
+/// Spec: [CONF-45]
 #[test]
 fn without_a_key_the_program_says_how_to_get_one_or_do_without() {
     let (code, out, err) = run(&["serve", "--port", "0"], &[]);
@@ -24,7 +24,7 @@ fn without_a_key_the_program_says_how_to_get_one_or_do_without() {
     assert_eq!(err.lines().count(), 1);
 }
 
-/// Spec: [CONF-32] [CONF-33]
+/// Spec: [CONF-32] [CONF-22] [SEC-01]
 #[test]
 fn wrong_use_has_exit_code_2_and_a_line_that_says_what_to_do() {
     for (arguments, environment, named) in [
@@ -76,7 +76,7 @@ fn a_port_that_is_taken_is_a_failure_that_names_it() {
     assert!(err.contains("--port"), "{err}");
 }
 
-/// Spec: [CONF-24]
+/// Spec: [CONF-28] [CONF-29]
 #[test]
 fn config_shows_values_and_sources_and_no_secret() {
     let environment = [("ANTHROPIC_API_KEY", API_KEY), ("HARNESS_MAX_TURNS", "7")];

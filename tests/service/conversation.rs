@@ -76,7 +76,7 @@ async fn a_run_with_tools_shows_every_event_in_order() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [CONV-01] [HTTP-03]
+/// Spec: [CONV-06] [CONV-39] [HTTP-03]
 #[tokio::test]
 async fn the_history_carries_over_and_its_serialized_start_never_changes() {
     let (service, standin, script) = Service::scripted(&["--system-prompt", "be brief"]).await;
@@ -155,7 +155,7 @@ async fn max_turns_ends_the_run_and_says_so() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [CONV-03] [TOOL-03]
+/// Spec: [CONV-11] [CONV-12] [CONV-34]
 #[tokio::test]
 async fn the_first_failed_tool_stops_the_others_and_the_model_decides() {
     let (service, standin, script) = Service::scripted(&[]).await;

@@ -1,10 +1,11 @@
 //! What the API and the way to it can do wrong.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use harness_standin::{Gate, Message, Model, Reply, Standin, Step};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::client::Events;
 use crate::program::{MODEL, Service};
@@ -79,7 +80,7 @@ async fn errors_that_another_attempt_would_not_cure_are_not_retried() {
     assert_eq!(ask(&service, &mut events).await, idle());
 }
 
-/// Spec: [CONV-07] [MODEL-14]
+/// Spec: [CONV-29] [MODEL-14]
 #[tokio::test]
 async fn a_refused_request_does_not_poison_the_history() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -257,7 +258,7 @@ async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
     assert_eq!(ask(&service, &mut events).await, idle());
 }
 
-/// Spec: [MODEL-06] [MODEL-16] [CONV-06]
+/// Spec: [MODEL-06] [MODEL-16] [CONV-31]
 #[tokio::test]
 async fn a_reply_that_breaks_off_is_asked_again_only_while_nothing_was_shown() {
     let (service, standin, script) = Service::scripted(&["--max-retries", "1"]).await;
@@ -466,7 +467,7 @@ async fn a_retired_default_gives_way_to_the_newest_of_its_family_and_a_choice_ne
     );
 }
 
-/// Spec: [CONV-10] [CONV-11] [CONV-12]
+/// Spec: [CONV-15] [CONV-16] [CONV-17] [CONV-18] [CONV-19] [CONV-20]
 #[tokio::test]
 async fn every_stop_reason_ends_or_continues_as_it_should() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -533,7 +534,7 @@ async fn every_stop_reason_ends_or_continues_as_it_should() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [MODEL-10] [CONV-06]
+/// Spec: [MODEL-10] [CONV-31]
 #[tokio::test]
 async fn half_an_input_runs_no_tool() {
     let (service, standin, script) = Service::scripted(&[]).await;

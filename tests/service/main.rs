@@ -4,7 +4,8 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test fails by panicking, in its helpers too"
+    clippy::print_stdout,
+    reason = "a test fails by panicking and prints its seed, in its helpers too"
 )]
 
 mod cancel;

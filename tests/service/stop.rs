@@ -1,15 +1,16 @@
 //! How the service stops.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use harness_standin::{Gate, Message, Reply};
+use harness_standin::{Gate, Message};
 use nix::sys::signal::Signal;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::client::within;
 use crate::program::{Service, slow_search};
 
-/// Spec: [HTTP-14] [CONV-13]
+/// Spec: [HTTP-14] [CONV-25]
 #[tokio::test]
 async fn a_signal_ends_runs_and_streams_and_the_program_in_time() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
@@ -43,7 +44,7 @@ async fn a_signal_ends_runs_and_streams_and_the_program_in_time() {
     }
 }
 
-/// Spec: [CONV-13] [TOOL-05]
+/// Spec: [CONV-25]
 #[tokio::test]
 async fn no_child_process_is_left_behind() {
     let (mut service, _standin, script) = Service::scripted(&[]).await;
@@ -79,7 +80,7 @@ fn process_in(folder: &std::path::Path) -> Option<u32> {
     })
 }
 
-/// Spec: [HTTP-14]
+/// Spec: [HTTP-14] [CONF-46]
 #[tokio::test]
 async fn an_idle_service_with_clients_stops_at_once_and_starts_again_on_its_port() {
     let (mut service, standin, _script) = Service::scripted(&[]).await;

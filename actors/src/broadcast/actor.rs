@@ -50,7 +50,7 @@ impl Handler<Publish> for BroadcastActor {
         // JSON text holds no line break, so the event is one line.
         let frame = Bytes::from(format!("data: {json}\n\n"));
         self.subscribers
-            .retain(|subscriber| subscriber.send(&frame));
+            .retain_mut(|subscriber| subscriber.send(&frame));
     }
 }
 

@@ -60,12 +60,14 @@ async fn a_subscriber_that_stalls_is_let_go_and_the_others_miss_nothing() {
 
 /// Spec: [HTTP-12]
 #[actix::test]
-async fn one_event_larger_than_the_bound_still_arrives() {
+async fn one_event_larger_than_the_bound_still_arrives_with_what_follows() {
     let broadcast = BroadcastActor::new(1).start();
     let mut reading = attach(&broadcast).await;
     let to = broadcast.clone().recipient();
     publish(&to, event(&"x".repeat(3 * MAX_QUEUED_BYTES)));
+    publish(&to, event("more"));
     assert!(reading.next().await.unwrap().len() > MAX_QUEUED_BYTES);
+    assert!(reading.next().await.is_some());
     assert!(!reading.has_lagged());
 }
 

@@ -17,13 +17,14 @@ use serde_json::{Value, json};
 use crate::reply::{Block, BlockKind};
 
 /// Why a call of the last reply has no result of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unanswered {
     /// An earlier call of the same reply failed.
     EarlierToolFailed,
     /// An operator cancelled the run.
     Cancelled,
     /// The reply broke off.
+    #[default]
     Interrupted,
     /// The API declined to answer.
     Refused,
@@ -46,32 +47,20 @@ impl Unanswered {
 pub struct History {
     /// Messages that no longer change, serialized, each with a comma in front but the first.
     sealed: Vec<Bytes>,
-    /// The message that the next request ends with.
+    /// The user message at the end, which grows until the model replies to it.
     open: Open,
+    /// A reply to it that the API paused, as it is sent back; the reply goes on from there.
+    paused: Vec<Block>,
     /// All ids of tool calls so far.
     ids: HashSet<String>,
 }
 
-#[derive(Debug)]
-enum Open {
-    /// A user message: the results for the last reply's calls, then prompts.
-    User {
-        calls: Vec<Call>,
-        unanswered: Unanswered,
-        prompts: Vec<String>,
-    },
-    /// A reply that the API paused; it goes on from there.
-    Paused(Vec<Block>),
-}
-
-impl Default for Open {
-    fn default() -> Self {
-        Self::User {
-            calls: Vec::new(),
-            unanswered: Unanswered::Interrupted,
-            prompts: Vec::new(),
-        }
-    }
+/// A user message: the results for the last reply's calls, then prompts.
+#[derive(Debug, Default)]
+struct Open {
+    calls: Vec<Call>,
+    unanswered: Unanswered,
+    prompts: Vec<String>,
 }
 
 /// A call of the last reply.
@@ -84,70 +73,70 @@ struct Call {
 impl History {
     /// Adds a prompt.
     pub fn push_prompt(&mut self, content: &str) {
-        self.seal_paused();
-        if let Open::User { prompts, .. } = &mut self.open {
-            prompts.push(content.to_owned());
-        }
+        // A reply that was paused does not go on any more.
+        self.push_reply(Vec::new(), Unanswered::Interrupted);
+        self.open.prompts.push(content.to_owned());
     }
 
-    /// Adds a reply. `unanswered` is what those of its calls are answered with that get no
-    /// result.
+    /// Adds a reply, or what followed on its pause. `unanswered` is what those of its calls are
+    /// answered with that get no result. A reply with nothing to send back leaves the user
+    /// message open, so that roles alternate.
     pub fn push_reply(&mut self, blocks: Vec<Block>, unanswered: Unanswered) {
-        let mut reply = self.take_paused();
+        let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
-        self.seal_reply(&reply, unanswered);
+        let content = sendable(&reply, false);
+        if content.is_empty() {
+            return;
+        }
+        let answers = Open {
+            calls: calls_of(&reply),
+            unanswered,
+            prompts: Vec::new(),
+        };
+        if let Some(message) = user_message(&std::mem::replace(&mut self.open, answers)) {
+            push_message(&mut self.sealed, &message);
+        }
+        push_message(&mut self.sealed, &assistant_message(&content));
     }
 
-    /// Adds a reply that the API paused.
+    /// Adds a reply that the API paused. Without anything to send back the same request is made
+    /// again.
     pub fn push_paused(&mut self, blocks: Vec<Block>) {
-        let mut reply = self.take_paused();
+        let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
-        if sendable(&reply, true).is_empty() {
-            return; // Nothing to send back, so the same request is made again.
-        }
-        self.seal_user();
-        self.open = Open::Paused(reply);
+        // What follows is a reply to what is sent back, so what is not sent now never is.
+        self.paused = sendable(&reply, true).into_iter().cloned().collect();
     }
 
     /// Adds the result of a call of the last reply.
     pub fn push_result(&mut self, id: &str, result: &str, is_error: bool) {
-        if let Open::User { calls, .. } = &mut self.open
-            && let Some(call) = calls.iter_mut().find(|call| call.id == id)
-        {
+        if let Some(call) = self.open.calls.iter_mut().find(|call| call.id == id) {
             call.result = Some((result.to_owned(), is_error));
         }
     }
 
     /// Says why the calls of the last reply that have no result will get none.
     pub fn leave_unanswered(&mut self, reason: Unanswered) {
-        if let Open::User { unanswered, .. } = &mut self.open {
-            *unanswered = reason;
-        }
+        self.open.unanswered = reason;
     }
 
     /// The API refused the last request: what was new in it is left out from now on, or every
     /// later request would be refused for it too.
     pub fn leave_out_refused(&mut self) {
-        self.seal_paused();
-        if let Open::User { calls, prompts, .. } = &mut self.open {
-            prompts.clear();
-            for call in calls {
-                let note = "not available: the API refused the request with this result";
-                call.result = Some((note.to_owned(), true));
-            }
+        if !self.paused.is_empty() {
+            self.paused.clear();
+            return; // The API took the message before it: it replied to it.
+        }
+        self.open.prompts.clear();
+        for call in &mut self.open.calls {
+            let note = "not available: the API refused the request with this result";
+            call.result = Some((note.to_owned(), true));
         }
     }
 
     /// An id for a call: the given one if the API takes it and it is new, else one made from it.
     pub fn unique_id(&mut self, given: &str) -> String {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        let mut base: String = given
-            .chars()
-            .map(|c| if allowed(c) { c } else { '_' })
-            .collect();
-        if base.is_empty() {
-            "call".clone_into(&mut base);
-        }
+        let base = as_name(given, "call");
         let mut id = base.clone();
         let mut number = 2;
         while !self.ids.insert(id.clone()) {
@@ -161,72 +150,20 @@ impl History {
     #[must_use]
     pub fn messages(&self) -> Vec<Bytes> {
         let mut messages = self.sealed.clone();
-        messages.extend(self.open_message().map(|message| self.serialized(&message)));
+        if let Some(message) = user_message(&self.open) {
+            push_message(&mut messages, &message);
+        }
+        if !self.paused.is_empty() {
+            let paused: Vec<&Block> = self.paused.iter().collect();
+            push_message(&mut messages, &assistant_message(&paused));
+        }
         messages
     }
+}
 
-    fn open_message(&self) -> Option<Value> {
-        match &self.open {
-            Open::User {
-                calls,
-                unanswered,
-                prompts,
-            } => user_message(calls, *unanswered, prompts),
-            Open::Paused(blocks) => Some(assistant_message(&sendable(blocks, true))),
-        }
-    }
-
-    fn seal(&mut self, message: &Value) {
-        let message = self.serialized(message);
-        self.sealed.push(message);
-    }
-
-    fn serialized(&self, message: &Value) -> Bytes {
-        let comma = if self.sealed.is_empty() { "" } else { "," };
-        format!("{comma}{message}").into()
-    }
-
-    fn seal_user(&mut self) {
-        if let Some(message) = self.open_message() {
-            self.seal(&message);
-        }
-        self.open = Open::default();
-    }
-
-    /// Ends a reply that was paused and will not go on.
-    fn seal_paused(&mut self) {
-        let reply = self.take_paused();
-        if !reply.is_empty() {
-            self.seal_reply(&reply, Unanswered::Interrupted);
-        }
-    }
-
-    /// Seals the user message that a reply answers, and the reply. A reply with nothing to send
-    /// back leaves the user message open, so that roles alternate.
-    fn seal_reply(&mut self, reply: &[Block], unanswered: Unanswered) {
-        let content = sendable(reply, false);
-        if content.is_empty() {
-            return;
-        }
-        self.seal_user();
-        self.seal(&assistant_message(&content));
-        self.open = Open::User {
-            calls: calls_of(reply),
-            unanswered,
-            prompts: Vec::new(),
-        };
-    }
-
-    fn take_paused(&mut self) -> Vec<Block> {
-        match &mut self.open {
-            Open::User { .. } => Vec::new(),
-            Open::Paused(blocks) => {
-                let blocks = std::mem::take(blocks);
-                self.open = Open::default();
-                blocks
-            }
-        }
-    }
+fn push_message(messages: &mut Vec<Bytes>, message: &Value) {
+    let comma = if messages.is_empty() { "" } else { "," };
+    messages.push(format!("{comma}{message}").into());
 }
 
 fn calls_of(reply: &[Block]) -> Vec<Call> {
@@ -242,11 +179,11 @@ fn calls_of(reply: &[Block]) -> Vec<Call> {
     reply.iter().filter_map(call).collect()
 }
 
-fn user_message(calls: &[Call], unanswered: Unanswered, prompts: &[String]) -> Option<Value> {
+fn user_message(open: &Open) -> Option<Value> {
     let result = |call: &Call| {
         let (text, is_error) = match &call.result {
             Some((text, is_error)) => (text.as_str(), *is_error),
-            None => (unanswered.text(), true),
+            None => (open.unanswered.text(), true),
         };
         json!({
             "type": "tool_result",
@@ -256,21 +193,19 @@ fn user_message(calls: &[Call], unanswered: Unanswered, prompts: &[String]) -> O
         })
     };
     let prompt = |text: &String| json!({"type": "text", "text": text});
-    let content: Vec<Value> = calls
-        .iter()
-        .map(result)
-        .chain(prompts.iter().map(prompt))
-        .collect();
+    let results = open.calls.iter().map(result);
+    let content: Vec<Value> = results.chain(open.prompts.iter().map(prompt)).collect();
     (!content.is_empty()).then(|| json!({"role": "user", "content": content}))
 }
 
-fn assistant_message(content: &[Value]) -> Value {
+fn assistant_message(content: &[&Block]) -> Value {
+    let content: Vec<Value> = content.iter().map(|block| wire_block(block)).collect();
     json!({"role": "assistant", "content": content})
 }
 
 /// The blocks of a reply that the API takes back, in an order that it takes. `paused`: the reply
 /// goes on, so a call of the API's own tools may still wait for its result.
-fn sendable(reply: &[Block], paused: bool) -> Vec<Value> {
+fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
     let mut called = HashSet::new();
     let mut answered = HashSet::new();
     for block in reply {
@@ -308,28 +243,41 @@ fn sendable(reply: &[Block], paused: bool) -> Vec<Value> {
     while kept.last().is_some_and(is_thinking) {
         kept.pop();
     }
-    kept.into_iter().map(wire_block).collect()
+    kept
 }
 
-/// A block as it was received, but for a tool name that no tool can have: the model made it up,
-/// its call was answered with an error, and the API would refuse to see it again.
+/// A block as it was received, but for what the API would refuse to see again: fields that it
+/// does not know, and a tool name that no tool can have. The model made such a name up, and its
+/// call was answered with an error.
 fn wire_block(block: &Block) -> Value {
     let mut json = block.json().clone();
-    if let BlockKind::ToolCall { name, .. } = block.kind() {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        let mut clean: String = name
-            .chars()
-            .take(64)
-            .map(|c| if allowed(c) { c } else { '_' })
-            .collect();
-        if clean.is_empty() {
-            "unknown".clone_into(&mut clean);
+    let fields: Option<&[&str]> = match block.kind() {
+        BlockKind::Text(_) => Some(&["type", "text", "citations"]),
+        BlockKind::Thinking { .. } => Some(&["type", "thinking", "signature"]),
+        BlockKind::RedactedThinking => Some(&["type", "data"]),
+        BlockKind::ToolCall { name, .. } => {
+            let name: String = as_name(name, "unknown").chars().take(64).collect();
+            json.insert("name".to_owned(), name.into());
+            Some(&["type", "id", "name", "input", "caller"])
         }
-        if clean != name {
-            json.insert("name".to_owned(), clean.into());
-        }
+        // These are the API's own, and it adds to them.
+        BlockKind::ServerToolCall { .. }
+        | BlockKind::ServerToolResult { .. }
+        | BlockKind::Unknown => None,
+    };
+    if let Some(fields) = fields {
+        json.retain(|field, _| fields.contains(&field.as_str()));
     }
     Value::Object(json)
+}
+
+/// A text as an id or a name that the API takes.
+fn as_name(text: &str, if_empty: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let text = if text.is_empty() { if_empty } else { text };
+    text.chars()
+        .map(|c| if allowed(c) { c } else { '_' })
+        .collect()
 }
 
 #[cfg(test)]

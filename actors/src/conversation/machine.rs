@@ -293,14 +293,14 @@ impl Machine {
             }
             StopReason::Other(reason) => {
                 self.history.push_reply(blocks, Unanswered::Interrupted);
-                self.run_tools(calls.into(), &format!("stopped: {reason}"))
+                self.end(&format!("stopped: {reason}"))
             }
             StopReason::EndTurn
             | StopReason::StopSequence
             | StopReason::ToolUse
             | StopReason::PauseTurn => {
                 self.history.push_reply(blocks, Unanswered::Interrupted);
-                self.run_tools(calls.into(), "")
+                self.run_tools(calls.into())
             }
         }
     }
@@ -328,9 +328,9 @@ impl Machine {
     }
 
     /// Runs the first of the calls, or ends the run when there is none.
-    fn run_tools(&mut self, mut calls: VecDeque<ToolCall>, remark: &str) -> Vec<Effect> {
+    fn run_tools(&mut self, mut calls: VecDeque<ToolCall>) -> Vec<Effect> {
         let Some(running) = calls.pop_front() else {
-            return self.end(remark);
+            return self.end("");
         };
         let call_id = self.next_call();
         if let Some(run) = &mut self.run {
@@ -367,7 +367,7 @@ impl Machine {
         } else if rest.is_empty() {
             effects.extend(self.next_turn());
         } else {
-            effects.extend(self.run_tools(rest, ""));
+            effects.extend(self.run_tools(rest));
         }
         effects
     }
@@ -558,5 +558,17 @@ fn refusal(end: &ReplyEnd) -> String {
 }
 
 #[cfg(test)]
+#[path = "machine_testing.rs"]
+mod testing;
+
+#[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "machine_end_tests.rs"]
+mod end_tests;
+
+#[cfg(test)]
+#[path = "random_tests.rs"]
+mod random_tests;

@@ -59,8 +59,8 @@ fn begin() -> Value {
     json!({"type": "message_start", "message": {"id": "m", "model": "x", "usage": {"input_tokens": 1}}})
 }
 
-fn open(index: impl Into<Value>, block: Value) -> Value {
-    let index = index.into();
+fn open(index: impl Into<Value>, block: impl Into<Value>) -> Value {
+    let (index, block) = (index.into(), block.into());
     json!({"type": "content_block_start", "index": index, "content_block": block})
 }
 
@@ -68,8 +68,8 @@ fn text_block() -> Value {
     json!({"type": "text", "text": ""})
 }
 
-fn delta(index: impl Into<Value>, delta: Value) -> Value {
-    let index = index.into();
+fn delta(index: impl Into<Value>, delta: impl Into<Value>) -> Value {
+    let (index, delta) = (index.into(), delta.into());
     json!({"type": "content_block_delta", "index": index, "delta": delta})
 }
 

@@ -25,8 +25,7 @@ use crate::reply::{Block, Object, ReplyEnd};
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// How much of an error's body that is not the API's JSON is quoted, in bytes.
 const MAX_QUOTED_BYTES: usize = 512;
-/// How long the rest of a finished answer may take to arrive, so that its connection can be
-/// used again.
+/// How long the rest of a finished answer may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Why an attempt gave no reply.
@@ -158,7 +157,7 @@ fn is_message_stop(data: &str) -> bool {
         .is_ok_and(|event| event.get("type").and_then(Value::as_str) == Some("message_stop"))
 }
 
-/// Reads what is left of a finished answer, which returns its connection to the pool.
+/// Reads what is left of a finished answer, so that the server need not see its client leave.
 fn drain(
     mut answer: impl Stream<Item = Result<Bytes, awc::error::PayloadError>> + Unpin + 'static,
 ) {

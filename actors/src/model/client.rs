@@ -110,7 +110,11 @@ impl ApiClient {
         self.authorized(self.client.get(format!("{}{path}", self.settings.base_url)))
     }
 
+    /// Each request has a connection of its own: no connection is left open after a cancel, and
+    /// none that the server closed in the meantime is used again, which awc does not notice in
+    /// time.
     fn authorized(&self, request: ClientRequest) -> ClientRequest {
+        let request = request.force_close();
         match &self.settings.credential {
             Credential::ApiKey(key) => request.insert_header(("x-api-key", key.expose())),
             Credential::Bearer(token) => request.bearer_auth(token.expose()),

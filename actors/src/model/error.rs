@@ -96,14 +96,12 @@ fn in_brackets(status: u16, request_id: Option<&str>) -> String {
 }
 
 impl ModelError {
-    /// Whether the API refused this very request, so that sending its newest part again would be
-    /// refused again.
+    /// Whether the API refused what this very request said, so that saying its newest part again
+    /// would be refused again.
     #[must_use]
     pub fn is_refused_request(&self) -> bool {
         match self {
-            Self::Api { status, .. } => {
-                (400..500).contains(status) && !matches!(status, 408 | 409 | 429)
-            }
+            Self::Api { status, .. } => matches!(status, 400 | 413 | 422),
             Self::TooLarge { .. } => true,
             Self::Connection { .. }
             | Self::NoAnswer { .. }

@@ -120,7 +120,7 @@ async fn run(
     cancellation: Cancellation,
 ) -> ToolOutcome {
     let Some(tool) = registry.get(&call.name) else {
-        return ToolOutcome::failed(&format!("unknown tool: {}", call.name));
+        return bounded(ToolOutcome::failed(&format!("unknown tool: {}", call.name)));
     };
     let stop = cancellation.child_token();
     let _stop_at_end = stop.clone().drop_guard();

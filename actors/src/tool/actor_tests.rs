@@ -1,1 +1,408 @@
+//! The life of a call, with tools made for the purpose.
 
+use std::panic;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Barrier, oneshot};
+use tokio::time::{Instant, timeout};
+
+use super::super::testing::{Folder, LIMIT, object};
+use super::super::{Read, Tool, ToolError, ToolFuture};
+use super::*;
+use crate::ids::ConversationId;
+use crate::reply::Object;
+
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// A tool that does what the test says.
+struct Fake<F> {
+    name: &'static str,
+    work: F,
+}
+
+impl<F> Tool for Fake<F>
+where
+    F: Fn(Object, Cancellation) -> ToolFuture<'static> + Send + Sync + 'static,
+{
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &'static str {
+        "For tests."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        (self.work)(input, cancellation)
+    }
+}
+
+fn tool<F, W>(name: &'static str, work: F) -> Arc<dyn Tool>
+where
+    F: Fn(Object, Cancellation) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<String, ToolError>> + Send + 'static,
+{
+    let work =
+        move |input, cancellation| -> ToolFuture<'static> { Box::pin(work(input, cancellation)) };
+    Arc::new(Fake { name, work })
+}
+
+/// A tool that returns its input.
+fn echo() -> Arc<dyn Tool> {
+    tool("echo", |input, _| async move {
+        Ok(Value::Object(input).to_string())
+    })
+}
+
+/// A tool that goes on whatever it is told, and hands out what it was told with.
+fn stubborn(told: UnboundedSender<Cancellation>) -> Arc<dyn Tool> {
+    tool("stubborn", move |_, cancellation| {
+        told.send(cancellation).unwrap();
+        std::future::pending()
+    })
+}
+
+/// Passes on what it is told.
+struct Probe(UnboundedSender<ToolEvent>);
+
+impl Actor for Probe {
+    type Context = Context<Self>;
+}
+
+impl Handler<ToolEvent> for Probe {
+    type Result = ();
+
+    fn handle(&mut self, event: ToolEvent, _: &mut Context<Self>) {
+        self.0.send(event).unwrap();
+    }
+}
+
+/// The actor with its tools, and one who asks.
+struct Bench {
+    tools: Addr<ToolActor>,
+    asker: Recipient<ToolEvent>,
+    answers: UnboundedReceiver<ToolEvent>,
+}
+
+impl Bench {
+    fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
+        let (sender, answers) = mpsc::unbounded_channel();
+        let registry = Registry::new(tools).unwrap();
+        Self {
+            tools: ToolActor::new(registry, TIME_LIMIT).start(),
+            asker: Probe(sender).start().recipient(),
+            answers,
+        }
+    }
+
+    /// Has a tool run for a conversation.
+    fn run(&self, conversation: &str, name: &str, input: Value) -> CallId {
+        let call_id = call_id(conversation);
+        let order = RunTool {
+            call_id: call_id.clone(),
+            call: ToolCall {
+                id: "toolu_1".to_owned(),
+                name: name.to_owned(),
+                input: object(input),
+            },
+            reply_to: self.asker.clone(),
+        };
+        self.tools.try_send(order).unwrap();
+        call_id
+    }
+
+    fn cancel(&self, call_id: &CallId) {
+        let call_id = call_id.clone();
+        self.tools.try_send(CancelTool { call_id }).unwrap();
+    }
+
+    /// The next answer. The limit is over any that the actor has, as time may be paused.
+    async fn answer(&mut self) -> (CallId, ToolOutcome) {
+        let answer = timeout(TIME_LIMIT * 2, self.answers.recv()).await;
+        let ToolEvent::Finished { call_id, outcome } = answer.unwrap().unwrap();
+        (call_id, outcome)
+    }
+
+    /// The actor takes a call, and no other answer came before that one.
+    async fn is_alive_and_done(&mut self) {
+        let call_id = self.run("alive", "echo", json!({"a": 1}));
+        assert_eq!(self.answer().await, (call_id, done(r#"{"a":1}"#)));
+    }
+}
+
+fn call_id(conversation: &str) -> CallId {
+    CallId {
+        conversation: ConversationId::new(conversation),
+        number: 1,
+    }
+}
+
+fn done(result: &str) -> ToolOutcome {
+    ToolOutcome {
+        result: result.to_owned(),
+        is_error: false,
+    }
+}
+
+fn failed(error: &str) -> ToolOutcome {
+    ToolOutcome {
+        result: format!(r#"{{"error":"{error}"}}"#),
+        is_error: true,
+    }
+}
+
+/// Spec: [TOOL-09] [TOOL-37]
+#[actix::test]
+async fn a_call_ends_with_what_the_tool_returned() {
+    let fail = tool("fail", |_, _| async { Err("it is broken".into()) });
+    let mut bench = Bench::new(vec![echo(), fail]);
+    let call_id = bench.run("c", "echo", json!({"x": "é"}));
+    assert_eq!(bench.answer().await, (call_id, done(r#"{"x":"é"}"#)));
+    let call_id = bench.run("c", "fail", json!({}));
+    assert_eq!(bench.answer().await, (call_id, failed("it is broken")));
+    bench.is_alive_and_done().await;
+}
+
+/// Spec: [TOOL-09]
+#[actix::test]
+async fn a_built_in_tool_that_fails_is_an_error() {
+    let folder = Folder::new();
+    let mut bench = Bench::new(vec![Arc::new(Read::new(folder.path().into()))]);
+    let call_id = bench.run("c", "read", json!({"path": "missing"}));
+    assert_eq!(bench.answer().await, (call_id, failed("file not found")));
+}
+
+/// Spec: [TOOL-38]
+#[actix::test]
+async fn an_unknown_tool_is_an_error() {
+    let mut bench = Bench::new(vec![echo()]);
+    for name in ["bash", "Echo", ""] {
+        let call_id = bench.run("c", name, json!({}));
+        let outcome = failed(&format!("unknown tool: {name}"));
+        assert_eq!(bench.answer().await, (call_id, outcome));
+    }
+    bench.is_alive_and_done().await;
+}
+
+/// Spec: [TOOL-39]
+#[actix::test]
+async fn a_panic_is_an_error_and_the_actor_lives_on() {
+    let early = tool("early", |_, _| -> std::future::Ready<_> {
+        panic!("too early")
+    });
+    let late = tool("late", |_, _| async {
+        tokio::task::yield_now().await;
+        panic!("too {}", "late")
+    });
+    let odd = tool("odd", |_, _| async { panic::panic_any(5) });
+    let mut bench = Bench::new(vec![echo(), early, late, odd]);
+    for (name, reason) in [
+        ("early", "too early"),
+        ("late", "too late"),
+        ("odd", "without a message"),
+    ] {
+        let call_id = bench.run("c", name, json!({}));
+        let outcome = failed(&format!("the tool {name} panicked: {reason}"));
+        assert_eq!(bench.answer().await, (call_id, outcome));
+    }
+    bench.is_alive_and_done().await;
+}
+
+/// Spec: [TOOL-37] [TOOL-40]
+#[actix::test]
+async fn a_tool_that_takes_too_long_is_told_to_stop() {
+    tokio::time::pause();
+    let (sender, mut told) = mpsc::unbounded_channel();
+    let mut bench = Bench::new(vec![echo(), stubborn(sender)]);
+    let start = Instant::now();
+    let call_id = bench.run("c", "stubborn", json!({}));
+    let outcome = failed("the tool stubborn took longer than 60s");
+    assert_eq!(bench.answer().await, (call_id.clone(), outcome));
+    assert_eq!(start.elapsed().as_secs(), TIME_LIMIT.as_secs());
+    assert!(told.recv().await.unwrap().is_cancelled());
+    bench.cancel(&call_id);
+    tokio::time::sleep(GRACE * 2).await;
+    bench.is_alive_and_done().await;
+}
+
+/// Spec: [TOOL-37] [TOOL-41]
+#[actix::test]
+async fn a_cancelled_call_ends_once_whatever_its_tool_returns() {
+    tokio::time::pause();
+    for result in [Ok("too late".to_owned()), Err("stopped".into())] {
+        let work = move |_, cancellation: Cancellation| {
+            let result = result.clone();
+            async move {
+                cancellation.cancelled().await;
+                tokio::time::sleep(GRACE / 2).await;
+                result
+            }
+        };
+        let mut bench = Bench::new(vec![echo(), tool("slow", work)]);
+        let call_id = bench.run("c", "slow", json!({}));
+        bench.is_alive_and_done().await;
+        let start = Instant::now();
+        bench.cancel(&call_id);
+        bench.cancel(&call_id);
+        let answer = bench.answer().await;
+        assert_eq!(answer, (call_id.clone(), failed("cancelled by user")));
+        assert_eq!(start.elapsed().as_secs(), (GRACE / 2).as_secs());
+        bench.cancel(&call_id);
+        tokio::time::sleep(GRACE * 2).await;
+        bench.is_alive_and_done().await;
+    }
+}
+
+/// Spec: [TOOL-37] [TOOL-41] [TOOL-42]
+#[actix::test]
+async fn a_tool_that_does_not_stop_is_given_up() {
+    tokio::time::pause();
+    let (sender, mut told) = mpsc::unbounded_channel();
+    let mut bench = Bench::new(vec![echo(), stubborn(sender)]);
+    let cancelled = bench.run("a", "stubborn", json!({}));
+    let other = bench.run("b", "stubborn", json!({}));
+    let (first, second) = (told.recv().await.unwrap(), told.recv().await.unwrap());
+    let start = Instant::now();
+    bench.cancel(&cancelled);
+    let answer = bench.answer().await;
+    assert_eq!(answer, (cancelled, failed("cancelled by user")));
+    assert_eq!(start.elapsed().as_secs(), GRACE.as_secs());
+    assert!(first.is_cancelled() && !second.is_cancelled());
+    let outcome = failed("the tool stubborn took longer than 60s");
+    assert_eq!(bench.answer().await, (other, outcome));
+    bench.is_alive_and_done().await;
+}
+
+/// Spec: [TOOL-37] [TOOL-42]
+#[actix::test]
+async fn a_result_that_comes_after_the_end_is_discarded() {
+    tokio::time::pause();
+    let (finish, finished) = oneshot::channel::<String>();
+    let finished = std::sync::Mutex::new(Some(finished));
+    let deaf = tool("deaf", move |_, _| {
+        let finished = finished.lock().unwrap().take().unwrap();
+        async move { Ok(finished.await.unwrap()) }
+    });
+    let mut bench = Bench::new(vec![echo(), deaf]);
+    let deaf_call = bench.run("c", "deaf", json!({}));
+    bench.cancel(&deaf_call);
+    let answer = bench.answer().await;
+    assert_eq!(answer, (deaf_call, failed("cancelled by user")));
+    // What the tool had was dropped with it.
+    assert_eq!(finish.send("late".to_owned()), Err("late".to_owned()));
+    bench.is_alive_and_done().await;
+
+    let registry = Registry::new(vec![]).unwrap();
+    let mut actor = ToolActor::new(registry, TIME_LIMIT);
+    actor.finish(call_id("ended"), done("late"));
+    assert!(actor.calls.is_empty());
+}
+
+/// Spec: [TOOL-37]
+#[actix::test]
+async fn cancelling_what_does_not_run_changes_nothing() {
+    let mut bench = Bench::new(vec![echo()]);
+    bench.cancel(&call_id("never"));
+    let call_id = bench.run("c", "echo", json!({}));
+    assert_eq!(bench.answer().await, (call_id.clone(), done("{}")));
+    bench.cancel(&call_id);
+    bench.is_alive_and_done().await;
+}
+
+/// Spec: [TOOL-44]
+#[actix::test]
+async fn a_cancelled_built_in_tool_ends_by_itself() {
+    let folder = Folder::new();
+    let file = std::fs::File::create(folder.at("huge")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let mut bench = Bench::new(vec![Arc::new(Read::new(folder.path().into()))]);
+    let call_id = bench.run("c", "read", json!({"path": "huge", "start_line": 2}));
+    bench.cancel(&call_id);
+    let answer = timeout(LIMIT, bench.answer()).await.unwrap();
+    assert_eq!(answer, (call_id, failed("cancelled by user")));
+}
+
+/// Spec: [TOOL-43]
+#[actix::test]
+async fn tools_of_several_conversations_run_at_the_same_time() {
+    let barrier = Arc::new(Barrier::new(2));
+    let meet = tool("meet", move |_, _| {
+        let barrier = barrier.clone();
+        async move {
+            barrier.wait().await;
+            Ok("met".to_owned())
+        }
+    });
+    let mut bench = Bench::new(vec![meet]);
+    let ids = [
+        bench.run("a", "meet", json!({})),
+        bench.run("b", "meet", json!({})),
+    ];
+    let answers = [bench.answer().await, bench.answer().await];
+    for id in ids {
+        assert!(answers.contains(&(id, done("met"))), "{answers:?}");
+    }
+}
+
+/// Spec: [TOOL-06] [TOOL-11]
+#[actix::test]
+async fn a_result_over_a_mebibyte_is_cut_with_a_marker() {
+    let large = tool("large", |input, _| async move {
+        let (start, count) = (input["start"].as_str().unwrap(), input["count"].as_u64());
+        let text = "é".repeat(usize::try_from(count.unwrap()).unwrap());
+        Ok(format!("{start}{text}"))
+    });
+    let fail = tool("fail", |_, _| async {
+        Err("e".repeat(2 * MAX_RESULT_BYTES).into())
+    });
+    let mut bench = Bench::new(vec![large, fail]);
+    let half = MAX_RESULT_BYTES / 2;
+    for (start, count, kept) in [
+        ("", half, None),
+        ("", half + 1, Some(MAX_RESULT_BYTES)),
+        ("x", half, Some(MAX_RESULT_BYTES - 1)),
+        ("x", half - 1, None),
+    ] {
+        bench.run("c", "large", json!({"start": start, "count": count}));
+        let text = format!("{start}{}", "é".repeat(count));
+        let expected = kept.map_or(text.clone(), |kept| {
+            let size = text.len();
+            format!("{}… [cut: 1048576 of {size} bytes]", &text[..kept])
+        });
+        assert!(bench.answer().await.1 == done(&expected), "{start} {count}");
+    }
+    bench.run("c", "fail", json!({}));
+    let outcome = bench.answer().await.1;
+    assert!(outcome.is_error && outcome.result.len() < MAX_RESULT_BYTES + 100);
+    bench.run("c", &"n".repeat(2 * MAX_RESULT_BYTES), json!({}));
+    let outcome = bench.answer().await.1;
+    assert!(outcome.is_error && outcome.result.len() < MAX_RESULT_BYTES + 100);
+}
+
+/// Spec: [TOOL-37]
+#[actix::test]
+async fn an_asker_that_is_gone_harms_nobody() {
+    let mut bench = Bench::new(vec![echo()]);
+    let (sender, gone) = mpsc::unbounded_channel();
+    let asker = Probe(sender).start();
+    let order = RunTool {
+        call_id: call_id("gone"),
+        call: ToolCall {
+            id: "toolu_1".to_owned(),
+            name: "echo".to_owned(),
+            input: Object::new(),
+        },
+        reply_to: asker.clone().recipient(),
+    };
+    // The probe panics when it is answered, and is dead before the second answer.
+    drop((asker, gone));
+    bench.tools.try_send(order.clone()).unwrap();
+    bench.tools.try_send(order).unwrap();
+    bench.is_alive_and_done().await;
+}

@@ -24,8 +24,8 @@ pub(super) struct Output {
     pub(super) stderr: String,
 }
 
-/// Runs a program and waits for its end, or until its output is over the cap. The caller sees one
-/// byte more than the cap then.
+/// Runs a program and waits for its end, or until its output is over the cap, for which a newline
+/// at the end does not count. The caller sees two bytes more than the cap then.
 ///
 /// The program gets no input, an environment of its own and a process group of its own, which is
 /// killed when the call is cancelled or dropped.
@@ -56,8 +56,9 @@ pub(super) async fn run(
     let mut group = Group(child);
     let work = group.work();
     let output = tokio::select! {
-        output = work => Some(output),
+        biased;
         () = cancellation.cancelled() => None,
+        output = work => Some(output),
     };
     match output {
         Some(Ok(output)) => {
@@ -81,12 +82,18 @@ impl Group {
     async fn work(&mut self) -> std::io::Result<Output> {
         let stdout = self.0.stdout.take();
         let stderr = self.0.stderr.take();
-        let (stdout, stderr) = tokio::join!(
-            read_up_to(stdout, MAX_TEXT_BYTES + 1),
-            read_all_keep(stderr, MAX_STDERR_BYTES),
-        );
+        let is_over = |output: &[u8]| output.len() > MAX_TEXT_BYTES + 1;
+        let enough = async {
+            let output = read_up_to(stdout, MAX_TEXT_BYTES + 2).await?;
+            if is_over(&output) {
+                // It may write no more for long, and its errors end only with it.
+                self.kill();
+            }
+            Ok::<_, std::io::Error>(output)
+        };
+        let (stdout, stderr) = tokio::join!(enough, read_all_keep(stderr, MAX_STDERR_BYTES));
         let stdout = stdout?;
-        let status = if stdout.len() > MAX_TEXT_BYTES {
+        let status = if is_over(&stdout) {
             None
         } else {
             Some(self.0.wait().await?)
@@ -143,3 +150,7 @@ async fn read_all_keep(
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

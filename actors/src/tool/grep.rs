@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cap::{self, MAX_TEXT_BYTES};
+use super::command::Output;
 use super::{Cancellation, Tool, ToolError, ToolFuture, command, input, path};
 use crate::reply::Object;
 
@@ -62,7 +63,7 @@ impl Tool for Grep {
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input)?;
+            let input: Input = input::parse(input, &self.input_schema())?;
             if input.pattern.is_empty() {
                 return Err("pattern is required".into());
             }
@@ -99,7 +100,13 @@ impl Grep {
         // pattern or path that looks like an option stays a pattern or path; devices and FIFOs
         // are skipped.
         let scope: &[&str] = if recursive { &["-r", "-H"] } else { &["-h"] };
-        let pattern_and_path = ["-e", &input.pattern, "--", &input.path];
+        // And `-` would be the standard input.
+        let path = if input.path == "-" {
+            "./-"
+        } else {
+            &input.path
+        };
+        let pattern_and_path = ["-e", &input.pattern, "--", path];
         let args: Vec<&OsStr> = ["-n", "-D", "skip"]
             .iter()
             .chain(scope)
@@ -107,29 +114,34 @@ impl Grep {
             .map(OsStr::new)
             .collect();
         let output = command::run("grep", &args, &self.workspace, cancellation).await?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let text = text.trim_end_matches('\n');
-        let failed = output
-            .status
-            .is_some_and(|status| !matches!(status.code(), Some(0 | 1)));
-        let complaint = output.stderr.trim();
-        if failed && text.is_empty() {
-            return Err(failure(complaint, &input.path));
-        }
-        let kept = cap::lines_of(text, MAX_TEXT_BYTES);
-        let mut result = json!({ "matches": kept });
-        if kept.len() < text.len() {
-            let note = format!(
-                "cut at the limit of {MAX_TEXT_BYTES} bytes; there are more matches, \
-                 use a narrower pattern or path"
-            );
-            result["note"] = note.into();
-        }
-        if failed {
-            result["warning"] = complaint.into();
-        }
-        Ok(result.to_string())
+        answer(&output, path)
     }
+}
+
+fn answer(output: &Output, path: &str) -> Result<String, ToolError> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let failed = output
+        .status
+        .is_some_and(|status| !matches!(status.code(), Some(0 | 1)));
+    let complaint = output.stderr.trim();
+    if failed && text.is_empty() {
+        return Err(failure(complaint, path));
+    }
+    let kept = cap::lines_of(text, MAX_TEXT_BYTES);
+    let mut result = json!({ "matches": kept });
+    if kept.len() < text.len() {
+        let note = format!(
+            "cut at the limit of {MAX_TEXT_BYTES} bytes; there are more matches, \
+             use a narrower pattern or path"
+        );
+        result["note"] = note.into();
+    }
+    // Without an error, it is a binary file that matches or a doubtful pattern.
+    if !complaint.is_empty() {
+        result["warning"] = complaint.into();
+    }
+    Ok(result.to_string())
 }
 
 /// What grep's complaint means. It names the path when a file was at fault; otherwise the
@@ -139,8 +151,12 @@ fn failure(complaint: &str, path: &str) -> ToolError {
     if reason.contains("Permission denied") {
         return "permission denied".into();
     }
-    if reason.starts_with(path) {
+    let names_path = |rest: &str| path.ends_with('/') || rest.starts_with([':', '/']);
+    if reason.strip_prefix(path).is_some_and(names_path) {
         return ToolError(reason.to_owned());
+    }
+    if reason.is_empty() {
+        return "grep ended without saying why".into();
     }
     ToolError(format!("invalid pattern: {reason}"))
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cap::{self, MAX_TEXT_BYTES};
+use super::command::Output;
 use super::{Cancellation, Tool, ToolError, ToolFuture, command, input, path};
 use crate::reply::Object;
 
@@ -52,7 +53,7 @@ impl Tool for ListDir {
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input)?;
+            let input: Input = input::parse(input, &self.input_schema())?;
             let folder = path::resolve(&self.workspace, &input.path)?;
             let check = move || check_folder(&folder);
             tokio::task::spawn_blocking(check)
@@ -77,16 +78,15 @@ async fn list(
 ) -> Result<String, ToolError> {
     let args = ["-al", "--", path].map(OsStr::new);
     let output = command::run("ls", &args, workspace, cancellation).await?;
+    answer(&output)
+}
+
+fn answer(output: &Output) -> Result<String, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);
-    let text = text.trim_end_matches('\n');
+    let text = text.strip_suffix('\n').unwrap_or(&text);
     let succeeded = output.status.is_none_or(|status| status.success());
     if !succeeded && text.is_empty() {
-        let reason = output.stderr.trim();
-        return Err(if reason.contains("Permission denied") {
-            "permission denied".into()
-        } else {
-            ToolError(reason.to_owned())
-        });
+        return Err(failure(output.stderr.trim()));
     }
     let kept = cap::lines_of(text, MAX_TEXT_BYTES);
     let mut result = json!({ "entries": kept });
@@ -101,6 +101,16 @@ async fn list(
         result["warning"] = output.stderr.trim().into();
     }
     Ok(result.to_string())
+}
+
+fn failure(complaint: &str) -> ToolError {
+    if complaint.contains("Permission denied") {
+        return "permission denied".into();
+    }
+    if complaint.is_empty() {
+        return "ls ended without saying why".into();
+    }
+    ToolError(complaint.to_owned())
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ mod list_dir;
 mod path;
 mod read;
 mod registry;
+#[cfg(test)]
+mod testing;
 
 pub use actor::ToolActor;
 pub use definition::{Cancellation, Tool, ToolCall, ToolError, ToolFuture, ToolOutcome};

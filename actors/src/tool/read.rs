@@ -62,7 +62,7 @@ impl Tool for Read {
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input)?;
+            let input: Input = input::parse(input, &self.input_schema())?;
             let file = path::resolve(&self.workspace, &input.path)?;
             // The file system may hang, so it must not be waited for on an arbiter.
             let work = move || read(&file, input.start_line, input.end_line, &cancellation);
@@ -120,13 +120,12 @@ fn check_regular(metadata: &std::fs::Metadata) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// The file as it is, up to the cap.
+/// The file as it is, up to the cap, for which a newline at the end does not count.
 fn whole(file: &mut File, cancellation: &Cancellation) -> Result<Value, ToolError> {
     let mut bytes = Vec::new();
-    while bytes.len() <= MAX_TEXT_BYTES && next_piece(file, &mut bytes, cancellation)? {}
-    let was_cut = bytes.len() > MAX_TEXT_BYTES;
+    while bytes.len() <= MAX_TEXT_BYTES + 1 && next_piece(file, &mut bytes, cancellation)? {}
     let text = String::from_utf8_lossy(&bytes);
-    if !was_cut && text.len() <= MAX_TEXT_BYTES {
+    if text.strip_suffix('\n').unwrap_or(&text).len() <= MAX_TEXT_BYTES {
         return Ok(json!({"content": text}));
     }
     Ok(capped(&text, 1))
@@ -143,7 +142,7 @@ fn range(
     let mut lines = Lines::default();
     let mut piece = Vec::with_capacity(PIECE);
     let mut more = true;
-    while more && !lines.is_past(end) && lines.kept.len() <= MAX_TEXT_BYTES {
+    while more && !lines.is_past(end) && !lines.is_full() {
         piece.clear();
         more = next_piece(file, &mut piece, cancellation)?;
         lines.take(&piece, first, end);
@@ -172,7 +171,7 @@ struct Lines {
     in_line: bool,
     /// The wanted lines, each with its newline.
     kept: Vec<u8>,
-    /// A carriage return that the wanted line may end with.
+    /// A carriage return that is part of the wanted line unless a newline follows.
     held_cr: bool,
 }
 
@@ -181,9 +180,14 @@ impl Lines {
         end.is_some_and(|end| self.ended >= end)
     }
 
+    /// Whether more is kept than can be returned; the newline of the last line is not returned.
+    fn is_full(&self) -> bool {
+        self.kept.len() > MAX_TEXT_BYTES + 1
+    }
+
     fn take(&mut self, piece: &[u8], first: i64, end: Option<i64>) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
-            if self.is_past(end) || self.kept.len() > MAX_TEXT_BYTES {
+            if self.is_past(end) || self.is_full() {
                 return;
             }
             let wanted = self.ended + 1 >= first;
@@ -220,6 +224,9 @@ impl Lines {
         if self.in_line && !self.is_past(end) {
             self.ended += 1;
             if self.ended >= first {
+                if self.held_cr {
+                    self.kept.push(b'\r');
+                }
                 self.kept.push(b'\n');
             }
         }

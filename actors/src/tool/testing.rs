@@ -1,0 +1,140 @@
+//! What the tests of the tools share.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::stat::Mode;
+use nix::unistd::{Uid, mkfifo};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use super::command::Output;
+use super::{Cancellation, Tool};
+use crate::reply::Object;
+
+/// How long anything may take.
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+/// A user who owns nothing.
+const NOBODY: u32 = 65534;
+
+/// A folder of a test.
+pub(super) struct Folder(TempDir);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        set_mode(folder.path(), 0o755);
+        Self(folder)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Writes a file, and makes the folders above it.
+    pub(super) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(super) fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.at(name);
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        path
+    }
+}
+
+pub(super) fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+pub(super) fn object(json: Value) -> Object {
+    let Value::Object(object) = json else {
+        panic!("not an object: {json}");
+    };
+    object
+}
+
+/// What a tool returns: its JSON, or its error.
+pub(super) async fn call(tool: &impl Tool, input: Value) -> Result<Value, String> {
+    call_with(tool, input, Cancellation::new()).await
+}
+
+pub(super) async fn call_with(
+    tool: &impl Tool,
+    input: Value,
+    cancellation: Cancellation,
+) -> Result<Value, String> {
+    let work = tool.execute(object(input), cancellation);
+    let result = timeout(LIMIT, work).await.expect("the tool must end");
+    parsed(result.map_err(|error| error.to_string()))
+}
+
+pub(super) fn parsed(result: Result<String, String>) -> Result<Value, String> {
+    result.map(|text| serde_json::from_str(&text).unwrap())
+}
+
+/// The name of a tool with the types of its fields and those that are required.
+pub(super) fn signature(tool: &impl Tool) -> Value {
+    let schema = tool.input_schema();
+    let types: Object = schema["properties"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, field)| (name.clone(), field["type"].clone()))
+        .collect();
+    json!([tool.name(), schema["type"], types, schema["required"]])
+}
+
+/// Does this as a user who may not read everything, as far as files are concerned. Elsewhere than
+/// on Linux, the tests must not be run by root.
+pub(super) fn as_nobody<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(target_os = "linux")]
+    let _back = Uid::effective().is_root().then(FileUser::nobody);
+    work()
+}
+
+/// The user whom this thread was for the file system; it is again when this is dropped.
+#[cfg(target_os = "linux")]
+struct FileUser(Uid);
+
+#[cfg(target_os = "linux")]
+impl FileUser {
+    fn nobody() -> Self {
+        Self(nix::unistd::setfsuid(Uid::from_raw(NOBODY)))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for FileUser {
+    fn drop(&mut self) {
+        nix::unistd::setfsuid(self.0);
+    }
+}
+
+/// What a program leaves that is run by a user who may not read everything.
+pub(super) fn run_as_nobody(program: &str, args: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(folder).env("LC_ALL", "C");
+    if Uid::effective().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    Output {
+        status: Some(output.status),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}

@@ -1,0 +1,154 @@
+//! What the service adds to the model's own time, each figure beside a bare baseline of this run.
+//!
+//! `cargo bench`
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark prints what it measured with the real clock, and stops at any failure"
+)]
+
+mod baseline;
+mod delivery;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use bytes::Bytes;
+use harness_actors::conversation::{Effect, Input, Limits, Machine};
+use harness_actors::messages::{ModelEvent, ToolEvent};
+use harness_actors::model::{Assembler, SseLines, Step};
+use harness_actors::tool::ToolOutcome;
+use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
+
+fn main() {
+    decoding();
+    machine();
+    delivery::run();
+}
+
+/// A stream of text deltas of a usual size.
+fn stream(deltas: usize) -> Vec<u8> {
+    let delta = "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some words of text \"}}\n\n";
+    let mut stream = String::from(
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n",
+    );
+    stream += "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n";
+    for _ in 0..deltas {
+        stream += "event: content_block_delta\n";
+        stream += delta;
+    }
+    stream += "data: {\"type\":\"content_block_stop\",\"index\":0}\n\ndata: {\"type\":\"message_stop\"}\n\n";
+    stream.into_bytes()
+}
+
+/// From the network's bytes to finished blocks, beside only finding the line ends.
+fn decoding() {
+    let stream = stream(200_000);
+    let megabytes = stream.len() as f64 / 1e6;
+    for size in [160, 16 * 1024] {
+        let chunks: Vec<Bytes> = stream.chunks(size).map(Bytes::copy_from_slice).collect();
+        let rate = best_of(5, || {
+            let mut lines = SseLines::default();
+            let mut assembler = Assembler::default();
+            let mut blocks = 0;
+            for chunk in &chunks {
+                let mut chunk = chunk.clone();
+                while let Some(event) = lines.next(&mut chunk).unwrap() {
+                    let step = assembler.take(&event.event, &event.data).unwrap();
+                    blocks += usize::from(matches!(step, Step::Block(..)));
+                }
+            }
+            assert_eq!(blocks, 1);
+        });
+        let bare = best_of(5, || {
+            let lines: usize = chunks
+                .iter()
+                .map(|chunk| chunk.iter().filter(|byte| **byte == b'\n').count())
+                .sum();
+            assert!(black_box(lines) > 0);
+        });
+        println!(
+            "decoding and assembling, chunks of {size:>5} bytes: {:>7.0} MB/s ({:.0} MB/s for counting lines)",
+            megabytes / rate,
+            megabytes / bare
+        );
+    }
+}
+
+/// Runs of one tool call each, decided by the machine.
+fn machine() {
+    const RUNS: usize = 20_000;
+    let seconds = best_of(3, || {
+        let id = ConversationId::new("bench");
+        let mut machine = Machine::new(id, Limits { max_turns: 10 });
+        for number in 0..RUNS {
+            let (_, effects) = machine.submit("a prompt".to_owned()).unwrap();
+            let call = model_call(&effects);
+            let block = Block::tool_call(&format!("t{number}"), "read", Object::new());
+            step(&mut machine, block_finished(&call, block));
+            let effects = step(&mut machine, finished(&call));
+            let Some(Effect::RunTool(call_id, _)) = effects.last() else {
+                unreachable!("the machine runs the tool");
+            };
+            let outcome = ToolOutcome {
+                result: "{}".to_owned(),
+                is_error: false,
+            };
+            let event = ToolEvent::Finished {
+                call_id: call_id.clone(),
+                outcome,
+            };
+            let call = model_call(&step(&mut machine, Input::Tool(event)));
+            step(
+                &mut machine,
+                block_finished(&call, Block::text("an answer")),
+            );
+            step(&mut machine, finished(&call));
+        }
+    });
+    let steps = (RUNS * 6) as f64;
+    println!(
+        "machine: {:.0} steps/s, over {RUNS} runs of one conversation",
+        steps / seconds
+    );
+}
+
+fn step(machine: &mut Machine, input: Input) -> Vec<Effect> {
+    black_box(machine.handle(input))
+}
+
+fn model_call(effects: &[Effect]) -> CallId {
+    let call = effects.iter().find_map(|effect| match effect {
+        Effect::CallModel(call_id) => Some(call_id.clone()),
+        _ => None,
+    });
+    call.expect("the machine asks the model")
+}
+
+fn block_finished(call_id: &CallId, block: Block) -> Input {
+    Input::Model(ModelEvent::BlockFinished {
+        call_id: call_id.clone(),
+        index: 0,
+        block,
+    })
+}
+
+fn finished(call_id: &CallId) -> Input {
+    Input::Model(ModelEvent::Finished {
+        call_id: call_id.clone(),
+        end: ReplyEnd::default(),
+    })
+}
+
+/// The shortest time of several runs, in seconds.
+fn best_of(runs: usize, mut work: impl FnMut()) -> f64 {
+    let time = |_| {
+        let began = Instant::now();
+        work();
+        began.elapsed().as_secs_f64()
+    };
+    (0..runs).map(time).fold(f64::INFINITY, f64::min)
+}
