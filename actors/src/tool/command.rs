@@ -40,7 +40,7 @@ pub(super) async fn run(
         .args(args)
         .current_dir(folder)
         .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("PATH", "/usr/bin:/bin:/usr/local/bin")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

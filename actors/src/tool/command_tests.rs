@@ -30,7 +30,7 @@ async fn a_program_gets_an_environment_of_its_own() {
     let output = run_in(&Folder::new(), "env", &[]).await.unwrap();
     let mut expected = vec![
         "LC_ALL=C".to_owned(),
-        "PATH=/usr/local/bin:/usr/bin:/bin".to_owned(),
+        "PATH=/usr/bin:/bin:/usr/local/bin".to_owned(),
     ];
     if let Ok(zone) = std::env::var("TZ") {
         expected.push(format!("TZ={zone}"));
