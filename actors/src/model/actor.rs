@@ -155,12 +155,9 @@ impl Call {
                 }
                 Err(failed) => failed,
             };
-            let delay = (!self.shown)
-                .then(|| retries.next(failed.advice, fastrand::f64()))
-                .flatten();
-            match delay {
-                Some(delay) => self.wait(delay, &retries, failed.error).await,
-                None => break self.failed(failed),
+            let announce = |retry, delay| self.announce_retry(retry, delay, failed.error.clone());
+            if self.shown || !retries.wait(failed.advice, announce).await {
+                break self.failed(failed);
             }
         };
         reply(&self.order.reply_to, last);
@@ -183,16 +180,15 @@ impl Call {
         attempt(&self.client, self.clock, body, &self.assembler, emit).await
     }
 
-    async fn wait(&self, delay: Duration, retries: &Retries, error: ModelError) {
+    fn announce_retry(&self, retry: u32, delay: Duration, error: ModelError) {
         let retrying = ModelEvent::Retrying {
             call_id: self.order.call_id.clone(),
-            retry: retries.used(),
+            retry,
             max_retries: self.client.settings().retry.max_retries,
             delay,
             error,
         };
         reply(&self.order.reply_to, retrying);
-        tokio::time::sleep(delay).await;
     }
 
     /// Deals with a model that the API does not know: a default is replaced by the newest live

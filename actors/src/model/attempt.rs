@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use awc::ClientResponse;
 use awc::body::SizedStream;
-use awc::error::{ConnectError, SendRequestError};
+use awc::error::{ConnectError, PayloadError, SendRequestError};
 use awc::http::StatusCode;
 use awc::http::header::{self, HeaderMap};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::Value;
+use sse_core::MessageEvent;
 
 use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
@@ -64,7 +65,7 @@ pub(super) async fn attempt(
     clock: Clock,
     body: Vec<Bytes>,
     assembler: &SharedAssembler,
-    mut emit: impl FnMut(u64, Block),
+    emit: impl FnMut(u64, Block),
 ) -> Result<ReplyEnd, AttemptError> {
     assembler.replace(Assembler::default());
     let size: usize = body.iter().map(Bytes::len).sum();
@@ -84,83 +85,74 @@ pub(super) async fn attempt(
         .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
     let answer = expect_stream(head, client, clock).await?;
 
-    let mut answer = Box::pin(answer);
+    read_reply(answer, client.settings().idle_timeout, assembler, emit)
+        .await
+        .map_err(AttemptError::in_stream)
+}
+
+/// Reads the stream of a reply to its end, as long as it does not fall silent.
+async fn read_reply(
+    mut answer: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
+    idle_timeout: Duration,
+    assembler: &SharedAssembler,
+    mut emit: impl FnMut(u64, Block),
+) -> Result<ReplyEnd, ModelError> {
     let mut lines = SseLines::default();
-    let idle_timeout = client.settings().idle_timeout;
-    let error = loop {
+    let broken = loop {
         let mut chunk = match tokio::time::timeout(idle_timeout, answer.next()).await {
             Ok(Some(Ok(chunk))) => chunk,
             Ok(Some(Err(error))) => {
-                break ModelError::Connection {
-                    reason: error.to_string(),
-                };
+                let reason = error.to_string();
+                break ModelError::Connection { reason };
             }
             Ok(None) => break ModelError::Truncated,
             Err(_) => {
-                break ModelError::Stalled {
-                    limit: idle_timeout,
-                };
+                let limit = idle_timeout;
+                break ModelError::Stalled { limit };
             }
         };
-        match take(&mut lines, &mut chunk, assembler, &mut emit) {
-            Ok(Some(end)) => {
+        while let Some(event) = lines.next(&mut chunk)? {
+            if let Some(end) = take(&event, assembler, &mut emit)? {
                 drain(answer);
                 return Ok(end);
             }
-            Ok(None) => {}
-            Err(error) => return Err(AttemptError::in_stream(error)),
         }
     };
     // The data of the last event may stand there without its blank line.
-    match lines.unfinished() {
-        Some(last) if is_message_stop(&last.data) => {
-            let step = assembler.borrow_mut().take(&last.event, &last.data);
-            match step.map_err(AttemptError::in_stream)? {
-                Step::Finished(blocks, end) => {
-                    blocks
-                        .into_iter()
-                        .for_each(|(index, block)| emit(index, block));
-                    Ok(end)
-                }
-                Step::Nothing | Step::Block(..) => Err(AttemptError::in_stream(error)),
-            }
-        }
-        Some(_) | None => Err(AttemptError::in_stream(error)),
-    }
+    let last = lines.unfinished().filter(is_message_stop);
+    let end = last.map(|event| take(&event, assembler, &mut emit));
+    end.transpose()?.flatten().ok_or(broken)
 }
 
-/// Takes one chunk of the stream; the reply's end if it holds it.
+/// Takes one event of the stream; the reply's end if it is that.
 fn take(
-    lines: &mut SseLines,
-    chunk: &mut Bytes,
+    event: &MessageEvent,
     assembler: &SharedAssembler,
     emit: &mut impl FnMut(u64, Block),
 ) -> Result<Option<ReplyEnd>, ModelError> {
-    while let Some(event) = lines.next(chunk)? {
-        let step = assembler.borrow_mut().take(&event.event, &event.data)?;
-        match step {
-            Step::Nothing => {}
-            Step::Block(index, block) => emit(index, block),
-            Step::Finished(blocks, end) => {
-                blocks
-                    .into_iter()
-                    .for_each(|(index, block)| emit(index, block));
-                return Ok(Some(end));
-            }
+    let step = assembler.borrow_mut().take(&event.event, &event.data)?;
+    Ok(match step {
+        Step::Nothing => None,
+        Step::Block(index, block) => {
+            emit(index, block);
+            None
         }
-    }
-    Ok(None)
+        Step::Finished(blocks, end) => {
+            blocks
+                .into_iter()
+                .for_each(|(index, block)| emit(index, block));
+            Some(end)
+        }
+    })
 }
 
-fn is_message_stop(data: &str) -> bool {
-    serde_json::from_str::<Object>(data)
+fn is_message_stop(event: &MessageEvent) -> bool {
+    serde_json::from_str::<Object>(&event.data)
         .is_ok_and(|event| event.get("type").and_then(Value::as_str) == Some("message_stop"))
 }
 
 /// Reads what is left of a finished answer, so that the server need not see its client leave.
-fn drain(
-    mut answer: impl Stream<Item = Result<Bytes, awc::error::PayloadError>> + Unpin + 'static,
-) {
+fn drain(mut answer: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static) {
     actix::spawn(async move {
         let rest = async { while let Some(Ok(_)) = answer.next().await {} };
         if tokio::time::timeout(DRAIN_TIMEOUT, rest).await.is_err() {
@@ -176,7 +168,7 @@ async fn expect_stream<S>(
     clock: Clock,
 ) -> Result<ClientResponse<S>, AttemptError>
 where
-    S: Stream<Item = Result<Bytes, awc::error::PayloadError>> + Unpin + 'static,
+    S: Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
 {
     let status = answer.status();
     if status.is_redirection() {
@@ -299,3 +291,7 @@ fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
     };
     ModelError::Connection { reason }
 }
+
+#[cfg(test)]
+#[path = "attempt_tests.rs"]
+mod tests;

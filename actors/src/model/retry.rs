@@ -102,13 +102,23 @@ impl Retries {
         }
     }
 
-    /// How many retries were granted.
-    pub(super) fn used(&self) -> u32 {
-        self.used
+    /// Waits before the next attempt, after telling its number and the wait. False if there is
+    /// no other attempt.
+    pub(super) async fn wait(
+        &mut self,
+        advice: Advice,
+        announce: impl FnOnce(u32, Duration),
+    ) -> bool {
+        let Some(delay) = self.next(advice, fastrand::f64()) else {
+            return false;
+        };
+        announce(self.used, delay);
+        tokio::time::sleep(delay).await;
+        true
     }
 
     /// How long to wait before the next attempt; `None` if there is none. `jitter` is from 0 to 1.
-    pub(super) fn next(&mut self, advice: Advice, jitter: f64) -> Option<Duration> {
+    fn next(&mut self, advice: Advice, jitter: f64) -> Option<Duration> {
         let backoff = FIRST_BACKOFF
             .saturating_mul(2_u32.saturating_pow(self.used))
             .min(MAX_BACKOFF)
@@ -258,6 +268,25 @@ mod tests {
         let long = Advice::After(Duration::from_secs(31));
         assert!(call.next(long, 0.0).is_some());
         assert_eq!(call.next(long, 0.0), None);
+    }
+
+    /// Spec: [MODEL-15] [MODEL-16]
+    #[actix::test]
+    async fn the_waits_that_are_told_are_kept() {
+        tokio::time::pause();
+        let mut call = Retries::new(POLICY);
+        let began = tokio::time::Instant::now();
+        let mut told = Vec::new();
+        let long = Advice::After(Duration::from_secs(40));
+        for advice in [Advice::Later, long, Advice::Later, Advice::Once] {
+            let wait = call.wait(advice, |number, delay| told.push((number, delay)));
+            assert!(wait.await);
+        }
+        assert!(!call.wait(Advice::Later, |_, _| ()).await);
+        let sum: Duration = told.iter().map(|(_, delay)| *delay).sum();
+        assert!(began.elapsed() >= sum && began.elapsed() < sum + Duration::from_millis(20));
+        let numbers: Vec<u32> = told.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
     }
 
     /// Spec: [MODEL-16]
