@@ -113,7 +113,13 @@ fn messages_know_no_actor_and_actors_meet_only_where_they_are_wired() {
 /// Spec: [TIDY-03]
 #[test]
 fn the_machine_is_pure() {
-    for name in ["machine.rs", "history.rs", "publication.rs"] {
+    for name in [
+        "machine.rs",
+        "history.rs",
+        "input.rs",
+        "effect.rs",
+        "publication.rs",
+    ] {
         let path = root().join("actors/src/conversation").join(name);
         let text = std::fs::read_to_string(path).unwrap();
         for forbidden in [

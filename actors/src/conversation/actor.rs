@@ -7,7 +7,9 @@ use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::machine::{Effect, Input, Limits, Machine};
+use super::effect::Effect;
+use super::input::Input;
+use super::machine::{Limits, Machine};
 use super::publication::Publication;
 use crate::clock::Clock;
 use crate::ids::{CallId, ConversationId, RunId};

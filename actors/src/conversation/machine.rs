@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use harness_protocol::State;
 
+use super::effect::{Effect, shown, status};
 use super::history::{History, Unanswered};
+use super::input::Input;
 use super::publication::Publication;
 use crate::ids::{CallId, ConversationId, RunId};
 use crate::messages::{ModelEvent, RunOutcome, SubmitError, ToolEvent};
@@ -23,42 +25,6 @@ const MAX_PAUSES: u32 = 8;
 pub struct Limits {
     /// How many model requests one run may make.
     pub max_turns: u32,
-}
-
-/// What a conversation is told.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an input is handled at once and never kept"
-)]
-#[derive(Debug, Clone, PartialEq)]
-pub enum Input {
-    /// An operator cancels the run.
-    CancelRequested,
-    /// The service stops.
-    StopRequested,
-    /// The model's actor answered.
-    Model(ModelEvent),
-    /// The tools' actor answered.
-    Tool(ToolEvent),
-    /// The actor that has the call will not answer: it did not take it, or is gone.
-    CallLost(CallId),
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Show this to every client.
-    Publish(Publication),
-    /// Ask the model, with the history as it is now.
-    CallModel(CallId),
-    /// Drop a call of the model.
-    CancelModel(CallId),
-    /// Run a tool.
-    RunTool(CallId, ToolCall),
-    /// Stop a tool.
-    CancelTool(CallId),
-    /// Tell who waits for it that the run has ended.
-    EndRun(RunId, RunOutcome),
 }
 
 /// One conversation.
@@ -489,36 +455,6 @@ impl Machine {
             conversation: self.id.clone(),
             number: self.calls,
         }
-    }
-}
-
-fn status(state: State, message: &str) -> Effect {
-    Effect::Publish(Publication::Status(state, message.to_owned()))
-}
-
-/// What clients see of a block.
-fn shown(block: &Block, partial: bool) -> Vec<Effect> {
-    match block.kind() {
-        BlockKind::Text(text) => vec![Effect::Publish(Publication::Text {
-            content: text.to_owned(),
-            partial,
-        })],
-        BlockKind::Thinking { thinking, .. } if !thinking.is_empty() => {
-            vec![Effect::Publish(Publication::Reasoning(thinking.to_owned()))]
-        }
-        BlockKind::ToolCall { id, name, input } => vec![
-            status(State::RunningTool, name),
-            Effect::Publish(Publication::ToolCall {
-                id: id.to_owned(),
-                name: name.to_owned(),
-                input: input.clone(),
-            }),
-        ],
-        BlockKind::Thinking { .. }
-        | BlockKind::RedactedThinking
-        | BlockKind::ServerToolCall { .. }
-        | BlockKind::ServerToolResult { .. }
-        | BlockKind::Unknown => vec![],
     }
 }
 
