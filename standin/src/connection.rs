@@ -64,7 +64,7 @@ pub(crate) async fn serve(mut stream: TcpStream, number: u64, service: Arc<Servi
             }
             Ending::Reset => {
                 if let Err(error) = stream.set_zero_linger() {
-                    log::warn!(error:%; "a connection could not be reset");
+                    log::warn!("a connection could not be reset: {error}");
                 }
                 return;
             }

@@ -79,7 +79,7 @@ impl Standin {
             .name("standin".to_owned())
             .spawn(move || {
                 if let Err(error) = runtime.block_on(accept(listener, shared, stopping)) {
-                    log::error!(error:%; "the stand-in stopped listening");
+                    log::error!("the stand-in stopped listening: {error}");
                 }
                 drop(runtime);
                 drop(done);
@@ -151,7 +151,7 @@ async fn accept(
                 connections += 1;
             }
             Err(error) => {
-                log::warn!(error:%; "a connection could not be accepted");
+                log::warn!("a connection could not be accepted: {error}");
                 sleep(ACCEPT_REST).await;
             }
         }

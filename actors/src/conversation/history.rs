@@ -9,7 +9,7 @@
 //!
 //! Source: `messages-api` documentation on tool use, and the 400s that public trackers report.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ impl Unanswered {
     }
 }
 
-/// The past of a conversation. Append-only: nothing that was said is changed or removed; what
-/// the API refused is left out of later requests.
+/// The past of a conversation, as later requests tell it. Append-only: what the API has taken is
+/// never changed or removed; what it refused is left out.
 #[derive(Debug, Default)]
 pub struct History {
     /// Messages that no longer change, serialized, each with a comma in front but the first.
@@ -51,8 +51,8 @@ pub struct History {
     open: Open,
     /// A reply to it that the API paused, as it is sent back; the reply goes on from there.
     paused: Vec<Block>,
-    /// All ids of tool calls so far.
-    ids: HashSet<String>,
+    /// All ids of tool calls so far, each with the number that its next repetition gets.
+    ids: HashMap<String, u64>,
 }
 
 /// A user message: the results for the last reply's calls, then prompts.
@@ -138,11 +138,12 @@ impl History {
     pub fn unique_id(&mut self, given: &str) -> String {
         let base = as_name(given, "call");
         let mut id = base.clone();
-        let mut number = 2;
-        while !self.ids.insert(id.clone()) {
+        while self.ids.contains_key(&id) {
+            let number = self.ids.entry(base.clone()).or_insert(2);
             id = format!("{base}_{number}");
-            number += 1;
+            *number += 1;
         }
+        self.ids.insert(id.clone(), 2);
         id
     }
 

@@ -278,7 +278,10 @@ impl Machine {
             "not executed: the reply was cut at the output limit, so the call may be incomplete; \
              make it again, shorter",
         );
-        let refuse = |call: &ToolCall| self.tool_answered(call, &outcome);
+        let refuse = |call: &ToolCall| {
+            let answer = self.tool_answered(call, &outcome);
+            [answer, status(State::Thinking, "")]
+        };
         calls.iter().flat_map(refuse).collect()
     }
 
@@ -322,34 +325,33 @@ impl Machine {
             } if call_id == finished => (running.clone(), std::mem::take(rest)),
             Step::Tool { .. } | Step::Model(_) => return vec![],
         };
-        let mut effects = self.tool_answered(&running, outcome);
+        let mut effects = vec![self.tool_answered(&running, outcome)];
         if ending.is_some() {
-            effects.pop(); // The run does not think on.
             self.history.leave_unanswered(Unanswered::Cancelled);
             effects.extend(self.end_as_asked());
-        } else if outcome.is_error {
-            self.history.leave_unanswered(Unanswered::EarlierToolFailed);
-            effects.extend(self.next_turn());
-        } else if rest.is_empty() {
-            effects.extend(self.next_turn());
-        } else {
-            effects.extend(self.run_tools(rest));
+            return effects;
         }
+        effects.push(status(State::Thinking, ""));
+        if outcome.is_error {
+            self.history.leave_unanswered(Unanswered::EarlierToolFailed);
+        }
+        effects.extend(if outcome.is_error || rest.is_empty() {
+            self.next_turn()
+        } else {
+            self.run_tools(rest)
+        });
         effects
     }
 
     /// Records and shows the result of a call.
-    fn tool_answered(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> Vec<Effect> {
+    fn tool_answered(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> Effect {
         let ToolOutcome { result, is_error } = outcome;
         self.history.push_result(&call.id, result, *is_error);
-        vec![
-            Effect::Publish(Publication::ToolResult {
-                id: call.id.clone(),
-                result: result.clone(),
-                is_error: *is_error,
-            }),
-            status(State::Thinking, ""),
-        ]
+        Effect::Publish(Publication::ToolResult {
+            id: call.id.clone(),
+            result: result.clone(),
+            is_error: *is_error,
+        })
     }
 
     fn next_turn(&mut self) -> Vec<Effect> {

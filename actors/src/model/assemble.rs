@@ -99,8 +99,8 @@ impl Assembler {
         let Tagged { kind } = parse(data)?;
         match if kind.is_empty() { name } else { &kind } {
             "message_start" => self.start(&parse::<Object>(data)?),
-            "content_block_start" => self.open_block(parse(data)?),
-            "content_block_delta" => self.extend_block(parse(data)?),
+            "content_block_start" => self.open_block(parse(data)?, data.len()),
+            "content_block_delta" => self.extend_block(parse(data)?, data.len()),
             // Stopping a block before the reply began loses nothing; the SDKs let it pass too.
             "content_block_stop" if !self.started => Ok(Step::Nothing),
             "content_block_stop" => self.stop_block(parse::<BlockStop>(data)?.index),
@@ -115,8 +115,7 @@ impl Assembler {
     #[must_use]
     pub fn partial_texts(&self) -> Vec<(u64, Block)> {
         let text = |block: &OpenBlock| {
-            let is_text = block.json.get("type").and_then(Value::as_str) == Some("text");
-            (is_text && !block.text.is_empty()).then(|| Block::text(&block.text))
+            (block.kind() == "text" && !block.text.is_empty()).then(|| Block::text(&block.text))
         };
         self.open
             .iter()
@@ -141,8 +140,9 @@ impl Assembler {
         Ok(Step::Nothing)
     }
 
-    fn open_block(&mut self, event: BlockStart) -> Result<Step, ModelError> {
+    fn open_block(&mut self, event: BlockStart, size: usize) -> Result<Step, ModelError> {
         self.expect_started("content_block_start")?;
+        self.count(size)?;
         let BlockStart {
             index,
             content_block: mut json,
@@ -166,7 +166,6 @@ impl Assembler {
                 return Err(malformed("a tool call without id or name"));
             }
         }
-        self.count(text.len())?;
         self.open.insert(
             index,
             OpenBlock {
@@ -178,54 +177,21 @@ impl Assembler {
         Ok(Step::Nothing)
     }
 
-    fn extend_block(&mut self, event: BlockDelta<'_>) -> Result<Step, ModelError> {
+    fn extend_block(&mut self, event: BlockDelta<'_>, size: usize) -> Result<Step, ModelError> {
         self.expect_started("content_block_delta")?;
-        let BlockDelta { index, delta } = event;
-        let piece = match &*delta.kind {
-            "text_delta" => delta.text,
-            "thinking_delta" => delta.thinking,
-            "input_json_delta" => delta.partial_json,
-            _ => None,
-        }
-        .unwrap_or_default();
-        self.count(piece.len())?;
+        let index = event.index;
+        let not_open = || malformed(format_args!("a delta for block {index}, which is not open"));
         let block = self
             .open
             .get_mut(&index)
             .filter(|block| !block.stopped)
-            .ok_or_else(|| {
-                malformed(format_args!("a delta for block {index}, which is not open"))
-            })?;
-        let takes = match block.json.get("type").and_then(Value::as_str) {
-            Some("text") => "text_delta",
-            Some("thinking") => "thinking_delta",
-            Some(kind) if is_call(kind) => "input_json_delta",
-            _ => "",
-        };
-        match &*delta.kind {
-            kind if kind == takes => block.text.push_str(&piece),
-            "signature_delta" if takes == "thinking_delta" => {
-                if let Some(signature) = delta.signature {
-                    block.json.insert("signature".to_owned(), signature.into());
-                }
-            }
-            "citations_delta" if takes == "text_delta" => {
-                let citations = block.json.entry("citations").or_insert(Value::Null);
-                if let (Value::Array(list), Some(citation)) =
-                    (&mut *citations, delta.citation.clone())
-                {
-                    list.push(citation);
-                } else if let Some(citation) = delta.citation {
-                    *citations = Value::Array(vec![citation]);
-                }
-            }
-            _ => {}
+            .ok_or_else(not_open)?;
+        let kept = block.extend(event.delta, size);
+        if block.is_call() && block.text.len() > MAX_TOOL_INPUT_BYTES {
+            let reason = format!("its input is larger than {MAX_TOOL_INPUT_BYTES} bytes");
+            return Err(block.input_error(&reason));
         }
-        if takes == "input_json_delta" && block.text.len() > MAX_TOOL_INPUT_BYTES {
-            return Err(block.input_error(&format!(
-                "its input is larger than {MAX_TOOL_INPUT_BYTES} bytes"
-            )));
-        }
+        self.count(kept)?;
         Ok(Step::Nothing)
     }
 
@@ -313,18 +279,48 @@ impl Assembler {
 }
 
 impl OpenBlock {
+    fn kind(&self) -> &str {
+        let kind = self.json.get("type").and_then(Value::as_str);
+        kind.unwrap_or_default()
+    }
+
     fn is_call(&self) -> bool {
-        self.json
-            .get("type")
-            .and_then(Value::as_str)
-            .is_some_and(is_call)
+        is_call(self.kind())
+    }
+
+    /// Adds a delta from an event of `size` bytes, and tells how many bytes of it are kept. A
+    /// delta that does not fit the block is skipped.
+    fn extend(&mut self, delta: Delta<'_>, size: usize) -> usize {
+        let piece = match (self.kind(), &*delta.kind) {
+            ("text", "text_delta") => delta.text,
+            ("thinking", "thinking_delta") => delta.thinking,
+            (kind, "input_json_delta") if is_call(kind) => delta.partial_json,
+            ("thinking", "signature_delta") => {
+                let signature = delta.signature.map_or(Value::Null, Value::String);
+                self.json.insert("signature".to_owned(), signature);
+                return size;
+            }
+            ("text", "citations_delta") => {
+                if !self.json.get("citations").is_some_and(Value::is_array) {
+                    self.json.insert("citations".to_owned(), Value::Array(Vec::new()));
+                }
+                if let Some(Value::Array(citations)) = self.json.get_mut("citations") {
+                    citations.extend(delta.citation);
+                }
+                return size;
+            }
+            _ => None,
+        };
+        let piece = piece.unwrap_or_default();
+        self.text.push_str(&piece);
+        piece.len()
     }
 
     /// Puts the collected text where it belongs in the block.
     fn finish(&mut self) -> Result<(), InputError> {
-        let key = match self.json.get("type").and_then(Value::as_str) {
-            Some(key @ ("text" | "thinking")) => key.to_owned(),
-            Some(kind) if is_call(kind) => {
+        let key = match self.kind() {
+            key @ ("text" | "thinking") => key.to_owned(),
+            kind if is_call(kind) => {
                 // Some servers send the whole input with the start of the block.
                 if !self.text.is_empty()
                     || !matches!(self.json.get("input"), Some(Value::Object(_)))

@@ -326,6 +326,15 @@ fn an_event_or_reply_over_its_limit_is_refused() {
     };
     let text_reply = big(text_block(), text(&piece));
     assert!(matches!(text_reply, Err(ModelError::Malformed { .. })));
+    let citation = json!({"type": "citations_delta", "citation": {"cited_text": &piece}});
+    let cited = big(text_block(), citation);
+    assert!(matches!(cited, Err(ModelError::Malformed { .. })));
+    let whole_blocks = (0..17).flat_map(|index| {
+        let block = json!({"type": "web_search_tool_result", "content": &piece});
+        [open(index, block), stop(index)]
+    });
+    let whole_blocks: Vec<Value> = std::iter::once(begin()).chain(whole_blocks).collect();
+    assert!(matches!(events(&whole_blocks), Err(ModelError::Malformed { .. })));
     let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let input = json!({"type": "input_json_delta", "partial_json": piece});
     assert!(matches!(
