@@ -21,6 +21,10 @@ fn main() {
         Command::Serve(serve) => run_service(&serve),
         Command::Config(show) => show_config(&show),
     };
+    exit(result);
+}
+
+fn exit(result: Result<(), ServiceError>) -> ! {
     let code = match result {
         Ok(()) => 0,
         Err(error) => {
@@ -29,7 +33,6 @@ fn main() {
             error.exit_code()
         }
     };
-    // Not a return: a thread that waits for a hanging file system would hold the process.
     std::process::exit(code);
 }
 
@@ -42,7 +45,12 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
     {
         log::debug!("a TLS provider was installed before");
     }
-    actix::System::new().block_on(service::run(serve, &config))
+    actix::System::new().block_on(async {
+        let result = service::run(serve, &config).await;
+        // The end of the system would wait for threads that wait for a hanging file system or a
+        // slow look-up of a name.
+        exit(result)
+    })
 }
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {

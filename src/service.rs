@@ -8,6 +8,7 @@ use derive_more::{Display, Error, From};
 use harness_actors::ConfigError as HarnessError;
 use harness_actors::messages::{CloseSubscribers, StopRuns};
 use harness_standin::Standin;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -17,6 +18,8 @@ use crate::http::{self, Access, AllowedHosts};
 use crate::state::{StateError, StateFolder};
 use crate::wiring::{self, Model};
 
+/// How many open files the service keeps for everything but event streams.
+const RESERVED_FILES: u64 = 512;
 /// How long stopping may take in all.
 const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
 
@@ -40,6 +43,9 @@ pub(crate) enum ServiceError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The HTTP server ended without having been asked to.
+    #[display("the service failed: its HTTP server ended; see the log")]
+    ServerEnded,
     /// The system refused something else.
     #[display("the service failed: {_0}")]
     Io(std::io::Error),
@@ -50,7 +56,7 @@ impl ServiceError {
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Self::Config(_) | Self::Harness(_) => 2,
-            Self::State(_) | Self::Listen { .. } | Self::Io(_) => 1,
+            Self::State(_) | Self::Listen { .. } | Self::ServerEnded | Self::Io(_) => 1,
         }
     }
 }
@@ -61,6 +67,7 @@ impl ServiceError {
 /// Anything that keeps the service from starting.
 pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceError> {
     let mut signals = Signals::new()?;
+    raise_open_file_limit(config.max_subscribers);
     let model = if serve.demo {
         Model::Demo(Standin::demo()?)
     } else {
@@ -76,7 +83,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         http::bind(address).map_err(|source| ServiceError::Listen { address, source })?;
     let address = listener.local_addr()?;
 
-    let actors = wiring::start(config, model)?;
+    let actors = wiring::start(config, model, &token)?;
     let access = Access {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token,
@@ -85,11 +92,16 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     };
     let server = http::serve(listener, access, actors.shared.clone())?;
     let handle = server.handle();
-    actix::spawn(server);
+    let mut server = std::pin::pin!(server);
     announce(address, serve.demo);
 
-    signals.next().await;
-    log::info!("stopping");
+    tokio::select! {
+        () = signals.next() => log::info!("stopping"),
+        ended = &mut server => {
+            ended?;
+            return Err(ServiceError::ServerEnded);
+        }
+    }
     let stop = async {
         // Runs end first, so that clients see how; then the streams, which would hold the server.
         if let Err(error) = actors.shared.conversation.send(StopRuns).await {
@@ -101,7 +113,10 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         handle.stop(true).await;
     };
     tokio::select! {
-        () = stop => log::info!("stopped"),
+        (ended, ()) = async { tokio::join!(server, stop) } => {
+            ended?;
+            log::info!("stopped");
+        }
         () = tokio::time::sleep(STOP_TIMEOUT) => log::warn!("stopping took too long; giving up"),
         () = signals.next() => log::warn!("stopped at once, as asked twice"),
     }
@@ -118,6 +133,23 @@ fn announce(address: SocketAddr, demo: bool) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
         log::warn!("the address http://{address} could not be printed: {error}");
+    }
+}
+
+/// Every client takes an open file, and the usual limit is far below what the system grants.
+fn raise_open_file_limit(max_subscribers: usize) {
+    let wanted = max_subscribers as u64 + RESERVED_FILES;
+    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(now, most)| {
+        setrlimit(Resource::RLIMIT_NOFILE, now.max(wanted.min(most)), most)?;
+        Ok(now.max(most))
+    });
+    match raised {
+        Ok(limit) if limit >= wanted => {}
+        Ok(limit) => log::warn!(
+            "the system grants {limit} open files, which is too few for {max_subscribers} clients; \
+             lower max_subscribers or raise the limit"
+        ),
+        Err(error) => log::warn!("the limit of open files could not be raised: {error}"),
     }
 }
 

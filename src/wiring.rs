@@ -1,9 +1,9 @@
-//! The one place that names every actor and says who talks to whom.
+//! Starts the actors of the service and says where their events go.
 
 use actix::prelude::*;
 use harness_actors::broadcast::BroadcastActor;
-use harness_actors::model::{Credential, ModelSettings, RetryPolicy, Secret};
-use harness_actors::{Clock, Config as HarnessConfig, Harness, standard_tools};
+use harness_actors::model::{Credential, ModelSettings, RetryPolicy};
+use harness_actors::{Clock, Config as HarnessConfig, Harness, Secret, standard_tools};
 use harness_standin::Standin;
 
 use crate::config::Config;
@@ -27,7 +27,7 @@ pub(crate) struct Actors {
 
 /// Starts the actors. The broadcaster has a thread of its own, so that fanning out to many
 /// clients never delays the reading of a reply.
-pub(crate) fn start(config: &Config, model: Model) -> Result<Actors, ServiceError> {
+pub(crate) fn start(config: &Config, model: Model, token: &Secret) -> Result<Actors, ServiceError> {
     let max_subscribers = config.max_subscribers;
     let broadcast = BroadcastActor::start_in_arbiter(&Arbiter::new().handle(), move |_| {
         BroadcastActor::new(max_subscribers)
@@ -37,7 +37,32 @@ pub(crate) fn start(config: &Config, model: Model) -> Result<Actors, ServiceErro
         // The stand-in never sees a real key.
         Model::Demo(standin) => (standin.base_url(), Credential::ApiKey(Secret::from("demo"))),
     };
-    let settings = HarnessConfig {
+    let settings = settings(config, base_url, credential, token);
+    let harness = Harness::publishing_to(
+        settings,
+        standard_tools(&config.workspace),
+        broadcast.clone().recipient(),
+        Clock::system(),
+    )?;
+    let shared = Shared {
+        conversation: harness.conversation(),
+        broadcast,
+        heartbeat: config.heartbeat,
+    };
+    Ok(Actors {
+        shared,
+        _model: model,
+    })
+}
+
+/// The settings of the conversation. `token` is the service's own, which no tool may show.
+fn settings(
+    config: &Config,
+    base_url: String,
+    credential: Credential,
+    token: &Secret,
+) -> HarnessConfig {
+    HarnessConfig {
         api: ModelSettings {
             base_url,
             credential,
@@ -54,20 +79,23 @@ pub(crate) fn start(config: &Config, model: Model) -> Result<Actors, ServiceErro
         system_prompt: config.system_prompt.clone().unwrap_or_default(),
         max_turns: config.max_turns,
         tool_timeout: config.tool_timeout,
-    };
-    let harness = Harness::publishing_to(
-        settings,
-        standard_tools(&config.workspace),
-        broadcast.clone().recipient(),
-        Clock::system(),
-    )?;
-    let shared = Shared {
-        conversation: harness.conversation(),
-        broadcast,
-        heartbeat: config.heartbeat,
-    };
-    Ok(Actors {
-        shared,
-        _model: model,
-    })
+        secrets: vec![token.clone()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [LIB-06]
+    #[test]
+    fn the_service_and_the_library_have_the_same_defaults() {
+        let mut library = HarnessConfig::new("key");
+        let config = Config::of_defaults();
+        let credential = Credential::ApiKey(Secret::from("key"));
+        let token = Secret::from("0123456789abcdef");
+        let service = settings(&config, config.base_url.clone(), credential, &token);
+        library.secrets.push(token);
+        assert_eq!(service, library);
+    }
 }

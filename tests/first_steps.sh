@@ -41,7 +41,8 @@ post() {
 
 touch "$folder/events" "$folder/log"
 cargo build --release --locked --quiet
-HARNESS_HOME="$folder/state" target/release/harness serve --demo --port 0 \
+env -i PATH="$PATH" HARNESS_HOME="$folder/state" \
+    "${CARGO_TARGET_DIR:-target}/release/harness" serve --demo --port 0 \
     >"$folder/out" 2>"$folder/log" &
 service=$!
 wait_for 'harness listens on' "$folder/out"

@@ -14,8 +14,8 @@ use crate::ids::ConversationId;
 use crate::messages::{CancelRun, Publish, RunOutcome, SubmitError, SubmitPrompt, WaitForEnd};
 use crate::model::{
     Credential, ModelActor, ModelChoice, ModelFailure, ModelSettings, RequestHead, RetryPolicy,
-    Secret,
 };
+use crate::secret::{Redaction, Secret};
 use crate::tool::{Grep, ListDir, Read, Registry, RegistryError, Tool, ToolActor};
 
 /// The model that is asked when none is chosen.
@@ -36,6 +36,8 @@ pub struct Config {
     pub max_turns: u32,
     /// How long one tool call may take.
     pub tool_timeout: Duration,
+    /// What no tool's result may show, besides the credential.
+    pub secrets: Vec<Secret>,
 }
 
 impl Config {
@@ -62,6 +64,7 @@ impl Config {
             system_prompt: String::new(),
             max_turns: 10,
             tool_timeout: Duration::from_secs(60),
+            secrets: Vec::new(),
         }
     }
 
@@ -136,6 +139,7 @@ impl Harness {
         tools: Vec<Arc<dyn Tool>>,
         handler: Option<Arc<dyn EventHandler>>,
     ) -> Result<Self, ConfigError> {
+        config.check()?;
         let events = HandlerActor(handler).start().recipient();
         Self::publishing_to(config, tools, events, Clock::system())
     }
@@ -161,7 +165,11 @@ impl Harness {
         let limits = Limits {
             max_turns: config.max_turns,
         };
-        let tools = ToolActor::new(registry, config.tool_timeout).start();
+        let mut secrets = config.secrets;
+        let (Credential::ApiKey(key) | Credential::Bearer(key)) = &config.api.credential;
+        secrets.push(key.clone());
+        let redaction = Redaction::new(secrets);
+        let tools = ToolActor::new(registry, config.tool_timeout, redaction).start();
         let model = ModelActor::new(config.api, clock).start();
         let downstream = Downstream {
             start_model_call: model.clone().recipient(),
@@ -176,6 +184,7 @@ impl Harness {
     }
 
     /// Submits a prompt and waits for the end of its run. A run that reached a limit ended well.
+    /// A run whose future is dropped goes on; [`Self::cancel`] ends it.
     ///
     /// # Errors
     /// A second prompt while one runs, a blank prompt, a cancel, or an API that failed.

@@ -29,6 +29,7 @@ mod ids;
 pub mod messages;
 pub mod model;
 mod reply;
+mod secret;
 pub mod tool;
 
 pub use clock::Clock;
@@ -36,4 +37,5 @@ pub use handler::EventHandler;
 pub use harness::{Config, ConfigError, DEFAULT_MODEL, Harness, PromptError, standard_tools};
 pub use ids::{CallId, ConversationId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
+pub use secret::{Redaction, Secret};
 pub use tool::{Cancellation, Tool, ToolError, ToolFuture};

@@ -1,4 +1,4 @@
-//! What the service adds to the model's own time, each figure beside a bare baseline of this run.
+//! What the service adds to the model's own time, beside a bare baseline of the same run.
 //!
 //! `cargo bench`
 
@@ -78,42 +78,53 @@ fn decoding() {
     }
 }
 
-/// Runs of one tool call each, decided by the machine.
+/// Runs of one tool call each in one conversation, with the messages of each request: the last
+/// runs must not cost more than the first.
 fn machine() {
     const RUNS: usize = 20_000;
-    let seconds = best_of(3, || {
-        let id = ConversationId::new("bench");
-        let mut machine = Machine::new(id, Limits { max_turns: 10 });
-        for number in 0..RUNS {
-            let (_, effects) = machine.submit("a prompt".to_owned()).unwrap();
-            let call = model_call(&effects);
-            let block = Block::tool_call(&format!("t{number}"), "read", Object::new());
-            step(&mut machine, block_finished(&call, block));
-            let effects = step(&mut machine, finished(&call));
-            let Some(Effect::RunTool(call_id, _)) = effects.last() else {
-                unreachable!("the machine runs the tool");
-            };
-            let outcome = ToolOutcome {
-                result: "{}".to_owned(),
-                is_error: false,
-            };
-            let event = ToolEvent::Finished {
-                call_id: call_id.clone(),
-                outcome,
-            };
-            let call = model_call(&step(&mut machine, Input::Tool(event)));
-            step(
-                &mut machine,
-                block_finished(&call, Block::text("an answer")),
-            );
-            step(&mut machine, finished(&call));
+    const PART: usize = RUNS / 10;
+    let mut machine = Machine::new(ConversationId::new("bench"), Limits { max_turns: 10 });
+    let mut parts = Vec::new();
+    let mut began = Instant::now();
+    for number in 0..RUNS {
+        run(&mut machine, number);
+        if (number + 1) % PART == 0 {
+            parts.push(began.elapsed().as_secs_f64());
+            began = Instant::now();
         }
-    });
-    let steps = (RUNS * 6) as f64;
+    }
+    let rate = |seconds: f64| (PART * 6) as f64 / seconds;
     println!(
-        "machine: {:.0} steps/s, over {RUNS} runs of one conversation",
-        steps / seconds
+        "machine: {:.0} steps/s in the first {PART} runs of a conversation, {:.0} steps/s in the last {PART} of {RUNS}",
+        rate(parts[0]),
+        rate(parts[parts.len() - 1])
     );
+    let messages = best_of(3, || drop(black_box(machine.history().messages())));
+    println!(
+        "machine: {:.2} ms to put a request of {RUNS} runs together",
+        messages * 1e3
+    );
+}
+
+fn run(machine: &mut Machine, number: usize) {
+    let (_, effects) = machine.submit("a prompt".to_owned()).unwrap();
+    let call = model_call(&effects);
+    let block = Block::tool_call(&format!("t{number}"), "read", Object::new());
+    step(machine, block_finished(&call, block));
+    let effects = step(machine, finished(&call));
+    let Some(Effect::RunTool(call_id, _)) = effects.last() else {
+        unreachable!("the machine runs the tool");
+    };
+    let event = ToolEvent::Finished {
+        call_id: call_id.clone(),
+        outcome: ToolOutcome {
+            result: "{}".to_owned(),
+            is_error: false,
+        },
+    };
+    let call = model_call(&step(machine, Input::Tool(event)));
+    step(machine, block_finished(&call, Block::text("an answer")));
+    step(machine, finished(&call));
 }
 
 fn step(machine: &mut Machine, input: Input) -> Vec<Effect> {

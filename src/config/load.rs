@@ -92,6 +92,18 @@ impl Config {
         })
     }
 
+    /// What a service has that was told nothing.
+    #[cfg(test)]
+    pub(crate) fn of_defaults() -> Self {
+        let layers = Layers {
+            flags: SettingFlags::default(),
+            environment: [("HOME".into(), "/nowhere".into())].into(),
+            file: None,
+            current_dir: std::env::temp_dir(),
+        };
+        Self::load(&layers).unwrap()
+    }
+
     /// Adds config.toml to the layers, if there is one, and checks them.
     pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
         let path = layers.home()?.join(FILE_NAME);

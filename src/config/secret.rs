@@ -1,6 +1,7 @@
 //! Values that must never be seen: the credential for the model and the service's own token.
 
-pub(crate) use harness_actors::model::{Credential, Secret};
+pub(crate) use harness_actors::Secret;
+pub(crate) use harness_actors::model::Credential;
 
 /// The fewest characters a token may have.
 pub(super) const MIN_TOKEN_CHARS: usize = 16;

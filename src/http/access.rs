@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use harness_actors::model::Secret;
+use harness_actors::Secret;
 use subtle::ConstantTimeEq as _;
 
 /// The service's rules for who may use it.

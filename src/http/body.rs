@@ -22,6 +22,7 @@ pub(super) async fn json<T: DeserializeOwned>(
     payload: web::Payload,
 ) -> Result<T, HttpResponse> {
     if let Some(refusal) = wrong_type(request.headers()) {
+        hold(payload);
         return Err(refusal);
     }
     let bytes = bytes(request, payload).await?;
@@ -74,6 +75,7 @@ fn is_json(content_type: &str) -> bool {
 async fn bytes(request: &HttpRequest, mut payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
+        hold(payload);
         let detail = "send the body without a content encoding";
         return Err(refuse_unread(Kind::UnsupportedMediaType, detail));
     }
@@ -85,14 +87,19 @@ async fn bytes(request: &HttpRequest, mut payload: web::Payload) -> Result<Vec<u
         )),
     };
     if read.is_err() {
-        // The server reads a body that nobody holds to its end, however long that takes; one
-        // that is held makes it close the connection after the answer.
-        actix_web::rt::spawn(async move {
-            tokio::time::sleep(HELD_AFTER_REFUSAL).await;
-            drop(payload);
-        });
+        hold(payload);
     }
     read
+}
+
+/// Keeps the body of a refused request for a moment. The server reads a body that nobody holds to
+/// its end, however long that takes; one that is held makes it close the connection after the
+/// answer.
+pub(super) fn hold(payload: impl Sized + 'static) {
+    actix_web::rt::spawn(async move {
+        tokio::time::sleep(HELD_AFTER_REFUSAL).await;
+        drop(payload);
+    });
 }
 
 async fn read(payload: &mut web::Payload) -> Result<Vec<u8>, HttpResponse> {

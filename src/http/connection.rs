@@ -55,3 +55,29 @@ impl Connection {
         same_machine && *self.peer_uid.get_or_init(peer_uid) == Some(uid)
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use nix::unistd::Uid;
+
+    use super::*;
+
+    /// Spec: [SEC-05]
+    #[test]
+    fn a_local_process_belongs_to_its_user_and_to_nobody_else() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let client = std::net::TcpStream::connect(local).unwrap();
+        let connection = |peer| Connection {
+            peer,
+            local,
+            peer_uid: OnceCell::new(),
+        };
+        let us = Uid::effective().as_raw();
+        let ours = connection(client.local_addr().unwrap());
+        assert!(ours.is_local_process_of(us));
+        assert!(!ours.is_local_process_of(us + 1));
+        let elsewhere = connection("192.0.2.1:80".parse().unwrap());
+        assert!(!elsewhere.is_local_process_of(us));
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use harness_actors::broadcast::Subscription;
 use harness_actors::messages::{Subscribe, SubscribeError};
-use tokio::time::{Instant, Interval, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::problem::Kind;
 use super::server::{HANDLER_TIMEOUT, Shared};
@@ -22,6 +23,10 @@ const OPENING: &[u8] = b": connected\nretry: 1000\n\n";
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 const LAGGED: &[u8] = b": too much waited for this client, attach again\nretry: 1000\n\n";
 const STOPPED: &[u8] = b": the service is stopping\nretry: 1000\n\n";
+
+/// How much of an event is handed to the server at once, in bytes. It copies what it is handed
+/// into the buffer of the connection, so this bounds what a client that does not read costs.
+const SLICE: usize = 16 * 1024;
 
 /// Attaches a client.
 pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
@@ -38,13 +43,7 @@ pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> H
         Ok(Err(error @ SubscribeError::Closed)) => return Kind::Stopping.answer(error.to_string()),
         Err(error) => return Kind::Overloaded.answer(format!("the broadcaster: {error}")),
     };
-    let period = shared.heartbeat;
-    let stream = EventStream {
-        subscription,
-        heartbeat: interval_at(Instant::now() + period, period),
-        opened: false,
-        ended: false,
-    };
+    let stream = EventStream::new(subscription, shared.heartbeat);
     HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header(CacheControl(vec![
@@ -70,60 +69,73 @@ fn accepts_event_stream(request: &HttpRequest) -> bool {
 struct EventStream {
     subscription: Subscription,
     heartbeat: Interval,
-    opened: bool,
+    /// What is left of the frame that is being sent.
+    rest: Bytes,
     ended: bool,
+}
+
+impl EventStream {
+    fn new(subscription: Subscription, period: Duration) -> Self {
+        let mut heartbeat = interval_at(Instant::now() + period, period);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            subscription,
+            heartbeat,
+            rest: Bytes::from_static(OPENING),
+            ended: false,
+        }
+    }
+
+    /// The next whole frame; the last one says why the stream ends.
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        match self.subscription.poll_next_unpin(cx) {
+            Poll::Ready(Some(event)) => return Poll::Ready(Some(event)),
+            Poll::Ready(None) => {
+                self.ended = true;
+                let last = if self.subscription.has_lagged() {
+                    LAGGED
+                } else {
+                    STOPPED
+                };
+                return Poll::Ready(Some(Bytes::from_static(last)));
+            }
+            Poll::Pending => {}
+        }
+        let beat = |_| Some(Bytes::from_static(HEARTBEAT));
+        self.heartbeat.poll_tick(cx).map(beat)
+    }
 }
 
 impl Stream for EventStream {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let frame = |bytes| Poll::Ready(Some(Ok(Bytes::from_static(bytes))));
-        if !std::mem::replace(&mut self.opened, true) {
-            return frame(OPENING);
-        }
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        match self.subscription.poll_next_unpin(cx) {
-            Poll::Ready(Some(event)) => return Poll::Ready(Some(Ok(event))),
-            Poll::Ready(None) => {
-                self.ended = true;
-                return frame(if self.subscription.has_lagged() {
-                    LAGGED
-                } else {
-                    STOPPED
-                });
+        if self.rest.is_empty() {
+            match ready!(self.poll_frame(cx)) {
+                Some(frame) => self.rest = frame,
+                None => return Poll::Ready(None),
             }
-            Poll::Pending => {}
         }
-        match self.heartbeat.poll_tick(cx) {
-            Poll::Ready(_) => frame(HEARTBEAT),
-            Poll::Pending => Poll::Pending,
-        }
+        let size = self.rest.len().min(SLICE);
+        Poll::Ready(Some(Ok(self.rest.split_to(size))))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use actix::Actor as _;
     use harness_actors::broadcast::BroadcastActor;
-    use harness_actors::messages::{CloseSubscribers, publish};
+    use harness_actors::messages::{CloseSubscribers, Publish, publish};
 
     use super::*;
 
     async fn stream() -> (EventStream, actix::Addr<BroadcastActor>) {
         let broadcast = BroadcastActor::new(1).start();
         let subscription = broadcast.send(Subscribe).await.unwrap().unwrap();
-        let period = Duration::from_secs(30);
-        let stream = EventStream {
-            subscription,
-            heartbeat: interval_at(Instant::now() + period, period),
-            opened: false,
-            ended: false,
-        };
+        let stream = EventStream::new(subscription, Duration::from_secs(30));
         (stream, broadcast)
     }
 
@@ -139,6 +151,28 @@ mod tests {
             assert_eq!(stream.next().await.unwrap().unwrap(), ": heartbeat\n\n");
             assert_eq!(began.elapsed().as_secs(), 30 * beat);
         }
+    }
+
+    /// Spec: [HTTP-15]
+    #[actix::test]
+    async fn a_large_event_is_handed_out_in_slices() {
+        let (mut stream, broadcast) = stream().await;
+        let content = "x".repeat(10 * SLICE);
+        let event = harness_protocol::Event::User {
+            content,
+            timestamp: 0,
+        };
+        publish(&broadcast.clone().recipient(), Publish(event));
+        broadcast.send(CloseSubscribers).await.unwrap();
+        assert_eq!(stream.next().await.unwrap().unwrap(), OPENING);
+        let slices: Vec<_> = stream.map(Result::unwrap).collect().await;
+        assert!(slices.iter().all(|slice| slice.len() <= SLICE));
+        let whole = slices.concat();
+        assert!(whole.starts_with(b"data: {") && whole.ends_with(STOPPED));
+        assert_eq!(
+            whole.iter().filter(|byte| **byte == b'x').count(),
+            10 * SLICE
+        );
     }
 
     /// Spec: [HTTP-14]
@@ -160,7 +194,7 @@ mod tests {
                 content: String::new(),
                 timestamp: 0,
             };
-            publish(&to, harness_actors::messages::Publish(event));
+            publish(&to, Publish(event));
         }
         let frames: Vec<_> = stream.map(Result::unwrap).collect().await;
         assert!(frames.len() < 2000);

@@ -4,9 +4,10 @@ use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpResponse, web};
+use actix_web::{Error, HttpMessage as _, HttpResponse, web};
 
 use super::access::Access;
+use super::body;
 use super::connection::Connection;
 use super::problem::Kind;
 
@@ -16,11 +17,14 @@ pub(super) const OPEN_ROUTE: &str = "/healthz";
 /// Lets a request through to its route, or answers it.
 pub(super) async fn guard(
     access: web::Data<Access>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let mut response = match refusal(&access, &request) {
-        Some(refusal) => request.into_response(refusal),
+        Some(refusal) => {
+            body::hold(request.take_payload());
+            request.into_response(refusal)
+        }
         None => next.call(request).await?,
     };
     response.headers_mut().insert(
@@ -81,4 +85,36 @@ fn is_meant_for_us(
 fn comes_from_a_page(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     headers.contains_key(header::ORIGIN) || !matches!(site, None | Some(b"none" | b"same-origin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::StatusCode;
+    use actix_web::test::TestRequest;
+    use harness_actors::Secret;
+
+    use super::super::access::AllowedHosts;
+    use super::*;
+
+    /// Spec: [SEC-05] [SEC-06]
+    #[test]
+    fn a_client_whose_user_cannot_be_told_needs_the_token() {
+        let access = Access {
+            hosts: AllowedHosts::new(8421, vec![]),
+            token: Secret::from("0123456789abcdef"),
+            require_token: false,
+            owner: 0,
+        };
+        let status = |headers: &[(&'static str, &'static str)]| {
+            let request = TestRequest::post().insert_header(("host", "localhost:8421"));
+            let request = headers
+                .iter()
+                .fold(request, |request, header| request.append_header(*header));
+            refusal(&access, &request.to_srv_request()).map(|answer| answer.status())
+        };
+        assert_eq!(status(&[]), Some(StatusCode::UNAUTHORIZED));
+        let token = ("authorization", "Bearer 0123456789abcdef");
+        assert_eq!(status(&[token]), None);
+        assert_eq!(status(&[token, token]), Some(StatusCode::UNAUTHORIZED));
+    }
 }

@@ -1,5 +1,4 @@
-//! The HTTP surface: three routes of the seed protocol, a health check, and errors that say what
-//! to do.
+//! The HTTP surface: three routes, a health check, and errors that say what to do.
 
 mod access;
 mod body;

@@ -35,7 +35,7 @@ const WORKERS: usize = 2;
 /// What the routes need.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    /// The conversation behind the seed routes.
+    /// The conversation that the routes are about.
     pub(crate) conversation: Addr<ConversationActor>,
     /// Its broadcaster.
     pub(crate) broadcast: Addr<BroadcastActor>,

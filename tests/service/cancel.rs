@@ -146,6 +146,30 @@ async fn while_waiting_for_a_retry() {
     assert_eq!(standin.requests().len(), 2);
 }
 
+/// Spec: [CONV-23] [MODEL-17]
+#[tokio::test]
+async fn in_a_wait_nothing_of_the_failed_attempt_is_shown() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let begun = Reply::message(Message::new().words_per_delta(1).text("half a reply"));
+    script.push(
+        begun
+            .keep_events(5)
+            .then_error_event("overloaded_error", "busy"),
+    );
+    let mut events = service.events().await;
+    service.submit("one").await;
+    loop {
+        let event = events.until("status").await;
+        if event["message"].as_str().unwrap().starts_with("retrying") {
+            break;
+        }
+    }
+    assert!(service.cancel().await);
+    let rest = events.run().await;
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(standin.requests().len(), 1);
+}
+
 /// Spec: [CONV-21] [MODEL-18]
 #[tokio::test]
 async fn while_connecting() {

@@ -175,10 +175,10 @@ async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
         "--model",
         MODEL,
     ];
-    let closed = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    // Taken, and nobody listens there.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let closed = socket.local_addr().unwrap();
     let service = Service::start(&format!("http://{closed}"), &flags).await;
     let mut events = service.events().await;
     let (state, message) = ask(&service, &mut events).await;
@@ -206,9 +206,9 @@ async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
 async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
     let flags = [
         "--head-timeout",
-        "300ms",
+        "1s",
         "--idle-timeout",
-        "300ms",
+        "1s",
         "--max-retries",
         "4",
     ];
@@ -219,7 +219,7 @@ async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
         script.push(Reply::text("x").gate_head(&never));
     }
     let end = ask(&service, &mut events).await;
-    assert_eq!(end, ("error".into(), "no answer within 300ms".into()));
+    assert_eq!(end, ("error".into(), "no answer within 1s".into()));
     assert_eq!(standin.requests().len(), 2);
 
     let stalled = || {
@@ -233,17 +233,14 @@ async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
     script.push(stalled());
     script.push(stalled());
     let end = ask(&service, &mut events).await;
-    assert_eq!(
-        end,
-        ("error".into(), "interrupted: no byte for 300ms".into())
-    );
+    assert_eq!(end, ("error".into(), "interrupted: no byte for 1s".into()));
 
     let mut steps = Vec::new();
     for _ in 0..8 {
         steps.push(Step::Send(Bytes::from_static(
             b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
         )));
-        steps.push(Step::Sleep(Duration::from_millis(100)));
+        steps.push(Step::Sleep(Duration::from_millis(250)));
     }
     let rest = [
         json!({"type": "message_start", "message": {}}),
@@ -580,6 +577,62 @@ async fn half_an_input_runs_no_tool() {
         .unwrap();
     assert_eq!(call["input"], json!({}));
     assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-20]
+#[tokio::test]
+async fn an_unknown_model_inside_a_stream_is_only_an_error() {
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(vec![
+        Model::new("claude-3-haiku-20240307"),
+        Model::new("claude-haiku-9"),
+    ]);
+    let service = Service::start(&standin.base_url(), &[]).await;
+    let mut events = service.events().await;
+    let shown = Reply::message(Message::new().text("a b").text("c"));
+    script.push(
+        shown
+            .keep_events(6)
+            .then_error_event("not_found_error", "gone"),
+    );
+    service.submit("hello").await;
+    let run = events.run().await;
+    assert_eq!(
+        run.last().unwrap()["message"],
+        "interrupted: not_found_error: gone (HTTP 404)"
+    );
+    assert_eq!(standin.requests().len(), 1);
+}
+
+/// Spec: [MODEL-21]
+#[tokio::test]
+async fn an_error_without_end_is_quoted_as_far_as_it_came() {
+    let (service, _standin, script) = Service::scripted(&["--max-retries", "0"]).await;
+    let mut events = service.events().await;
+    let page = format!("<html>{}", "x".repeat(300_000));
+    script.push(Reply::body("text/html", page.clone()).status(503));
+    let (_, message) = ask(&service, &mut events).await;
+    assert!(
+        message.starts_with("HTTP 503 Service Unavailable: <html>xxx"),
+        "{message}"
+    );
+    script.push(
+        Reply::body("text/html", page)
+            .status(503)
+            .content_length(400_000),
+    );
+    let (_, message) = ask(&service, &mut events).await;
+    assert!(
+        message.starts_with("HTTP 503 Service Unavailable: <html>xxx"),
+        "{message}"
+    );
+    script.push(Reply::error(
+        400,
+        "invalid_request_error",
+        "long ".repeat(10_000),
+    ));
+    let (_, message) = ask(&service, &mut events).await;
+    assert!(message.len() < 2200, "{}", message.len());
 }
 
 /// Spec: [MODEL-09]

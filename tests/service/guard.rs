@@ -2,8 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use harness_standin::Reply;
+use harness_standin::{Message, Reply};
 use nix::unistd::{Uid, setfsuid};
+use serde_json::json;
 
 use crate::client::{Answer, Connection};
 use crate::program::{API_KEY, Service};
@@ -81,8 +82,6 @@ async fn web_pages_are_refused_whatever_they_say_they_are() {
     let preflight = "origin: https://evil.example\r\naccess-control-request-method: POST\r\naccess-control-request-private-network: true\r\n";
     let answer = service.send("OPTIONS", "/prompt", preflight, "").await;
     assert_eq!(answer.status, 403);
-    let is_cors = |(name, _): &(String, String)| name.starts_with("access-control");
-    assert!(!answer.headers.iter().any(is_cors), "{answer:?}");
     let typed = "sec-fetch-site: none\r\n";
     assert_eq!(service.send("GET", "/healthz", typed, "").await.status, 200);
     assert!(standin.requests().is_empty());
@@ -121,6 +120,38 @@ async fn with_require_token_every_route_but_health_needs_the_token() {
     let answer = service.send("POST", "/prompt", &headers, body).await;
     assert_eq!(answer.status, 200);
     assert!(!service.log().contains(token));
+}
+
+/// Spec: [SEC-12]
+#[tokio::test]
+async fn secrets_in_files_and_in_the_api_s_words_are_not_shown() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let token = std::fs::read_to_string(service.home.path().join(".harness/token")).unwrap();
+    let token = token.trim_end();
+    let read = |id: &str, path: &str| Message::new().tool_use(id, "read", json!({ "path": path }));
+    script.push(read("a", ".harness/token"));
+    script.push(read("b", &format!("/proc/{}/environ", service.id())));
+    script.push(Message::new().tool_use(
+        "c",
+        "grep",
+        json!({"pattern": ".", "path": ".harness/token"}),
+    ));
+    let quoting = format!("there is no key {API_KEY} here");
+    script.push(Reply::error(401, "authentication_error", quoting.as_str()));
+    let mut events = service.events().await;
+    service.submit("what is the key?").await;
+    let run = events.run().await;
+    let shown = serde_json::to_string(&run).unwrap();
+    assert_eq!(shown.matches("***").count(), 4, "{shown}");
+    assert_eq!(shown.matches("\"isError\":false").count(), 3, "{shown}");
+    for secret in [API_KEY, token] {
+        assert!(!shown.contains(secret) && !service.log().contains(secret));
+        let sent = standin.requests();
+        assert!(
+            sent.iter()
+                .all(|request| !request.json().to_string().contains(secret))
+        );
+    }
 }
 
 /// Spec: [SEC-10]

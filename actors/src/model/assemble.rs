@@ -302,7 +302,8 @@ impl OpenBlock {
             }
             ("text", "citations_delta") => {
                 if !self.json.get("citations").is_some_and(Value::is_array) {
-                    self.json.insert("citations".to_owned(), Value::Array(Vec::new()));
+                    self.json
+                        .insert("citations".to_owned(), Value::Array(Vec::new()));
                 }
                 if let Some(Value::Array(citations)) = self.json.get_mut("citations") {
                     citations.extend(delta.citation);

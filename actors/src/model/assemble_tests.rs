@@ -334,7 +334,10 @@ fn an_event_or_reply_over_its_limit_is_refused() {
         [open(index, block), stop(index)]
     });
     let whole_blocks: Vec<Value> = std::iter::once(begin()).chain(whole_blocks).collect();
-    assert!(matches!(events(&whole_blocks), Err(ModelError::Malformed { .. })));
+    assert!(matches!(
+        events(&whole_blocks),
+        Err(ModelError::Malformed { .. })
+    ));
     let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let input = json!({"type": "input_json_delta", "partial_json": piece});
     assert!(matches!(

@@ -24,8 +24,12 @@ use crate::reply::{Block, Object, ReplyEnd};
 
 /// How much of an error's body is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// How long reading an error's body may take.
+const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of an error's body that is not the API's JSON is quoted, in bytes.
 const MAX_QUOTED_BYTES: usize = 512;
+/// How much of the API's own message is kept, in bytes.
+const MAX_MESSAGE_BYTES: usize = 2048;
 /// How long the rest of a finished answer may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -83,7 +87,7 @@ pub(super) async fn attempt(
         .send_body(SizedStream::new(size as u64, pieces))
         .await
         .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
-    let answer = expect_stream(head, client, clock).await?;
+    let answer = expect_stream(head, clock).await?;
 
     read_reply(answer, client.settings().idle_timeout, assembler, emit)
         .await
@@ -164,7 +168,6 @@ fn drain(mut answer: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + '
 /// Passes an answer that is an event stream, and turns any other into its error.
 async fn expect_stream<S>(
     mut answer: ClientResponse<S>,
-    client: &ApiClient,
     clock: Clock,
 ) -> Result<ClientResponse<S>, AttemptError>
 where
@@ -182,11 +185,7 @@ where
         }));
     }
     if !status.is_success() {
-        let read = answer.body().limit(MAX_ERROR_BYTES);
-        let body = match tokio::time::timeout(client.settings().idle_timeout, read).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(_)) | Err(_) => Bytes::new(),
-        };
+        let body = start_of_body(&mut answer).await;
         return Err(error_answer(status, answer.headers(), &body, clock));
     }
     let content_type = text(answer.headers(), "content-type");
@@ -206,6 +205,25 @@ where
         })),
         None => Ok(answer),
     }
+}
+
+/// The first bytes of an error's body, as far as they came in time.
+async fn start_of_body(
+    body: &mut (impl Stream<Item = Result<Bytes, PayloadError>> + Unpin),
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let read = async {
+        while bytes.len() < MAX_ERROR_BYTES
+            && let Some(Ok(chunk)) = body.next().await
+        {
+            bytes.extend_from_slice(&chunk);
+        }
+    };
+    if tokio::time::timeout(ERROR_TIMEOUT, read).await.is_err() {
+        log::debug!("the body of an error did not end in time");
+    }
+    bytes.truncate(MAX_ERROR_BYTES);
+    bytes
 }
 
 fn error_answer(
@@ -251,7 +269,7 @@ fn error_answer(
                 let reason = status.canonical_reason().unwrap_or("error");
                 format!("HTTP {} {reason}", status.as_u16())
             }),
-            message: message.unwrap_or_else(|| quote(body)),
+            message: message.map_or_else(|| quote(body), shortened),
             request_id,
         },
         advice,
@@ -261,6 +279,15 @@ fn error_answer(
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The API's message, not longer than is good for a status.
+fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+        message.push('…');
+    }
+    message
 }
 
 /// Foreign text as part of an error message: short, on one line, without control characters.

@@ -1,44 +1,18 @@
 //! The HTTP client that talks to the Messages API, and its settings.
 
-use std::fmt;
 use std::time::Duration;
 
 use awc::http::Version;
 use awc::http::header;
 use awc::{Client, ClientRequest, Connector};
-use derive_more::From;
 
 use super::RetryPolicy;
+use crate::secret::{Redaction, Secret};
 
 /// The version of the API that this client speaks.
 const API_VERSION: &str = "2023-06-01";
 /// How many calls may be under way at once.
 const MAX_CONNECTIONS: usize = 4096;
-
-/// A text that is never shown: not in logs, errors or debug output.
-#[derive(Clone, PartialEq, Eq, From)]
-#[from(String, &str)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The text, for the one place that needs it.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
 
 /// How the service proves who it is. Never both: the API refuses that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +71,12 @@ impl ApiClient {
 
     pub(super) fn settings(&self) -> &ModelSettings {
         &self.settings
+    }
+
+    /// What must not come back from the API: the credential, which a gateway may quote.
+    pub(super) fn redaction(&self) -> Redaction {
+        let (Credential::ApiKey(secret) | Credential::Bearer(secret)) = &self.settings.credential;
+        Redaction::new(vec![secret.clone()])
     }
 
     pub(super) fn post(&self, path: &str) -> ClientRequest {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use derive_more::{Display, Error};
 
+use crate::secret::Redaction;
+
 /// What went wrong with one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum ModelError {
@@ -72,7 +74,7 @@ pub enum ModelError {
     },
     /// The request is larger than the API takes.
     #[display(
-        "the conversation has grown to {bytes} bytes, and the API takes {limit}; start a new one"
+        "the conversation has grown to {bytes} bytes, and the API takes {limit}; what was new is left out, and a service that is started again has a new conversation"
     )]
     TooLarge {
         /// The size of the request.
@@ -80,6 +82,9 @@ pub enum ModelError {
         /// The API's limit.
         limit: usize,
     },
+    /// A bug: the call panicked.
+    #[display("the call panicked; this is a bug of the service")]
+    Panicked,
     /// The model's actor is gone or overloaded.
     #[display("the model's actor does not take the call")]
     Unavailable,
@@ -96,6 +101,39 @@ fn in_brackets(status: u16, request_id: Option<&str>) -> String {
 }
 
 impl ModelError {
+    /// The error without secrets: the API's words may quote what it was sent.
+    #[must_use]
+    pub(super) fn redacted(self, redaction: &Redaction) -> Self {
+        match self {
+            Self::Api {
+                status,
+                kind,
+                message,
+                request_id,
+            } => Self::Api {
+                status,
+                kind: redaction.apply(kind),
+                message: redaction.apply(message),
+                request_id,
+            },
+            Self::Redirected { status, location } => Self::Redirected {
+                status,
+                location: redaction.apply(location),
+            },
+            Self::Connection { .. }
+            | Self::NoAnswer { .. }
+            | Self::Stalled { .. }
+            | Self::Truncated
+            | Self::Malformed { .. }
+            | Self::ToolInput { .. }
+            | Self::NotAStream { .. }
+            | Self::TooLarge { .. }
+            | Self::Panicked
+            | Self::Unavailable
+            | Self::Cancelled => self,
+        }
+    }
+
     /// Whether the API refused what this very request said, so that saying its newest part again
     /// would be refused again.
     #[must_use]
@@ -111,6 +149,7 @@ impl ModelError {
             | Self::ToolInput { .. }
             | Self::NotAStream { .. }
             | Self::Redirected { .. }
+            | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => false,
         }
@@ -123,6 +162,6 @@ impl ModelError {
 pub struct ModelFailure {
     /// What went wrong with the last attempt.
     pub error: ModelError,
-    /// Whether a reply had begun: its finished blocks stay, the rest is missing.
+    /// Whether the API had begun to reply. Blocks that were shown stay, the rest is missing.
     pub interrupted: bool,
 }

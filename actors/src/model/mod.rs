@@ -3,6 +3,7 @@
 mod actor;
 mod assemble;
 mod attempt;
+mod call;
 mod client;
 mod error;
 mod live_models;
@@ -13,7 +14,7 @@ mod tool_input;
 
 pub use actor::ModelActor;
 pub use assemble::{Assembler, Step};
-pub use client::{Credential, ModelSettings, Secret};
+pub use client::{Credential, ModelSettings};
 pub use error::{ModelError, ModelFailure};
 pub use request::{MAX_REQUEST_BYTES, ModelChoice, ModelRequest, RequestHead};
 pub use retry::RetryPolicy;

@@ -147,10 +147,9 @@ impl Retries {
 pub(super) fn advice_for(error: &ModelError) -> Advice {
     match error {
         ModelError::Connection { .. } | ModelError::Truncated => Advice::Later,
-        ModelError::Api { status, .. } => match status {
-            408 | 409 | 429 | 500.. => Advice::Later,
-            _ => Advice::Never,
-        },
+        ModelError::Api {
+            status, message, ..
+        } => advice(*status, message, Hints::default(), SystemTime::UNIX_EPOCH),
         ModelError::NoAnswer { .. } | ModelError::Stalled { .. } | ModelError::Malformed { .. } => {
             Advice::Once
         }
@@ -158,6 +157,7 @@ pub(super) fn advice_for(error: &ModelError) -> Advice {
         | ModelError::NotAStream { .. }
         | ModelError::Redirected { .. }
         | ModelError::TooLarge { .. }
+        | ModelError::Panicked
         | ModelError::Unavailable
         | ModelError::Cancelled => Advice::Never,
     }

@@ -12,6 +12,7 @@ use super::cap::{self, MAX_RESULT_BYTES};
 use super::{Cancellation, Registry, ToolCall, ToolOutcome};
 use crate::ids::CallId;
 use crate::messages::{CancelTool, RunTool, ToolEvent, reply};
+use crate::secret::Redaction;
 
 /// How many orders may wait for the actor.
 const MAILBOX: usize = 1024;
@@ -22,6 +23,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct ToolActor {
     registry: Registry,
     limit: Duration,
+    redaction: Redaction,
     calls: HashMap<CallId, RunningTool>,
 }
 
@@ -33,12 +35,14 @@ struct RunningTool {
 }
 
 impl ToolActor {
-    /// An actor for these tools, each of which may take as long as `limit`.
+    /// An actor for these tools, each of which may take as long as `limit`. What must not be seen
+    /// is taken out of their results: a tool may read the very file that holds it.
     #[must_use]
-    pub fn new(registry: Registry, limit: Duration) -> Self {
+    pub fn new(registry: Registry, limit: Duration, redaction: Redaction) -> Self {
         Self {
             registry,
             limit,
+            redaction,
             calls: HashMap::new(),
         }
     }
@@ -50,7 +54,10 @@ impl ToolActor {
         let outcome = if call.cancellation.is_cancelled() {
             ToolOutcome::failed("cancelled by user")
         } else {
-            outcome
+            ToolOutcome {
+                result: self.redaction.apply(outcome.result),
+                ..outcome
+            }
         };
         reply(&call.reply_to, ToolEvent::Finished { call_id, outcome });
     }

@@ -95,7 +95,7 @@ impl Bench {
         let (sender, answers) = mpsc::unbounded_channel();
         let registry = Registry::new(tools).unwrap();
         Self {
-            tools: ToolActor::new(registry, TIME_LIMIT).start(),
+            tools: ToolActor::new(registry, TIME_LIMIT, Redaction::default()).start(),
             asker: Probe(sender).start().recipient(),
             answers,
         }
@@ -299,7 +299,7 @@ async fn a_result_that_comes_after_the_end_is_discarded() {
     bench.is_alive_and_done().await;
 
     let registry = Registry::new(vec![]).unwrap();
-    let mut actor = ToolActor::new(registry, TIME_LIMIT);
+    let mut actor = ToolActor::new(registry, TIME_LIMIT, Redaction::default());
     actor.finish(call_id("ended"), done("late"));
     assert!(actor.calls.is_empty());
 }

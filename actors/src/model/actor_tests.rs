@@ -1,0 +1,86 @@
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::ids::ConversationId;
+use crate::model::{Credential, ModelChoice, RequestHead, RetryPolicy};
+use crate::secret::Secret;
+
+/// Passes what it is told to a test.
+struct Probe(mpsc::UnboundedSender<ModelEvent>);
+
+impl Actor for Probe {
+    type Context = Context<Self>;
+}
+
+impl Handler<ModelEvent> for Probe {
+    type Result = ();
+
+    fn handle(&mut self, event: ModelEvent, _: &mut Context<Self>) {
+        self.0.send(event).unwrap();
+    }
+}
+
+fn settings(base_url: &str) -> ModelSettings {
+    let second = Duration::from_secs(1);
+    ModelSettings {
+        base_url: base_url.to_owned(),
+        credential: Credential::ApiKey(Secret::from("key")),
+        retry: RetryPolicy {
+            max_retries: 0,
+            max_wait: second,
+        },
+        connect_timeout: second,
+        head_timeout: second,
+        idle_timeout: second,
+    }
+}
+
+fn order(reply_to: Recipient<ModelEvent>, number: u64) -> StartModelCall {
+    let model = ModelChoice {
+        id: "m".into(),
+        chosen: true,
+    };
+    StartModelCall {
+        call_id: CallId {
+            conversation: ConversationId::new("c"),
+            number,
+        },
+        request: RequestHead::new(model, 1, "", &[]).request(Vec::new()),
+        reply_to,
+    }
+}
+
+/// Spec: [CONV-27] [MODEL-22]
+#[actix::test]
+async fn a_call_that_panics_ends_and_the_actor_takes_the_next() {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let probe = Probe(sender).start();
+    // The time is asked for when an error answer is looked at.
+    let clock = Clock::new(|| panic!("a bug"));
+    let standin = harness_standin::Standin::start(|_: &harness_standin::MessagesRequest| {
+        harness_standin::Reply::error(500, "api_error", "no")
+    })
+    .unwrap();
+    let model = ModelActor::new(settings(&standin.base_url()), clock).start();
+    for number in 1..=2 {
+        model
+            .send(order(probe.clone().recipient(), number))
+            .await
+            .unwrap();
+        let event = events.recv().await.unwrap();
+        let ModelEvent::Failed {
+            call_id, failure, ..
+        } = event
+        else {
+            panic!("{event:?}");
+        };
+        assert_eq!(call_id.number, number);
+        assert_eq!(failure.error, ModelError::Panicked);
+    }
+    let nothing_else = poll_fn(|cx| Poll::Ready(events.poll_recv(cx).is_pending()));
+    assert!(nothing_else.await);
+}
