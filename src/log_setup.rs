@@ -27,7 +27,7 @@ pub(crate) fn start(filter: &str) {
 fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
-            let is_mark = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+            let is_mark = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
             let hidden = (c.is_control() || is_mark).then(|| c.escape_default());
             let shown = hidden.is_none().then_some(c);
             hidden.into_iter().flatten().chain(shown)

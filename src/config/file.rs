@@ -52,7 +52,8 @@ fn known_key(name: &str, line: usize) -> Result<Key, ConfigError> {
         }
         None => {}
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
+    // No setting has a digit in its name, and most secrets do.
+    let is_plain = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '-' || c == '.';
     if name.len() > MAX_KEY_SHOWN || !name.chars().all(is_plain) {
         return error("unknown setting; `harness serve --help` lists them".to_owned());
     }
@@ -142,6 +143,10 @@ mod tests {
             (
                 "[server]\nport = 1",
                 r#"line 1: unknown setting "server"; `harness serve --help` lists them"#,
+            ),
+            (
+                "sk-SEEN-1234 = 1",
+                "line 1: unknown setting; `harness serve --help` lists them",
             ),
             (
                 "sk-ant-0123456789012345678901234567890123456789 = 1",

@@ -58,7 +58,7 @@ impl Raw {
 
     /// The error for a value that breaks `rule`; repeats the value unless it is a secret.
     pub(super) fn refuse(&self, rule: &str) -> ConfigError {
-        if self.key.setting().secret || self.text.contains("sk-ant-") {
+        if self.key.setting().secret || self.text.contains("sk-") {
             return self.refuse_unseen(rule);
         }
         let Self { key, text, source } = self;

@@ -1,12 +1,14 @@
 //! The checked configuration, made from its layers in one place.
 
-use std::fs;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read as _};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use harness_actors::model::ModelChoice;
+use nix::fcntl::OFlag;
 
 use super::address::{allowed_hosts, bind};
 use super::base_url::base_url;
@@ -19,6 +21,8 @@ use super::value::{duration, folder, header_text, key, prompt_file, switch, toke
 
 /// The name of the settings file in the state folder.
 const FILE_NAME: &str = "config.toml";
+/// The largest settings file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Every setting of the service, checked.
 #[derive(Debug, Clone)]
@@ -107,16 +111,12 @@ impl Config {
     /// Adds config.toml to the layers, if there is one, and checks them.
     pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
         let path = layers.home()?.join(FILE_NAME);
-        layers.file = match fs::read_to_string(&path) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => {
-                let path = path.display();
-                return Err(ConfigError::new(format!(
-                    "cannot read {path}: {error}; make it a readable UTF-8 file or remove it"
-                )));
-            }
-        };
+        layers.file = read_file(&path).map_err(|error| {
+            let path = path.display();
+            ConfigError::new(format!(
+                "cannot read {path}: {error}; make it a readable UTF-8 file or remove it"
+            ))
+        })?;
         Self::load(&layers)
     }
 
@@ -184,6 +184,33 @@ impl Config {
             ))
         })
     }
+}
+
+/// The text of config.toml, if there is one. What is not a file is not waited for, and what is
+/// not a configuration is not read to its end.
+fn read_file(path: &Path) -> io::Result<Option<String>> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!(
+            "it is larger than {MAX_FILE_BYTES} bytes"
+        )));
+    }
+    Ok(Some(text))
 }
 
 /// Takes the credential of the higher layer; within one layer the bearer token wins.

@@ -336,7 +336,7 @@ fn the_file_in_the_state_folder_is_read_or_refused_with_its_path() {
     fs::create_dir(&path).unwrap();
     let line = gather().unwrap_err().to_string();
     assert!(
-        line.starts_with(&format!("cannot read {}: Is a directory", path.display())),
+        line.starts_with(&format!("cannot read {}: it is not a file", path.display())),
         "{line}"
     );
 }

@@ -26,6 +26,10 @@ pub(super) async fn json<T: DeserializeOwned>(
         return Err(refusal);
     }
     let bytes = bytes(request, payload).await?;
+    // A list would be taken for the object's fields in their order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Kind::BadRequest.answer("the body is not a JSON object"));
+    }
     serde_json::from_slice(&bytes)
         .map_err(|error| Kind::BadRequest.answer(format!("the body is not as expected: {error}")))
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use actix_web::http::header;
+use actix_web::http::{Version, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_web_lab::header::{CacheControl, CacheDirective};
 use bytes::Bytes;
@@ -30,6 +30,9 @@ const SLICE: usize = 16 * 1024;
 
 /// Attaches a client.
 pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+    if request.version() < Version::HTTP_11 {
+        return Kind::BadRequest.answer("an event stream needs HTTP/1.1");
+    }
     if !accepts_event_stream(&request) {
         let detail = "the route answers with text/event-stream; accept that";
         return Kind::NotAcceptable.answer(detail);
@@ -127,7 +130,7 @@ impl Stream for EventStream {
 #[cfg(test)]
 mod tests {
     use actix::Actor as _;
-    use harness_actors::broadcast::BroadcastActor;
+    use harness_actors::broadcast::{BOUND, BroadcastActor};
     use harness_actors::messages::{CloseSubscribers, Publish, publish};
 
     use super::*;
@@ -189,15 +192,17 @@ mod tests {
     async fn a_stream_that_lagged_says_so_at_its_end() {
         let (stream, broadcast) = stream().await;
         let to = broadcast.clone().recipient();
-        for _ in 0..2000 {
-            let event = harness_protocol::Event::User {
-                content: String::new(),
-                timestamp: 0,
-            };
-            publish(&to, Publish(event));
+        let event = harness_protocol::Event::User {
+            content: "x".repeat(BOUND.bytes / 8),
+            timestamp: 0,
+        };
+        for _ in 0..12 {
+            publish(&to, Publish(event.clone()));
         }
-        let frames: Vec<_> = stream.map(Result::unwrap).collect().await;
-        assert!(frames.len() < 2000);
-        assert_eq!(frames.last().unwrap(), LAGGED);
+        broadcast.send(CloseSubscribers).await.unwrap();
+        let last = stream
+            .map(Result::unwrap)
+            .fold(Bytes::new(), |_, frame| async { frame });
+        assert_eq!(last.await, LAGGED);
     }
 }

@@ -76,6 +76,30 @@ fn a_port_that_is_taken_is_a_failure_that_names_it() {
     assert!(err.contains("--port"), "{err}");
 }
 
+/// Spec: [CONF-47]
+#[test]
+fn a_settings_file_that_is_none_is_named_and_not_waited_for() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".harness");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("config.toml");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let ask = || output(command(home.path()).arg("config"));
+    let (code, _, err) = ask();
+    assert_eq!(code, 2);
+    assert!(err.contains("config.toml: it is not a file"), "{err}");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "#".repeat(2_000_000)).unwrap();
+    let (code, _, err) = ask();
+    assert_eq!(code, 2);
+    assert!(err.contains("it is larger than 1048576 bytes"), "{err}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::write(&folder, "").unwrap();
+    let (code, _, err) = output(command(home.path()).args(["serve", "--demo", "--port", "0"]));
+    assert_eq!(code, 1);
+    assert!(err.contains(".harness is not a folder"), "{err}");
+}
+
 /// Spec: [CONF-28] [CONF-29]
 #[test]
 fn config_shows_values_and_sources_and_no_secret() {

@@ -20,6 +20,7 @@ async fn bad_bodies_are_refused_with_a_problem_and_have_no_effect() {
         (json, "nonsense", 400),
         (json, "[]", 400),
         (json, "\"text\"", 400),
+        (json, "[\"hello\"]", 400),
         (json, "{}", 400),
         (json, r#"{"content":3}"#, 400),
         (json, r#"{"content":null}"#, 400),

@@ -2,6 +2,7 @@
 
 use actix::prelude::*;
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use super::subscription::{self, Subscriber, Subscription};
 use crate::messages::{CloseSubscribers, Publish, Subscribe, SubscribeError};
@@ -49,8 +50,9 @@ impl Handler<Publish> for BroadcastActor {
         };
         // JSON text holds no line break, so the event is one line.
         let frame = Bytes::from(format!("data: {json}\n\n"));
+        let now = Instant::now();
         self.subscribers
-            .retain_mut(|subscriber| subscriber.send(&frame));
+            .retain_mut(|subscriber| subscriber.send(&frame, now));
     }
 }
 

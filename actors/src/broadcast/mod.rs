@@ -4,4 +4,4 @@ mod actor;
 mod subscription;
 
 pub use actor::BroadcastActor;
-pub use subscription::{MAX_QUEUED_BYTES, MAX_QUEUED_EVENTS, Subscription};
+pub use subscription::{BOUND, Bound, STALLED_AFTER, STALLED_BOUND, Subscription};

@@ -1,24 +1,47 @@
 //! The queue between the broadcaster and one client.
+//!
+//! A reply can arrive faster than any client reads, so being behind is no fault; not reading is.
+//! A client is let go when much waits for it and it has taken nothing for a while, or when so
+//! much waits that no reader could be alive.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-/// How many events may wait for one client.
-pub const MAX_QUEUED_EVENTS: usize = 1024;
-/// How many bytes may wait for one client behind the event that it is to take next, which may be
-/// of any size. The bytes are shared between clients.
-pub const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
+/// What may wait for one client behind the event that it is to take next, which may be of any
+/// size. The bytes are shared between clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// How many events.
+    pub events: usize,
+    /// How many bytes.
+    pub bytes: usize,
+}
+
+/// What may wait for a client that has taken nothing for [`STALLED_AFTER`].
+pub const STALLED_BOUND: Bound = Bound {
+    events: 1024,
+    bytes: 4 * 1024 * 1024,
+};
+/// What may wait for any client.
+pub const BOUND: Bound = Bound {
+    events: 128 * 1024,
+    bytes: 64 * 1024 * 1024,
+};
+/// How long a client may take nothing before the smaller bound holds.
+pub const STALLED_AFTER: Duration = Duration::from_secs(5);
 
 /// Both ends of a queue.
 pub(super) fn pair() -> (Subscriber, Subscription) {
-    let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+    let (sender, receiver) = mpsc::unbounded_channel();
     let shared = Arc::new(Shared::default());
     let subscriber = Subscriber {
         sender,
@@ -26,6 +49,7 @@ pub(super) fn pair() -> (Subscriber, Subscription) {
         waiting: VecDeque::new(),
         first: 0,
         bytes: 0,
+        took_at: Instant::now(),
     };
     (subscriber, Subscription { receiver, shared })
 }
@@ -40,7 +64,7 @@ struct Shared {
 /// The broadcaster's end.
 #[derive(Debug)]
 pub(super) struct Subscriber {
-    sender: mpsc::Sender<Bytes>,
+    sender: mpsc::UnboundedSender<Bytes>,
     shared: Arc<Shared>,
     /// The sizes of the events that wait, as far as it is known here.
     waiting: VecDeque<usize>,
@@ -48,33 +72,42 @@ pub(super) struct Subscriber {
     first: usize,
     /// The sum of their sizes.
     bytes: usize,
+    /// When the client was last seen to have taken an event, or to have none to take.
+    took_at: Instant,
 }
 
 impl Subscriber {
     /// Queues one encoded event. False if the client is gone, or lags and is to be let go.
-    pub(super) fn send(&mut self, frame: &Bytes) -> bool {
-        let taken = self.shared.taken.load(Ordering::Acquire);
-        while self.first < taken {
-            self.bytes -= self.waiting.pop_front().unwrap_or_default();
-            self.first += 1;
-        }
+    pub(super) fn send(&mut self, frame: &Bytes, now: Instant) -> bool {
+        self.look(now);
         let next = self.waiting.front().copied().unwrap_or(frame.len());
-        let behind_next = self.bytes + frame.len() - next;
-        if behind_next > MAX_QUEUED_BYTES {
+        let behind = Bound {
+            events: self.waiting.len(),
+            bytes: self.bytes + frame.len() - next,
+        };
+        let bound = if now - self.took_at > STALLED_AFTER {
+            STALLED_BOUND
+        } else {
+            BOUND
+        };
+        if behind.events > bound.events || behind.bytes > bound.bytes {
             self.shared.lagged.store(true, Ordering::Release);
             return false;
         }
-        match self.sender.try_send(frame.clone()) {
-            Ok(()) => {
-                self.waiting.push_back(frame.len());
-                self.bytes += frame.len();
-                true
-            }
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                self.shared.lagged.store(true, Ordering::Release);
-                false
-            }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        self.waiting.push_back(frame.len());
+        self.bytes += frame.len();
+        self.sender.send(frame.clone()).is_ok()
+    }
+
+    /// Notes what the client has taken since.
+    fn look(&mut self, now: Instant) {
+        let taken = self.shared.taken.load(Ordering::Acquire);
+        if self.waiting.is_empty() || self.first < taken {
+            self.took_at = now;
+        }
+        while self.first < taken {
+            self.bytes -= self.waiting.pop_front().unwrap_or_default();
+            self.first += 1;
         }
     }
 
@@ -87,7 +120,7 @@ impl Subscriber {
 /// lagged or the service stops.
 #[derive(Debug)]
 pub struct Subscription {
-    receiver: mpsc::Receiver<Bytes>,
+    receiver: mpsc::UnboundedReceiver<Bytes>,
     shared: Arc<Shared>,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::ModelError;
 use super::tool_input::{self, InputError};
@@ -13,7 +14,7 @@ use crate::reply::{Block, Object, ReplyEnd, StopReason};
 /// How much content a reply may hold, in bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How much input a tool call may hold, in bytes.
-const MAX_TOOL_INPUT_BYTES: usize = 8 * 1024 * 1024;
+const MAX_TOOL_INPUT_BYTES: usize = 1024 * 1024;
 
 /// What one event of the stream brought.
 #[derive(Debug, PartialEq)]
@@ -48,10 +49,57 @@ struct OpenBlock {
     stopped: bool,
 }
 
+/// The events that mean something here; `ping` does not.
+const EVENTS: [&str; 7] = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "error",
+];
+
 #[derive(Deserialize)]
 struct Tagged<'a> {
     #[serde(rename = "type", default, borrow)]
-    kind: Cow<'a, str>,
+    kind: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct MessageStart<'a> {
+    #[serde(borrow)]
+    message: MessageHead<'a>,
+}
+
+#[derive(Deserialize)]
+struct MessageHead<'a> {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    model: Value,
+    /// Counts that cannot be read are no reason to lose a reply.
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct MessageDelta<'a> {
+    #[serde(default)]
+    delta: Option<EndFields>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+/// What is said about the end of a reply.
+#[derive(Deserialize, Default)]
+struct EndFields {
+    #[serde(default)]
+    stop_reason: Value,
+    #[serde(default)]
+    stop_sequence: Value,
+    #[serde(default)]
+    stop_details: Value,
 }
 
 #[derive(Deserialize)]
@@ -96,15 +144,26 @@ impl Assembler {
     /// An error that the API sent, or a stream that breaks the API's rules. The assembler must
     /// not be used after either.
     pub fn take(&mut self, name: &str, data: &str) -> Result<Step, ModelError> {
-        let Tagged { kind } = parse(data)?;
-        match if kind.is_empty() { name } else { &kind } {
-            "message_start" => self.start(&parse::<Object>(data)?),
+        // Events are told apart by the type in their data, or by their names where a server leaves
+        // the type out. What stands in an event of another name may be anything.
+        let is_foreign = !matches!(name, "" | "message") && !EVENTS.contains(&name);
+        let tagged = if data.trim_start().starts_with('{') {
+            parse(data)
+        } else {
+            Err(malformed("an event is not a JSON object"))
+        };
+        let Tagged { kind } = match tagged {
+            Err(_) if is_foreign || data == "[DONE]" => return Ok(Step::Nothing),
+            tagged => tagged?,
+        };
+        match kind.as_deref().unwrap_or(name) {
+            "message_start" => self.start(parse(data)?),
             "content_block_start" => self.open_block(parse(data)?, data.len()),
             "content_block_delta" => self.extend_block(parse(data)?, data.len()),
             // Stopping a block before the reply began loses nothing; the SDKs let it pass too.
             "content_block_stop" if !self.started => Ok(Step::Nothing),
             "content_block_stop" => self.stop_block(parse::<BlockStop>(data)?.index),
-            "message_delta" => self.change_end(&parse::<Object>(data)?),
+            "message_delta" => self.change_end(parse(data)?),
             "message_stop" => self.finish(),
             "error" => Err(api_error(&parse::<Object>(data)?)),
             _ => Ok(Step::Nothing),
@@ -123,20 +182,14 @@ impl Assembler {
             .collect()
     }
 
-    fn start(&mut self, event: &Object) -> Result<Step, ModelError> {
+    fn start(&mut self, event: MessageStart<'_>) -> Result<Step, ModelError> {
         if std::mem::replace(&mut self.started, true) {
             return Err(malformed("a second message_start"));
         }
-        let Some(Value::Object(message)) = event.get("message") else {
-            return Err(malformed("message_start without a message"));
-        };
-        let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
-        self.end.id = text("id").to_owned();
-        self.end.model = text("model").to_owned();
-        self.take_end(message);
-        if let Some(Value::Object(usage)) = message.get("usage") {
-            self.end.usage.update(usage);
-        }
+        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        self.end.id = text(event.message.id);
+        self.end.model = text(event.message.model);
+        self.count_tokens(event.message.usage);
         Ok(Step::Nothing)
     }
 
@@ -212,26 +265,25 @@ impl Assembler {
         Ok(Step::Block(index, Block::new(block.json)))
     }
 
-    fn change_end(&mut self, event: &Object) -> Result<Step, ModelError> {
+    fn change_end(&mut self, event: MessageDelta<'_>) -> Result<Step, ModelError> {
         self.expect_started("message_delta")?;
-        if let Some(Value::Object(delta)) = event.get("delta") {
-            self.take_end(delta);
+        let fields = event.delta.unwrap_or_default();
+        if let Value::String(reason) = fields.stop_reason {
+            self.end.stop_reason = reason.as_str().into();
         }
-        if let Some(Value::Object(usage)) = event.get("usage") {
-            self.end.usage.update(usage);
+        if let Value::String(sequence) = fields.stop_sequence {
+            self.end.stop_sequence = Some(sequence);
         }
+        if let Value::Object(details) = fields.stop_details {
+            self.end.stop_details = details;
+        }
+        self.count_tokens(event.usage);
         Ok(Step::Nothing)
     }
 
-    fn take_end(&mut self, fields: &Object) {
-        if let Some(Value::String(reason)) = fields.get("stop_reason") {
-            self.end.stop_reason = reason.as_str().into();
-        }
-        if let Some(Value::String(sequence)) = fields.get("stop_sequence") {
-            self.end.stop_sequence = Some(sequence.clone());
-        }
-        if let Some(Value::Object(details)) = fields.get("stop_details") {
-            self.end.stop_details.clone_from(details);
+    fn count_tokens(&mut self, usage: Option<&RawValue>) {
+        if let Some(Ok(usage)) = usage.map(|usage| serde_json::from_str(usage.get())) {
+            self.end.usage.update(&usage);
         }
     }
 
@@ -387,7 +439,7 @@ fn api_error(event: &Object) -> ModelError {
     ModelError::Api {
         status,
         kind,
-        message: text(error, "message").unwrap_or_default(),
+        message: super::error::shortened(text(error, "message").unwrap_or_default()),
         request_id: text(Some(event), "request_id"),
     }
 }

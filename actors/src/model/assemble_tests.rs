@@ -251,6 +251,42 @@ fn what_is_unknown_is_skipped_or_carried() {
     assert_eq!(reply.end.stop_reason, StopReason::Other("future".into()));
 }
 
+/// Spec: [MODEL-08] [MODEL-19]
+#[test]
+fn events_are_told_apart_by_name_and_odd_counts_are_no_failure() {
+    let mut assembler = Assembler::default();
+    let huge = r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":1e400}}}"#;
+    for (name, data) in [
+        ("foo", "hello"),
+        ("ping", ""),
+        ("ping", "null"),
+        ("message", r#"{"type":null}"#),
+        ("message", "[DONE]"),
+        ("message_start", huge),
+        (
+            "message_delta",
+            r#"{"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1e400}}"#,
+        ),
+        ("message_delta", r#"{"delta":null,"usage":[]}"#),
+    ] {
+        assert_eq!(
+            assembler.take(name, data),
+            Ok(Step::Nothing),
+            "{name} {data}"
+        );
+    }
+    let Ok(Step::Finished(_, end)) = assembler.take("message_stop", r#"{"type":"message_stop"}"#)
+    else {
+        panic!("the reply is complete");
+    };
+    assert_eq!((end.usage.count("output_tokens"), &*end.id), (0, "m"));
+    assert!(
+        Assembler::default()
+            .take("message", r#"["message_stop"]"#)
+            .is_err()
+    );
+}
+
 /// Spec: [MODEL-07]
 #[test]
 fn a_stream_that_breaks_the_rules_is_malformed() {

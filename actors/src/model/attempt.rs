@@ -16,6 +16,7 @@ use sse_core::MessageEvent;
 
 use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
+use super::error::shortened;
 use super::retry::{self, Advice, Hints};
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError};
@@ -28,8 +29,6 @@ const MAX_ERROR_BYTES: usize = 64 * 1024;
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of an error's body that is not the API's JSON is quoted, in bytes.
 const MAX_QUOTED_BYTES: usize = 512;
-/// How much of the API's own message is kept, in bytes.
-const MAX_MESSAGE_BYTES: usize = 2048;
 /// How long the rest of a finished answer may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -279,15 +278,6 @@ fn error_answer(
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// The API's message, not longer than is good for a status.
-fn shortened(mut message: String) -> String {
-    if message.len() > MAX_MESSAGE_BYTES {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
-        message.push('…');
-    }
-    message
 }
 
 /// Foreign text as part of an error message: short, on one line, without control characters.

@@ -6,6 +6,18 @@ use derive_more::{Display, Error};
 
 use crate::secret::Redaction;
 
+/// How much of the API's own message is kept, in bytes.
+const MAX_MESSAGE_BYTES: usize = 2048;
+
+/// The API's message, not longer than is good for a status.
+pub(super) fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+        message.push('…');
+    }
+    message
+}
+
 /// What went wrong with one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum ModelError {
