@@ -67,8 +67,11 @@ async fn a_client_that_stops_reading_delays_nobody_and_is_let_go() {
     assert_eq!(reading.end().await.0, "idle");
     let (mut reader, _writer) = stalled.remove(0).into_split();
     let mut received = Vec::new();
-    let read = reader.read_to_end(&mut received);
-    within("the end of the stream", read).await.unwrap();
+    // The last chunk of a chunked body is empty.
+    while !received.ends_with(b"\r\n0\r\n\r\n") {
+        let read = within("the rest", reader.read_buf(&mut received));
+        assert!(read.await.unwrap() > 0);
+    }
     let end = String::from_utf8_lossy(&received[received.len() - 300..]).into_owned();
     assert!(end.contains("too much waited for this client"), "{end}");
     assert!(!end.contains("the last words"), "{end}");
