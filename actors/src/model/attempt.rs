@@ -184,12 +184,14 @@ where
         }));
     }
     if !status.is_success() {
-        let body = start_of_body(&mut answer).await;
+        let body = match encoding(answer.headers()) {
+            Some(encoding) => format!("(a body encoded as {encoding})").into_bytes(),
+            None => start_of_body(&mut answer).await,
+        };
         return Err(error_answer(status, answer.headers(), &body, clock));
     }
     let content_type = text(answer.headers(), "content-type");
-    let encoding = text(answer.headers(), "content-encoding").filter(|name| *name != "identity");
-    let refused = match (content_type, encoding) {
+    let refused = match (content_type, encoding(answer.headers())) {
         (_, Some(encoding)) => Some(format!("content encoded as {encoding}")),
         // Servers that leave the type out are given the benefit of the doubt.
         (None, None) => None,
@@ -274,6 +276,11 @@ fn error_answer(
         advice,
         in_stream: false,
     }
+}
+
+/// How the body is encoded, if it is: no encoding was asked for, and none is undone.
+fn encoding(headers: &HeaderMap) -> Option<&str> {
+    text(headers, "content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity"))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -115,56 +115,39 @@ fn in_brackets(status: u16, request_id: Option<&str>) -> String {
 impl ModelError {
     /// The error without secrets: the API's words may quote what it was sent.
     #[must_use]
-    pub(super) fn redacted(self, redaction: &Redaction) -> Self {
-        match self {
-            Self::Api {
-                status,
-                kind,
-                message,
-                request_id,
-            } => Self::Api {
-                status,
-                kind: redaction.apply(kind),
-                message: redaction.apply(message),
-                request_id,
-            },
-            Self::Redirected { status, location } => Self::Redirected {
-                status,
-                location: redaction.apply(location),
-            },
+    pub(super) fn redacted(mut self, redaction: &Redaction) -> Self {
+        let foreign = match &mut self {
+            Self::Api { kind, message, .. } => vec![kind, message],
+            Self::Redirected { location, .. } => vec![location],
+            Self::NotAStream { content } => vec![content],
             Self::Connection { .. }
             | Self::NoAnswer { .. }
             | Self::Stalled { .. }
             | Self::Truncated
             | Self::Malformed { .. }
             | Self::ToolInput { .. }
-            | Self::NotAStream { .. }
             | Self::TooLarge { .. }
             | Self::Panicked
             | Self::Unavailable
-            | Self::Cancelled => self,
+            | Self::Cancelled => vec![],
+        };
+        for text in foreign {
+            *text = redaction.apply(std::mem::take(text));
         }
+        self
     }
 
     /// Whether the API refused what this very request said, so that saying its newest part again
     /// would be refused again.
     #[must_use]
     pub fn is_refused_request(&self) -> bool {
-        match self {
-            Self::Api { status, .. } => matches!(status, 400 | 413 | 422),
-            Self::TooLarge { .. } => true,
-            Self::Connection { .. }
-            | Self::NoAnswer { .. }
-            | Self::Stalled { .. }
-            | Self::Truncated
-            | Self::Malformed { .. }
-            | Self::ToolInput { .. }
-            | Self::NotAStream { .. }
-            | Self::Redirected { .. }
-            | Self::Panicked
-            | Self::Unavailable
-            | Self::Cancelled => false,
-        }
+        matches!(
+            self,
+            Self::Api {
+                status: 400 | 413 | 422,
+                ..
+            } | Self::TooLarge { .. }
+        )
     }
 }
 
