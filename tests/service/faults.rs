@@ -5,9 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use harness_standin::{Gate, Message, Model, Reply, Standin, Step};
 use serde_json::{Value, json};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::Instant;
 
-use crate::client::Events;
+use crate::client::{Events, within};
 use crate::program::{MODEL, Service};
 
 /// Sends a prompt and returns how its run ended.
@@ -176,7 +177,7 @@ async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
         MODEL,
     ];
     // Taken, and nobody listens there.
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed = socket.local_addr().unwrap();
     let service = Service::start(&format!("http://{closed}"), &flags).await;
@@ -193,6 +194,18 @@ async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
     let (state, _) = ask(&service, &mut events).await;
     assert_eq!(state, "error");
     assert!(began.elapsed() < Duration::from_secs(5));
+
+    // The queue of this listener is full, so the system drops what asks to connect.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let black_hole = socket.listen(0).unwrap();
+    let address = black_hole.local_addr().unwrap();
+    let _queued = TcpStream::connect(address).await.unwrap();
+    let service = Service::start(&format!("http://{address}"), &flags).await;
+    let mut events = service.events().await;
+    let (state, message) = ask(&service, &mut events).await;
+    assert_eq!(state, "error");
+    assert_eq!(message, "connection failed: no connection within 300ms");
 
     let service = Service::start("https://no-such-host.invalid", &flags).await;
     let mut events = service.events().await;
@@ -253,6 +266,35 @@ async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
     steps.push(Step::Finish);
     script.push(Reply::steps("text/event-stream", steps));
     assert_eq!(ask(&service, &mut events).await, idle());
+}
+
+/// Spec: [MODEL-23]
+#[tokio::test]
+async fn a_model_that_takes_its_time_is_waited_for() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    // Longer than the limit that the client library has by itself.
+    script.push(Reply::text("well").delay_head(Duration::from_millis(5500)));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(standin.requests().len(), 1);
+}
+
+/// Spec: [MODEL-23] [CONV-03]
+#[tokio::test]
+async fn the_watchdog_is_gone_with_its_reply() {
+    let (service, standin, script) = Service::scripted(&["--idle-timeout", "200ms"]).await;
+    let mut events = service.events().await;
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    let hanging = Gate::new();
+    script.push(Reply::text("never").gate_head(&hanging));
+    service.submit("hello").await;
+    within("the request", hanging.reached()).await;
+    service.cancel().await;
+    assert_eq!(events.end().await.1, "cancelled");
+    let later = tokio::time::timeout(Duration::from_millis(700), events.event()).await;
+    assert!(later.is_err(), "{later:?}");
+    assert_eq!(standin.requests().len(), 2);
 }
 
 /// Spec: [MODEL-06] [MODEL-16] [CONV-31]

@@ -190,7 +190,7 @@ fn recordings_are_assembled_as_the_official_sdks_do_in_every_chunking() {
             let (start, rest) = bytes.split_at(at);
             check(&recording, &assemble([start, rest]), "in two");
         }
-        for _ in 0..300 {
+        for _ in 0..1000 {
             let mut rest = bytes.as_slice();
             let mut chunks = Vec::new();
             while !rest.is_empty() {
