@@ -12,7 +12,7 @@ use super::problem::Kind;
 /// How large a body may be, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// How long a body may take to arrive.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+const BODY_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the body of a refused request is held.
 const HELD_AFTER_REFUSAL: Duration = Duration::from_secs(2);
 

@@ -105,7 +105,11 @@ async fn read_reply(
         let mut chunk = match tokio::time::timeout(idle_timeout, answer.next()).await {
             Ok(Some(Ok(chunk))) => chunk,
             Ok(Some(Err(error))) => {
-                let reason = error.to_string();
+                let reason = if let PayloadError::Incomplete(Some(cause)) = &error {
+                    cause.to_string()
+                } else {
+                    error.to_string()
+                };
                 break ModelError::Connection { reason };
             }
             Ok(None) => break ModelError::Truncated,
