@@ -24,7 +24,7 @@ const { LLMock } = load("@copilotkit/aimock");
 const API_KEY = "test-key";
 const MODEL = "claude-haiku-4-5-20251001";
 const PROMPT = "What is in the notes?";
-const ANSWER = "The notes say: water the plants — 水.";
+const ANSWER = "The notes say: water the plants 🌱 — 水.";
 const RUN_LIMIT = 30_000;
 
 const thought = "First the folder, then the file.";

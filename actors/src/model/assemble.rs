@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ModelError;
+use super::halves::{self, FirstHalf};
 use super::tool_input::{self, InputError};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 
@@ -47,6 +48,8 @@ struct OpenBlock {
     /// Stopped, but kept back: its input was cut, and only the stop reason tells whether that
     /// is an error.
     stopped: bool,
+    /// The first half of a character that the text so far ends with.
+    half: Option<FirstHalf>,
 }
 
 /// The events that mean something here; `ping` does not.
@@ -159,7 +162,10 @@ impl Assembler {
         match kind.as_deref().unwrap_or(name) {
             "message_start" => self.start(parse(data)?),
             "content_block_start" => self.open_block(parse(data)?, data.len()),
-            "content_block_delta" => self.extend_block(parse(data)?, data.len()),
+            "content_block_delta" => match parse(data) {
+                Ok(event) => self.extend_block(event, data.len()),
+                Err(_) => self.extend_by_half(data),
+            },
             // Stopping a block before the reply began loses nothing; the SDKs let it pass too.
             "content_block_stop" if !self.started => Ok(Step::Nothing),
             "content_block_stop" => self.stop_block(parse::<BlockStop>(data)?.index),
@@ -225,6 +231,7 @@ impl Assembler {
                 json,
                 text,
                 stopped: false,
+                half: None,
             },
         );
         Ok(Step::Nothing)
@@ -246,6 +253,22 @@ impl Assembler {
         }
         self.count(kept)?;
         Ok(Step::Nothing)
+    }
+
+    /// Takes a delta that cannot be read as it is, because it begins or ends inside a character.
+    fn extend_by_half(&mut self, data: &str) -> Result<Step, ModelError> {
+        let index = parse::<BlockStop>(data)?.index;
+        let earlier = self.open.get(&index).and_then(|block| block.half);
+        let mended = halves::mend(data, earlier);
+        let event = parse(&mended.json)?;
+        if let Some(block) = self.open.get_mut(&index).filter(|_| mended.is_joined) {
+            block.half = None;
+        }
+        let step = self.extend_block(event, data.len())?;
+        if let Some(block) = self.open.get_mut(&index) {
+            block.half = mended.first_half;
+        }
+        Ok(step)
     }
 
     fn stop_block(&mut self, index: u64) -> Result<Step, ModelError> {
@@ -365,12 +388,21 @@ impl OpenBlock {
             _ => None,
         };
         let piece = piece.unwrap_or_default();
+        self.end_half();
         self.text.push_str(&piece);
         piece.len()
     }
 
+    /// A half that the other half does not follow is no character.
+    fn end_half(&mut self) {
+        if self.half.take().is_some() {
+            self.text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
     /// Puts the collected text where it belongs in the block.
     fn finish(&mut self) -> Result<(), InputError> {
+        self.end_half();
         let key = match self.kind() {
             key @ ("text" | "thinking") => key.to_owned(),
             kind if is_call(kind) => {

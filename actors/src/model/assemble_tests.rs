@@ -287,6 +287,27 @@ fn events_are_told_apart_by_name_and_odd_counts_are_no_failure() {
     );
 }
 
+/// Spec: [MODEL-26]
+#[test]
+fn a_character_that_is_cut_in_two_arrives_whole() {
+    let piece = |escapes: &str| {
+        let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"TEXT"}}"#;
+        format!("data: {}\n\n", delta.replace("TEXT", escapes))
+    };
+    let text_of = |pieces: &[&str]| {
+        let mut stream = format!("data: {}\n\ndata: {}\n\n", begin(), open(0, text_block()));
+        stream.extend(pieces.iter().map(|escapes| piece(escapes)));
+        stream += &format!("data: {}\n\ndata: {}\n\n", stop(0), done());
+        let reply = assemble([stream.as_bytes()]).unwrap();
+        reply.blocks[0].json()["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text_of(&["a\\ud83c", "\\udf31b"]), "a🌱b");
+    assert_eq!(text_of(&["\\ud83c", "\\udf31\\ud83c", "\\udf31"]), "🌱🌱");
+    assert_eq!(text_of(&["a\\ud83c", "b"]), "a\u{fffd}b");
+    assert_eq!(text_of(&["a\\ud83c"]), "a\u{fffd}");
+    assert_eq!(text_of(&["\\udf31b"]), "\u{fffd}b");
+}
+
 /// Spec: [MODEL-07]
 #[test]
 fn a_stream_that_breaks_the_rules_is_malformed() {

@@ -6,6 +6,7 @@ mod attempt;
 mod call;
 mod client;
 mod error;
+mod halves;
 mod live_models;
 mod request;
 mod retry;
