@@ -139,6 +139,8 @@ async fn while_waiting_for_a_retry() {
         }
     }
     assert!(service.cancel().await);
+    let refused = &standin.requests()[0];
+    assert!(refused.closed(CLOSED_WITHIN).await.is_some());
     assert_eq!(events.end().await, ("idle".into(), "cancelled".into()));
     script.push(Reply::text("go on"));
     service.submit("next").await;
