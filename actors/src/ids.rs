@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Names a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConversationId(Arc<str>);
@@ -13,6 +15,12 @@ impl ConversationId {
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Display for ConversationId {
@@ -22,7 +30,9 @@ impl fmt::Display for ConversationId {
 }
 
 /// Names a run within its conversation; counts from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 pub struct RunId(pub u64);
 
 /// Names one call of a model or a tool. No two calls of a service share one, so an answer that

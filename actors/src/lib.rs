@@ -26,6 +26,7 @@ pub mod conversation;
 mod handler;
 mod harness;
 mod ids;
+pub mod journal;
 pub mod messages;
 pub mod model;
 mod reply;

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A JSON object, its fields in the order in which they came.
 pub type Object = Map<String, Value>;
 
 /// One finished content block, kept exactly as the API sent it, so that it can be sent back.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block(Object);
 
 /// What a block is, as far as the harness cares.

@@ -14,32 +14,8 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::journal::Unanswered;
 use crate::reply::{Block, BlockKind};
-
-/// Why a call of the last reply has no result of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unanswered {
-    /// An earlier call of the same reply failed.
-    EarlierToolFailed,
-    /// An operator cancelled the run.
-    Cancelled,
-    /// The reply broke off.
-    #[default]
-    Interrupted,
-    /// The API declined to answer.
-    Refused,
-}
-
-impl Unanswered {
-    fn text(self) -> &'static str {
-        match self {
-            Self::EarlierToolFailed => "not executed: an earlier tool failed",
-            Self::Cancelled => "not executed: cancelled by user",
-            Self::Interrupted => "not executed: the reply was interrupted",
-            Self::Refused => "not executed: the request was refused",
-        }
-    }
-}
 
 /// The past of a conversation, as later requests tell it. Append-only: what the API has taken is
 /// never changed or removed; what it refused is left out.

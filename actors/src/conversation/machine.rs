@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use harness_protocol::State;
 
 use super::effect::{Effect, shown, status};
-use super::history::{History, Unanswered};
+use super::history::History;
 use super::input::Input;
 use super::publication::Publication;
 use crate::ids::{CallId, ConversationId, RunId};
+use crate::journal::Unanswered;
 use crate::messages::{ModelEvent, RunOutcome, SubmitError, ToolEvent};
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};

@@ -9,7 +9,7 @@ mod publication;
 
 pub use actor::{ConversationActor, Downstream};
 pub use effect::Effect;
-pub use history::{History, Unanswered};
+pub use history::History;
 pub use input::Input;
 pub use machine::{Limits, Machine};
 pub use publication::Publication;

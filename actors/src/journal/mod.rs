@@ -1,0 +1,281 @@
+//! Journals: everything that must not be lost, one append-only log a conversation.
+//!
+//! [`Journal`] and [`JournalStore`] are what the actors know. Two implementations come with the
+//! crate; one on a remote log needs to do no more than these two traits say.
+
+mod header;
+mod position;
+mod record;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use derive_more::{Display, Error};
+
+pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
+pub use position::{Epoch, Position, PositionError};
+pub use record::{Activity, Outcome, Record, Totals, Unanswered};
+
+use crate::ids::ConversationId;
+
+/// What a journal answers with; never blocks the thread that polls it.
+pub type JournalFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A record that is to be appended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRecord {
+    /// When it became true, in milliseconds since the Unix epoch. Only told, never ordered by.
+    pub at: u64,
+    /// The fact.
+    pub record: Record,
+}
+
+/// A record that was read back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Right behind the record.
+    pub position: Position,
+    /// When it became true, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The fact.
+    pub record: Record,
+    /// The JSON object that the record was read from, without its checksum; holds the fields
+    /// that this version does not know, too.
+    pub json: Bytes,
+}
+
+/// When an append is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// When the records outlive this process.
+    Written,
+    /// When they outlive a power cut.
+    Synced,
+}
+
+/// Consecutive records.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// In the order of the journal. A gap between their numbers is a damaged part of the journal.
+    pub entries: Vec<Entry>,
+    /// Whether there is nothing behind them.
+    pub at_end: bool,
+}
+
+/// How much to read at once. At least one record is read whatever its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageLimit {
+    /// How many records.
+    pub records: usize,
+    /// How many bytes.
+    pub bytes: usize,
+}
+
+/// What of a journal cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Damage {
+    /// How many damaged parts were set aside.
+    pub parts: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// Where they were copied to; empty if nowhere.
+    pub file: String,
+}
+
+impl Damage {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.parts == 0
+    }
+}
+
+/// The log of one conversation. Clones of the `Arc` share it; the last one that goes closes it.
+pub trait Journal: Send + Sync + 'static {
+    /// The header.
+    fn header(&self) -> Header;
+
+    /// Right behind the last record that was appended.
+    fn end(&self) -> Position;
+
+    /// Appends records behind record `expected`, all or none, and tells the position of each.
+    /// Appends are done in the order in which they were asked for. The first one takes the
+    /// journal for this process alone, and mends its end.
+    ///
+    /// # Errors
+    /// See [`AppendError`]; the journal is as it was before.
+    fn append(
+        &self,
+        expected: u64,
+        records: Vec<NewRecord>,
+        durability: Durability,
+    ) -> JournalFuture<Result<Vec<Position>, AppendError>>;
+
+    /// Reads the records behind record `after`. Changes nothing.
+    ///
+    /// # Errors
+    /// When the storage cannot be read.
+    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>>;
+
+    /// Looks at the whole journal, unless that was done, and copies what is damaged to a place
+    /// beside it, once. The journal itself is left as it is.
+    ///
+    /// # Errors
+    /// When the storage cannot be read.
+    fn check(&self) -> JournalFuture<Result<Damage, StorageError>>;
+
+    /// Puts another past in place of this one, atomically, under this new header. `entries` are
+    /// JSON objects as in [`Entry::json`]. The old journal is kept as an archive.
+    ///
+    /// # Errors
+    /// See [`AppendError`]; the journal is as it was before.
+    fn replace(
+        &self,
+        expected: u64,
+        header: Header,
+        entries: Vec<Bytes>,
+    ) -> JournalFuture<Result<Position, AppendError>>;
+}
+
+/// Where the journals are.
+pub trait JournalStore: Send + Sync + 'static {
+    /// Opens a journal. Writes nothing, and reads its two ends only.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>>;
+
+    /// Opens a journal, or one that is made with this header at its first append.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>>;
+
+    /// Makes a journal with these records, as JSON objects like [`Entry::json`]. It is durable
+    /// when this returns.
+    ///
+    /// # Errors
+    /// When the conversation exists or the storage fails.
+    fn create(
+        &self,
+        header: Header,
+        entries: Vec<Bytes>,
+    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>>;
+
+    /// The conversations, the last changed first, behind the one that `after` says.
+    ///
+    /// # Errors
+    /// When the storage cannot be read.
+    fn list(
+        &self,
+        after: Option<Listed>,
+        limit: usize,
+    ) -> JournalFuture<Result<Vec<Listed>, StorageError>>;
+
+    /// Moves a journal to the trash; tells where it is then.
+    ///
+    /// # Errors
+    /// When there is none or the storage fails.
+    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>>;
+}
+
+/// One line of the list of journals.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// When it was changed last, in nanoseconds since the Unix epoch.
+    pub changed_at: u64,
+    /// The conversation.
+    pub id: String,
+}
+
+/// Why an append did not happen.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum AppendError {
+    /// The journal ends elsewhere; somebody else appended, or an earlier append failed.
+    #[display("the journal ends at record {end}, not at {expected}")]
+    Conflict {
+        /// Where the appender thought the end was.
+        expected: u64,
+        /// Where it is.
+        end: u64,
+    },
+    /// The storage refused; it was rolled back, and a later append may work.
+    #[display("{_0}")]
+    Storage(StorageError),
+    /// The storage may have lost what it had taken. The journal takes nothing more until the
+    /// service is started again.
+    #[display("{reason}; the conversation takes nothing more until the service is started again")]
+    Halted {
+        /// What happened.
+        reason: String,
+    },
+    /// Another process writes the journal.
+    #[display("{path} is written by another process; stop that one first")]
+    Taken {
+        /// The journal.
+        path: String,
+    },
+    /// The journal was changed, replaced or deleted from outside.
+    #[display("{path} was changed by another program: {what}")]
+    Tampered {
+        /// The journal.
+        path: String,
+        /// How.
+        what: String,
+    },
+    /// A record that this version does not know cannot be made.
+    #[display("a record of the unknown type {kind} cannot be appended")]
+    UnknownType {
+        /// The type.
+        kind: String,
+    },
+}
+
+/// Why a journal cannot be opened or made.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum OpenError {
+    /// There is none.
+    #[display("there is no conversation {id}")]
+    NotFound {
+        /// The conversation.
+        id: String,
+    },
+    /// There is one already.
+    #[display("the conversation {id} exists already")]
+    Exists {
+        /// The conversation.
+        id: String,
+    },
+    /// Its first line is no header.
+    #[display("{path} is damaged: {reason}; run `harness doctor`")]
+    Unreadable {
+        /// The journal.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A newer version wrote it.
+    #[display("{path} has format {version}, and this version reads up to {FORMAT_VERSION}; use the newer version")]
+    Newer {
+        /// The journal.
+        path: String,
+        /// Its format.
+        version: u32,
+    },
+    /// The storage refused.
+    #[display("{_0}")]
+    Storage(StorageError),
+}
+
+/// What the storage said.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+#[display("cannot {doing} {path}: {reason}")]
+pub struct StorageError {
+    /// What was tried, as a verb.
+    pub doing: String,
+    /// On what.
+    pub path: String,
+    /// What it said.
+    pub reason: String,
+}
