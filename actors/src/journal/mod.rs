@@ -3,7 +3,13 @@
 //! [`Journal`] and [`JournalStore`] are what the actors know. Two implementations come with the
 //! crate; one on a remote log needs to do no more than these two traits say.
 
+mod conversation_name;
 mod header;
+mod header_line;
+mod json_lines;
+mod line;
+mod listed;
+mod memory;
 mod position;
 mod record;
 
@@ -14,6 +20,11 @@ use bytes::Bytes;
 use derive_more::{Display, Error};
 
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
+pub use json_lines::{
+    Disk, DiskFile, Doctor, FileKind, JsonLinesStore, Opening, Repaired, Report, Stat, SystemDisk,
+};
+pub use listed::Listed;
+pub use memory::{MemoryJournal, MemoryStore};
 pub use position::{Epoch, Position, PositionError};
 pub use record::{Activity, Outcome, Record, Totals, Unanswered};
 
@@ -180,15 +191,6 @@ pub trait JournalStore: Send + Sync + 'static {
     fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>>;
 }
 
-/// One line of the list of journals.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listed {
-    /// When it was changed last, in nanoseconds since the Unix epoch.
-    pub changed_at: u64,
-    /// The conversation.
-    pub id: String,
-}
-
 /// Why an append did not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum AppendError {
@@ -256,7 +258,9 @@ pub enum OpenError {
         reason: String,
     },
     /// A newer version wrote it.
-    #[display("{path} has format {version}, and this version reads up to {FORMAT_VERSION}; use the newer version")]
+    #[display(
+        "{path} has format {version}, and this version reads up to {FORMAT_VERSION}; use the newer version"
+    )]
     Newer {
         /// The journal.
         path: String,

@@ -97,9 +97,7 @@ impl FromStr for Position {
 fn hex(text: &str, digits: usize) -> Option<u64> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_hex = text.len() == digits && text.bytes().all(is_digit);
-    is_hex
-        .then(|| u64::from_str_radix(text, 16).ok())
-        .flatten()
+    is_hex.then(|| u64::from_str_radix(text, 16).ok()).flatten()
 }
 
 #[cfg(test)]

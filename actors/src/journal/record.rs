@@ -230,9 +230,11 @@ impl Record {
 /// As JSON, since unknown data has no other form.
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
-        let json = |record: &Self| match record {
-            Self::Unknown { kind, data } => Some(format!("{kind}{data}")),
-            known => serde_json::to_string(known).ok(),
+        let json = |record: &Self| {
+            if let Self::Unknown { kind, data } = record {
+                return Some(format!("{kind}{data}"));
+            }
+            serde_json::to_string(record).ok()
         };
         json(self) == json(other)
     }

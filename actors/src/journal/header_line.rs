@@ -1,0 +1,105 @@
+//! The text of a header: the first line of a journal.
+
+use serde::{Deserialize, Serialize};
+
+use super::header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
+use super::line::{Seal, Sealed};
+use crate::ids::ConversationId;
+
+/// How a journal names itself.
+const FORMAT: &str = "harness-journal";
+/// What some editors put at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Why a first line is no header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HeaderError {
+    /// It is damaged, or something else.
+    Unreadable(String),
+    /// A newer version wrote it.
+    Newer(u32),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    format: String,
+    version: u32,
+    conversation: String,
+    epoch: String,
+    created_at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    settings: Settings,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forked_from: Option<ForkedFrom>,
+}
+
+fn is_default(settings: &Settings) -> bool {
+    *settings == Settings::default()
+}
+
+/// The line of a header, with its line break.
+///
+/// # Errors
+/// When the header has no JSON form.
+pub(super) fn encode(header: &Header) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&Line {
+        format: FORMAT.to_owned(),
+        version: FORMAT_VERSION,
+        conversation: header.conversation.to_string(),
+        epoch: header.epoch.to_string(),
+        created_at: header.created_at,
+        title: header.title.clone(),
+        settings: header.settings.clone(),
+        forked_from: header.forked_from.clone(),
+    })?;
+    Seal::of_header().close(&mut line, 0);
+    Ok(line)
+}
+
+/// Reads the first line of a journal.
+///
+/// # Errors
+/// See [`HeaderError`].
+pub(super) fn decode(line: &[u8]) -> Result<Header, HeaderError> {
+    /// What every version writes.
+    #[derive(Deserialize)]
+    struct Version {
+        format: String,
+        version: u32,
+    }
+    let unreadable = |reason: &str| HeaderError::Unreadable(reason.to_owned());
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    let line = line.trim_ascii_end();
+    let text = str::from_utf8(line).map_err(|_| unreadable("its first line is not UTF-8"))?;
+    let version: Version = serde_json::from_str(text)
+        .map_err(|error| unreadable(&format!("its first line is not a header: {error}")))?;
+    if version.format != FORMAT || version.version == 0 {
+        return Err(unreadable("its first line is the header of something else"));
+    }
+    if version.version > FORMAT_VERSION {
+        return Err(HeaderError::Newer(version.version));
+    }
+    let is_right = match Sealed::split(line) {
+        Some(sealed) => Seal::of_header().sum(sealed.body) == sealed.sum,
+        None => !Sealed::is_broken(line),
+    };
+    if !is_right {
+        return Err(unreadable("the checksum of its first line is wrong"));
+    }
+    let header: Line = serde_json::from_str(text)
+        .map_err(|error| unreadable(&format!("its first line is not a header: {error}")))?;
+    let epoch = header
+        .epoch
+        .parse()
+        .map_err(|_| unreadable("its epoch is not 16 hexadecimal digits"))?;
+    Ok(Header {
+        conversation: ConversationId::new(&header.conversation),
+        epoch,
+        created_at: header.created_at,
+        title: header.title,
+        settings: header.settings,
+        forked_from: header.forked_from,
+    })
+}

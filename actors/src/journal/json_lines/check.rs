@@ -1,0 +1,141 @@
+//! Reads a journal's file, and looks for damage in it.
+
+use std::io;
+
+use super::super::line::{self, Seal};
+use super::super::position::Epoch;
+use super::super::{Damage, Page, PageLimit, StorageError};
+use super::damage::{Aside, Part};
+use super::journal::FileJournal;
+use super::lines::{FEW, Lines, MANY};
+use super::pool::lock;
+use super::scan::Scan;
+use super::search;
+
+/// What was looked at.
+#[derive(Default)]
+pub(super) struct Checked {
+    /// Which life of the journal.
+    epoch: Option<Epoch>,
+    /// Up to which byte.
+    upto: u64,
+    /// The number of the last record before that.
+    last: u64,
+    /// What was found there.
+    found: Damage,
+    /// What was cut off behind it.
+    cut: Damage,
+}
+
+fn add(sum: &mut Damage, part: &Damage) {
+    sum.parts += part.parts;
+    sum.bytes += part.bytes;
+}
+
+impl Checked {
+    /// A torn end was set aside and is gone.
+    pub(super) fn was_cut(&mut self, damage: &Damage) {
+        add(&mut self.cut, damage);
+    }
+}
+
+impl FileJournal {
+    /// See [`super::super::Journal::check`].
+    pub(super) fn check(&self) -> Result<Damage, StorageError> {
+        let mut checked = lock(&self.checked);
+        let shown = self.shown();
+        let Some(file) = &shown.file else {
+            return Ok(Damage::default());
+        };
+        let epoch = shown.end.position.epoch;
+        if checked.epoch != Some(epoch) {
+            checked.upto = shown.start;
+            checked.last = 0;
+            checked.found = Damage::default();
+            checked.epoch = Some(epoch);
+        }
+        let mut aside = Aside::new(&self.shared.folder, &self.id);
+        let mut copied = Ok(());
+        let mut copy = |part: &Part<'_>| {
+            if copied.is_ok() {
+                copied = aside.add(part);
+            }
+            Ok(())
+        };
+        let max = shown.end.position.seq;
+        let end = shown.end.bytes;
+        let read = |error: io::Error| self.failed("read", &error);
+        let mut scan = Scan::new(Seal::new(epoch), checked.last);
+        scan.run(&**file, (checked.upto, end), max, |_, _| Ok(()), &mut copy)
+            .map_err(read)?;
+        let (found, last) = (scan.damage.clone(), scan.last);
+        scan.run(
+            &**file,
+            (end, end + shown.torn),
+            0,
+            |_, _| Ok(()),
+            &mut copy,
+        )
+        .map_err(read)?;
+        let mut damage = checked.found.clone();
+        add(&mut damage, &scan.damage);
+        add(&mut damage, &checked.cut);
+        match copied.and_then(|()| aside.finish()) {
+            Ok(()) => {
+                add(&mut checked.found, &found);
+                checked.upto = end;
+                checked.last = last;
+                if !damage.is_none() {
+                    damage.file = self.shared.folder.damage(&self.id).display().to_string();
+                }
+            }
+            // It is tried again at the next check.
+            Err(error) => log::error!("cannot copy the damage of {}: {error}", self.path()),
+        }
+        Ok(damage)
+    }
+
+    /// See [`super::super::Journal::read`].
+    pub(super) fn page(&self, after: u64, limit: PageLimit) -> Result<Page, StorageError> {
+        self.try_page(after, limit)
+            .map_err(|error| self.failed("read", &error))
+    }
+
+    fn try_page(&self, after: u64, limit: PageLimit) -> io::Result<Page> {
+        let shown = self.shown();
+        let end = shown.end;
+        let mut page = Page {
+            entries: Vec::new(),
+            at_end: true,
+        };
+        let Some(file) = shown.file.filter(|_| after < end.position.seq) else {
+            return Ok(page);
+        };
+        let from = search::start_of(&*file, shown.start, end, after)?;
+        let at_once = if limit.bytes < MANY { FEW } else { MANY };
+        let mut lines = Lines::new(&*file, from, end.bytes, at_once);
+        let epoch = end.position.epoch;
+        let seal = Seal::new(epoch);
+        let (mut last, mut bytes) = (after, 0);
+        while let Some(line) = lines.next()? {
+            let Ok(found) = line::find(line.bytes, seal) else {
+                continue;
+            };
+            if !(last + 1..=end.position.seq).contains(&found.seq) {
+                continue;
+            }
+            let Some(entry) = line::decode(line.bytes, &found, epoch) else {
+                continue;
+            };
+            bytes += entry.json.len();
+            let is_full = page.entries.len() >= limit.records || bytes > limit.bytes;
+            if is_full && !page.entries.is_empty() {
+                page.at_end = false;
+                break;
+            }
+            last = found.seq;
+            page.entries.push(entry);
+        }
+        Ok(page)
+    }
+}

@@ -1,0 +1,146 @@
+//! The copy of what is damaged in a journal, beside it.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::disk::{DiskFile, Opening, append_all};
+use super::folder::Folder;
+use super::lines::{Lines, MANY};
+
+/// A damaged part of a journal.
+pub(super) struct Part<'a> {
+    /// Where it begins.
+    pub(super) offset: u64,
+    /// What is there.
+    pub(super) bytes: &'a [u8],
+    /// What is wrong with it.
+    pub(super) reason: &'a str,
+}
+
+/// Tells parts apart: another part may come to stand where one was cut off.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Key {
+    offset: u64,
+    length: u64,
+    sum: u32,
+}
+
+#[derive(Serialize)]
+struct Copied<'a> {
+    offset: u64,
+    length: u64,
+    sum: u32,
+    reason: &'a str,
+    hex: String,
+}
+
+impl Part<'_> {
+    fn key(&self) -> Key {
+        Key {
+            offset: self.offset,
+            length: self.bytes.len() as u64,
+            sum: crc32fast::hash(self.bytes),
+        }
+    }
+
+    fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let Key {
+            offset,
+            length,
+            sum,
+        } = self.key();
+        let mut hex = String::with_capacity(self.bytes.len() * 2);
+        for byte in self.bytes {
+            for digit in [byte >> 4, byte & 15] {
+                hex.extend(char::from_digit(digit.into(), 16));
+            }
+        }
+        let mut line = serde_json::to_vec(&Copied {
+            offset,
+            length,
+            sum,
+            reason: self.reason,
+            hex,
+        })?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// The damage file of a journal.
+pub(super) struct Aside<'a> {
+    folder: &'a Folder,
+    id: &'a str,
+    opened: Option<(Arc<dyn DiskFile>, HashSet<Key>)>,
+}
+
+impl<'a> Aside<'a> {
+    /// Not opened before there is a part to copy.
+    pub(super) fn new(folder: &'a Folder, id: &'a str) -> Self {
+        Self {
+            folder,
+            id,
+            opened: None,
+        }
+    }
+
+    /// Adds a part and warns of it; nothing if it is there already.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn add(&mut self, part: &Part<'_>) -> io::Result<()> {
+        let path = self.folder.damage(self.id);
+        let (file, mut known) = match self.opened.take() {
+            Some(opened) => opened,
+            None => {
+                let file = self.folder.disk.open(&path, Opening::AppendOrNew)?;
+                let known = known(&*file)?;
+                (file, known)
+            }
+        };
+        let is_new = known.insert(part.key());
+        if is_new {
+            append_all(&*file, &part.line()?)?;
+            log::warn!(
+                "{} is damaged at byte {}: {}; {} bytes are set aside in {}",
+                self.folder.journal(self.id).display(),
+                part.offset,
+                part.reason,
+                part.bytes.len(),
+                path.display(),
+            );
+        }
+        self.opened = Some((file, known));
+        Ok(())
+    }
+
+    /// Makes what was added durable.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn finish(self) -> io::Result<()> {
+        let Some((file, _)) = self.opened else {
+            return Ok(());
+        };
+        file.sync()?;
+        self.folder.disk.sync_folder(&self.folder.path)
+    }
+}
+
+/// The parts that a damage file holds. A line that a crash tore is ended.
+fn known(file: &dyn DiskFile) -> io::Result<HashSet<Key>> {
+    let mut lines = Lines::new(file, 0, file.stat()?.length, MANY);
+    let mut known = HashSet::new();
+    let mut is_ended = true;
+    while let Some(line) = lines.next()? {
+        known.extend(serde_json::from_slice::<Key>(line.bytes));
+        is_ended = line.is_ended();
+    }
+    if !is_ended {
+        append_all(file, b"\n")?;
+    }
+    Ok(known)
+}

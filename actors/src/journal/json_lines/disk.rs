@@ -1,0 +1,157 @@
+//! The few things that the store asks of a file system, so that tests can make each of them fail.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a file is opened. A symbolic link is never followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// To be read.
+    Read,
+    /// To be read, and written at its end.
+    Append,
+    /// As `Append`, and made if there is none.
+    AppendOrNew,
+    /// As `Append`; there must be none yet.
+    New,
+}
+
+/// What is known of a file without its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// The device and the number that name it, whatever its path.
+    pub inode: (u64, u64),
+    /// How many bytes it has.
+    pub length: u64,
+    /// How many paths lead to it.
+    pub links: u64,
+    /// When its content was changed last, in nanoseconds since the Unix epoch.
+    pub changed_at: u64,
+}
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link, a device or another thing that is no journal.
+    Other,
+}
+
+/// A file system.
+pub trait Disk: Send + Sync + 'static {
+    /// Opens a file, private to its owner if it is new or is written.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Looks at a path without following a link.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn stat(&self, path: &Path) -> io::Result<Stat>;
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
+
+    /// Moves a file, in place of one that may be there.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Moves a file to a path where nothing is yet.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file a second path.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a folder, and those above it, private to their owner. One that is there is made
+    /// private.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn make_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Makes the names in a folder outlive a power cut.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// An open file; it is closed, and its lock is gone, with the last clone of its `Arc`.
+pub trait DiskFile: Send + Sync + 'static {
+    /// What is known of it.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn stat(&self) -> io::Result<Stat>;
+
+    /// Reads what is there, as much as there is; 0 at the end.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes at the end, and tells how much.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn append(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Cuts the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+
+    /// Makes the content outlive a power cut.
+    ///
+    /// # Errors
+    /// What the system says. What was not synced may be lost even if a later call succeeds.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Takes the file for this process, if no other has it.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_lock(&self) -> io::Result<bool>;
+}
+
+/// Writes all of it at the end.
+///
+/// # Errors
+/// What the system says; a part may be written then.
+pub(super) fn append_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.append(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Looks at journals without opening them for use, and repairs those that cannot be opened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::super::header::Header;
+use super::super::header_line::HeaderError;
+use super::super::line::{self, Seal};
+use super::super::position::{Epoch, Position};
+use super::super::{OpenError, StorageError, conversation_name};
+use super::disk::{Disk, DiskFile, Opening};
+use super::ends::{self, Tail};
+use super::folder::{Folder, PublishError, failed};
+use super::lines::{Lines, MANY};
+use super::scan::Scan;
+use super::system_disk::SystemDisk;
+use super::whole::Whole;
+use crate::clock::Clock;
+use crate::ids::ConversationId;
+
+/// Looks at the journals of a folder, and repairs them. Blocks; for the command line.
+pub struct Doctor(Folder);
+
+/// How a journal is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The conversation.
+    pub id: String,
+    /// The file.
+    pub path: PathBuf,
+    /// How many records can be read.
+    pub records: u64,
+    /// How many damaged parts are among them.
+    pub damaged_parts: u64,
+    /// How many bytes those have.
+    pub damaged_bytes: u64,
+    /// How many bytes of a torn line are at the end; the next append sets them aside.
+    pub torn_bytes: u64,
+    /// Whether the last line has no line break; the next append adds it.
+    pub is_open: bool,
+    /// Why the journal cannot be opened.
+    pub error: Option<OpenError>,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// How many records the journal has now.
+    pub records: u64,
+    /// Where the journal is as it was.
+    pub archive: PathBuf,
+    /// Whether the header was lost, and with it the settings and the proof that each record is
+    /// what was written.
+    pub lost_header: bool,
+}
+
+impl Doctor {
+    /// For the journals in a folder.
+    #[must_use]
+    pub fn new(folder: PathBuf, trash: PathBuf, disk: Arc<dyn Disk>, clock: Clock) -> Self {
+        Self(Folder {
+            path: folder,
+            trash,
+            disk,
+            clock,
+        })
+    }
+
+    /// For the journals of a state folder on the machine's file system.
+    #[must_use]
+    pub fn at(home: &Path, clock: Clock) -> Self {
+        Self(Folder::at(home, Arc::new(SystemDisk), clock))
+    }
+
+    /// Looks at all journals, and changes nothing.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn inspect(&self) -> Result<Vec<Report>, StorageError> {
+        let journals = self.0.journals();
+        let mut journals = journals.map_err(|error| failed("list", &self.0.path, &error))?;
+        journals.sort_unstable();
+        Ok(journals.iter().map(|(id, _)| self.look_at(id)).collect())
+    }
+
+    fn look_at(&self, id: &str) -> Report {
+        let path = self.0.journal(id);
+        let mut report = Report {
+            id: id.to_owned(),
+            path: path.clone(),
+            records: 0,
+            damaged_parts: 0,
+            damaged_bytes: 0,
+            torn_bytes: 0,
+            is_open: false,
+            error: None,
+        };
+        let looked = self.0.disk.open(&path, Opening::Read).and_then(|file| {
+            let length = file.stat()?.length;
+            let head = match ends::head(&*file, length)? {
+                Ok(head) => head,
+                Err(error) => return Ok(Some(open_error(&path, error))),
+            };
+            let start = Position::start(head.header.epoch);
+            let Tail { end, torn } = ends::tail(&*file, start, head.end, length)?;
+            let mut scan = Scan::new(Seal::new(start.epoch), 0);
+            let whole = (head.end, end.bytes);
+            let max = end.position.seq;
+            scan.run(&*file, whole, max, |_, _| Ok(()), |_| Ok(()))?;
+            report.records = scan.records;
+            report.damaged_parts = scan.damage.parts;
+            report.damaged_bytes = scan.damage.bytes;
+            report.torn_bytes = torn;
+            report.is_open = end.is_open;
+            Ok(None)
+        });
+        report.error =
+            looked.unwrap_or_else(|error| Some(OpenError::Storage(failed("read", &path, &error))));
+        report
+    }
+
+    /// Makes a journal anew from the records that can be read, under a new epoch, and keeps it
+    /// as it was as an archive.
+    ///
+    /// # Errors
+    /// When there is no such journal, when a newer version or another process writes it, or when
+    /// the storage fails. The journal is as it was then.
+    pub fn repair(&self, id: &ConversationId) -> Result<Repaired, OpenError> {
+        let id = id.as_str();
+        let path = self.0.journal(id);
+        let failed = |error| OpenError::Storage(failed("repair", &path, &error));
+        let missing = || OpenError::NotFound { id: id.to_owned() };
+        if !conversation_name::is_valid(id) {
+            return Err(missing());
+        }
+        let file = match self.0.disk.open(&path, Opening::Append) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+            opened => opened.map_err(failed)?,
+        };
+        if !file.try_lock().map_err(failed)? {
+            return Err(failed(io::Error::other("another process writes it")));
+        }
+        let length = file.stat().map_err(failed)?.length;
+        let head = match ends::head(&*file, length).map_err(failed)? {
+            Ok(head) => Some(head),
+            Err(HeaderError::Unreadable(_)) => None,
+            Err(error @ HeaderError::Newer(_)) => return Err(open_error(&path, error)),
+        };
+        let (life, entries) = match &head {
+            Some(head) => (
+                head.header.epoch.to_string(),
+                sealed(&*file, head.header.epoch, (head.end, length)).map_err(failed)?,
+            ),
+            None => (
+                "damaged".to_owned(),
+                unproved(&*file, length).map_err(failed)?,
+            ),
+        };
+        let lost_header = head.is_none();
+        let header = Header {
+            epoch: Epoch::random(),
+            conversation: ConversationId::new(id),
+            ..head.map_or_else(
+                || Header::new(ConversationId::new(id), self.0.now()),
+                |head| head.header,
+            )
+        };
+        let whole =
+            Whole::of(&header, &entries).map_err(|error| failed(io::Error::other(error)))?;
+        let unfinished = self.0.prepare(id, &whole.content).map_err(failed)?;
+        match self.0.publish_over(&unfinished, id, &life) {
+            Ok(archive) => Ok(Repaired {
+                records: whole.end.position.seq,
+                archive,
+                lost_header,
+            }),
+            Err(PublishError::Refused(error) | PublishError::Unsure(error)) => Err(failed(error)),
+        }
+    }
+}
+
+/// The records whose checksums are right.
+fn sealed(file: &dyn DiskFile, epoch: Epoch, whole: (u64, u64)) -> io::Result<Vec<Bytes>> {
+    let mut entries = Vec::new();
+    let mut scan = Scan::new(Seal::new(epoch), 0);
+    let keep = |line: &[u8], found: &_| {
+        entries.extend(line::decode(line, found, epoch).map(|entry| entry.json));
+        Ok(())
+    };
+    scan.run(file, whole, u64::MAX, keep, |_| Ok(()))?;
+    Ok(entries)
+}
+
+/// The records of a journal whose header is lost. Without it no checksum can be checked.
+fn unproved(file: &dyn DiskFile, length: u64) -> io::Result<Vec<Bytes>> {
+    let mut entries = Vec::new();
+    let mut lines = Lines::new(file, 0, length, MANY);
+    while let Some(line) = lines.next()? {
+        entries.extend(line::without_proof(line.bytes));
+    }
+    Ok(entries)
+}
+
+fn open_error(path: &Path, error: HeaderError) -> OpenError {
+    let path = path.display().to_string();
+    match error {
+        HeaderError::Unreadable(reason) => OpenError::Unreadable { path, reason },
+        HeaderError::Newer(version) => OpenError::Newer { path, version },
+    }
+}

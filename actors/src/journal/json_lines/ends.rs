@@ -1,0 +1,107 @@
+//! The two ends of a journal's file: its header, and where its records end.
+
+use std::io;
+
+use super::super::header::Header;
+use super::super::header_line::{self, HeaderError};
+use super::super::line::{self, Seal};
+use super::super::position::Position;
+use super::disk::DiskFile;
+use super::lines::{FEW, Lines, MANY};
+
+/// How much of the end is looked at first; eight times as much if no record is in it.
+const WINDOW: u64 = 64 * 1024;
+
+/// The first line of a file.
+pub(super) struct Head {
+    /// What it says.
+    pub(super) header: Header,
+    /// Where it ends.
+    pub(super) end: u64,
+}
+
+/// Reads the first line. The outer error is the system's.
+pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<Head, HeaderError>> {
+    let mut lines = Lines::new(file, 0, length, FEW);
+    let Some(line) = lines.next()? else {
+        return Ok(Err(HeaderError::Unreadable("it is empty".to_owned())));
+    };
+    Ok(header_line::decode(line.bytes).map(|header| Head {
+        header,
+        end: line.end(),
+    }))
+}
+
+/// Where a journal ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    /// Right behind the last record.
+    pub(super) position: Position,
+    /// How many bytes of the file count.
+    pub(super) bytes: u64,
+    /// Whether the last line has no line break.
+    pub(super) is_open: bool,
+}
+
+/// The end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// Where the journal ends.
+    pub(super) end: End,
+    /// How many bytes of a torn line are behind that.
+    pub(super) torn: u64,
+}
+
+/// Finds the end of the journal in a file of that length, whose header ends at `from`. Reads
+/// only as much as it needs.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn tail(
+    file: &dyn DiskFile,
+    start: Position,
+    from: u64,
+    length: u64,
+) -> io::Result<Tail> {
+    let mut window = WINDOW;
+    loop {
+        let at = length.saturating_sub(window);
+        let found = if at <= from {
+            tail_of(Lines::new(file, from, length, MANY), start, from)?
+        } else {
+            tail_of(Lines::behind(file, at, length, MANY)?, start, at)?
+        };
+        if found.end.position.seq > 0 || at <= from {
+            return Ok(found);
+        }
+        window = window.saturating_mul(8);
+    }
+}
+
+/// The end as these lines show it.
+fn tail_of(mut lines: Lines<'_>, start: Position, from: u64) -> io::Result<Tail> {
+    let seal = Seal::new(start.epoch);
+    let mut tail = Tail {
+        end: End {
+            position: start,
+            bytes: from,
+            is_open: false,
+        },
+        torn: 0,
+    };
+    while let Some(line) = lines.next()? {
+        let found = line::find(line.bytes, seal)
+            .ok()
+            .filter(|found| found.seq > tail.end.position.seq);
+        if let Some(found) = found {
+            tail.end.position.seq = found.seq;
+            tail.end.position.sum = found.sum;
+        }
+        if line.is_ended() || line.is_blank() || found.is_some() {
+            tail.end.bytes = line.end();
+            tail.end.is_open = !line.is_ended();
+        }
+        tail.torn = line.end() - tail.end.bytes;
+    }
+    Ok(tail)
+}

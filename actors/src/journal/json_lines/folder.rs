@@ -1,0 +1,259 @@
+//! The folders of a store, the names in them, and how a whole journal is put there.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use super::super::StorageError;
+use super::super::conversation_name;
+use super::super::position::Epoch;
+use super::disk::{Disk, DiskFile, FileKind, Opening, append_all};
+use crate::clock::Clock;
+
+/// How the name of a journal ends.
+const JOURNAL: &str = ".jsonl";
+/// How the name of an unfinished file ends; it begins with a dot.
+const UNFINISHED: &str = ".tmp";
+
+/// Where the journals are.
+pub(super) struct Folder {
+    /// The folder of the journals.
+    pub(super) path: PathBuf,
+    /// The folder of what was removed.
+    pub(super) trash: PathBuf,
+    /// The file system.
+    pub(super) disk: Arc<dyn Disk>,
+    /// The time of day.
+    pub(super) clock: Clock,
+}
+
+/// A file that is whole but has no name of its own yet.
+pub(super) struct Unfinished {
+    path: PathBuf,
+    /// The file, locked.
+    pub(super) file: Arc<dyn DiskFile>,
+}
+
+impl Folder {
+    /// The folders below the state folder.
+    pub(super) fn at(home: &Path, disk: Arc<dyn Disk>, clock: Clock) -> Self {
+        Self {
+            path: home.join("conversations"),
+            trash: home.join("trash"),
+            disk,
+            clock,
+        }
+    }
+
+    /// The journal of a conversation.
+    pub(super) fn journal(&self, id: &str) -> PathBuf {
+        self.path.join(format!("{id}{JOURNAL}"))
+    }
+
+    /// Where damaged parts of it are copied to.
+    pub(super) fn damage(&self, id: &str) -> PathBuf {
+        self.path.join(format!("{id}.damaged"))
+    }
+
+    /// The conversation whose journal has this name.
+    pub(super) fn id_of(name: &str) -> Option<&str> {
+        name.strip_suffix(JOURNAL)
+            .filter(|id| conversation_name::is_valid(id))
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub(super) fn now(&self) -> u64 {
+        let since = self.clock.now().duration_since(UNIX_EPOCH);
+        since.map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
+    }
+
+    /// Removes what a crash left unfinished. Whoever is making a file holds its lock.
+    pub(super) fn sweep(&self) -> io::Result<()> {
+        for name in self.disk.names(&self.path)? {
+            if !name.starts_with('.') || !name.ends_with(UNFINISHED) {
+                continue;
+            }
+            let path = self.path.join(name);
+            if self.disk.open(&path, Opening::Read)?.try_lock()? {
+                self.disk.remove(&path)?;
+                log::info!("removed the unfinished {}", path.display());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file that is durable but has no name of its own yet.
+    pub(super) fn prepare(&self, id: &str, content: &[u8]) -> io::Result<Unfinished> {
+        let path = self
+            .path
+            .join(format!(".{id}.{:016x}{UNFINISHED}", fastrand::u64(..)));
+        let file = match self.disk.open(&path, Opening::New) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.disk.make_folder(&self.path)?;
+                self.disk.open(&path, Opening::New)?
+            }
+            opened => opened?,
+        };
+        let unfinished = Unfinished { path, file };
+        let file = &unfinished.file;
+        let written = file
+            .try_lock()
+            .and_then(|_| append_all(&**file, content))
+            .and_then(|()| file.sync());
+        match written {
+            Ok(()) => Ok(unfinished),
+            Err(error) => {
+                self.discard(&unfinished);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a file its name, which nothing may have yet. The name may not be durable.
+    pub(super) fn publish(&self, unfinished: &Unfinished, id: &str) -> io::Result<()> {
+        let path = self.journal(id);
+        let renamed = self.disk.rename_new(&unfinished.path, &path);
+        if renamed.is_err() {
+            self.discard(unfinished);
+        }
+        renamed
+    }
+
+    /// Puts a file in the place of a journal, durably, and keeps the old one under the name that
+    /// is returned. What was there is there again after an error.
+    pub(super) fn publish_over(
+        &self,
+        unfinished: &Unfinished,
+        id: &str,
+        life: &str,
+    ) -> Result<PathBuf, PublishError> {
+        let path = self.journal(id);
+        let archive = match self.archive(id, life) {
+            Ok(archive) => archive,
+            Err(error) => {
+                self.discard(unfinished);
+                return Err(PublishError::Refused(error));
+            }
+        };
+        // The old journal has two names from here on, so that a crash leaves it or the new one.
+        if let Err(error) = self.disk.rename(&unfinished.path, &path) {
+            self.discard(unfinished);
+            self.try_remove(&archive);
+            return Err(PublishError::Refused(error));
+        }
+        if let Err(error) = self.disk.sync_folder(&self.path) {
+            if let Err(error) = self.disk.rename(&archive, &path) {
+                log::error!("cannot put {} back: {error}", path.display());
+            }
+            return Err(PublishError::Unsure(error));
+        }
+        Ok(archive)
+    }
+
+    /// Gives a journal the further name of an archive.
+    fn archive(&self, id: &str, life: &str) -> io::Result<PathBuf> {
+        let path = self.journal(id);
+        let mut archive = self.path.join(format!("{id}.{life}.archive"));
+        while let Err(error) = self.disk.link(&path, &archive) {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(error);
+            }
+            let again = Epoch::random();
+            archive = self.path.join(format!("{id}.{life}.{again}.archive"));
+        }
+        Ok(archive)
+    }
+
+    fn discard(&self, unfinished: &Unfinished) {
+        self.try_remove(&unfinished.path);
+    }
+
+    /// Removes a file if that can be done.
+    pub(super) fn try_remove(&self, path: &Path) {
+        if let Err(error) = self.disk.remove(path) {
+            log::warn!("cannot remove {}: {error}", path.display());
+        }
+    }
+
+    /// Moves a journal to the trash, with everything that belongs to it, and tells where it is.
+    pub(super) fn throw_away(&self, id: &str) -> io::Result<PathBuf> {
+        self.disk.make_folder(&self.trash)?;
+        let mut number = self.now();
+        let thrown = loop {
+            let thrown = self.trash.join(format!("{id}-{number}{JOURNAL}"));
+            match self.disk.rename_new(&self.journal(id), &thrown) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                renamed => break renamed.map(|()| thrown)?,
+            }
+        };
+        let is_its = |name: &String| {
+            let rest = name
+                .strip_prefix(id)
+                .and_then(|rest| rest.strip_prefix('.'));
+            rest.is_some_and(|rest| rest == "damaged" || rest.ends_with("archive"))
+        };
+        for name in self
+            .disk
+            .names(&self.path)?
+            .iter()
+            .filter(|name| is_its(name))
+        {
+            let rest = &name[id.len()..];
+            let to = self.trash.join(format!("{id}-{number}{rest}"));
+            self.disk.rename_new(&self.path.join(name), &to)?;
+        }
+        self.disk.sync_folder(&self.trash)?;
+        self.disk.sync_folder(&self.path)?;
+        Ok(thrown)
+    }
+
+    /// Whether something lies where a journal would.
+    pub(super) fn exists(&self, id: &str) -> io::Result<bool> {
+        match self.disk.stat(&self.journal(id)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The conversations that have a journal, each with the time of its last change.
+    pub(super) fn journals(&self) -> io::Result<Vec<(String, u64)>> {
+        let names = match self.disk.names(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            names => names?,
+        };
+        let mut journals = Vec::new();
+        for id in names.iter().filter_map(|name| Self::id_of(name)) {
+            match self.disk.stat(&self.journal(id)) {
+                Ok(stat) if stat.kind == FileKind::File => {
+                    journals.push((id.to_owned(), stat.changed_at));
+                }
+                Ok(_) => {}
+                // It was removed since.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(journals)
+    }
+}
+
+/// Why a journal was not replaced.
+pub(super) enum PublishError {
+    /// Nothing changed.
+    Refused(io::Error),
+    /// The names may not be what they seem after a power cut.
+    Unsure(io::Error),
+}
+
+/// What the system said about a path.
+pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> StorageError {
+    StorageError {
+        doing: doing.to_owned(),
+        path: path.display().to_string(),
+        reason: error.to_string(),
+    }
+}

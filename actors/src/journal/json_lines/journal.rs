@@ -1,0 +1,305 @@
+//! One journal in a file: what is known of it, and what is asked of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::super::header_line::HeaderError;
+use super::super::{
+    AppendError, Damage, Durability, Header, Journal, JournalFuture, NewRecord, OpenError, Page,
+    PageLimit, Position, StorageError,
+};
+use super::check::Checked;
+use super::disk::{DiskFile, FileKind, Opening};
+use super::ends::{self, End};
+use super::folder::failed;
+use super::orders::{Order, Orders};
+use super::pool::lock;
+use super::shared::Shared;
+use super::sync::Waiting;
+use super::whole::Whole;
+
+/// A journal that is open in this process. All handles of a conversation share it.
+pub(super) struct FileJournal {
+    pub(super) id: String,
+    pub(super) shared: Arc<Shared>,
+    /// Whether the file is locked and mended, so that an append is quick.
+    pub(super) is_taken: AtomicBool,
+    /// Held for moments only.
+    pub(super) shown: Mutex<Shown>,
+    /// Held while the file is written.
+    pub(super) writing: Mutex<Writing>,
+    pub(super) orders: Mutex<Orders>,
+    pub(super) waiting: Mutex<Waiting>,
+    /// Held while the file is checked.
+    pub(super) checked: Mutex<Checked>,
+}
+
+/// What readers see.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) header: Header,
+    /// None before the first append makes it.
+    pub(super) file: Option<Arc<dyn DiskFile>>,
+    /// Where the header ends.
+    pub(super) start: u64,
+    /// Where the finished appends end.
+    pub(super) end: End,
+    /// How many bytes of a torn line are behind that.
+    pub(super) torn: u64,
+}
+
+/// What the writer knows.
+pub(super) struct Writing {
+    pub(super) life: Life,
+    /// Where the next record goes; further than what is shown while a flush is awaited.
+    pub(super) end: End,
+    /// Why this journal takes nothing more.
+    pub(super) refusal: Option<AppendError>,
+}
+
+/// How far a journal's file is.
+pub(super) enum Life {
+    /// There is none.
+    New,
+    /// There is one, and it is this one.
+    Found { inode: (u64, u64) },
+    /// It is locked and mended.
+    Taken {
+        inode: (u64, u64),
+        file: Arc<dyn DiskFile>,
+    },
+}
+
+impl FileJournal {
+    fn new(shared: &Arc<Shared>, shown: Shown, life: Life) -> Self {
+        Self {
+            id: shown.header.conversation.to_string(),
+            shared: Arc::clone(shared),
+            is_taken: AtomicBool::new(matches!(life, Life::Taken { .. })),
+            writing: Mutex::new(Writing {
+                life,
+                end: shown.end,
+                refusal: None,
+            }),
+            shown: Mutex::new(shown),
+            orders: Mutex::default(),
+            waiting: Mutex::default(),
+            checked: Mutex::default(),
+        }
+    }
+
+    /// A journal that the first append makes.
+    ///
+    /// # Errors
+    /// When the header has no text.
+    pub(super) fn unmade(shared: &Arc<Shared>, header: Header) -> Result<Self, String> {
+        let Whole { start, end, .. } = Whole::empty(&header)?;
+        let shown = Shown {
+            header,
+            file: None,
+            start,
+            end,
+            torn: 0,
+        };
+        Ok(Self::new(shared, shown, Life::New))
+    }
+
+    /// A journal that was just made.
+    pub(super) fn made(
+        shared: &Arc<Shared>,
+        header: Header,
+        whole: &Whole,
+        file: Arc<dyn DiskFile>,
+        inode: (u64, u64),
+    ) -> Self {
+        let shown = Shown {
+            header,
+            file: Some(Arc::clone(&file)),
+            start: whole.start,
+            end: whole.end,
+            torn: 0,
+        };
+        Self::new(shared, shown, Life::Taken { inode, file })
+    }
+
+    /// A journal that is there. Reads its two ends.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub(super) fn found(shared: &Arc<Shared>, id: &str) -> Result<Self, OpenError> {
+        let path = shared.folder.journal(id);
+        let storage = |error| OpenError::Storage(failed("open", &path, &error));
+        let unreadable = |reason: String| OpenError::Unreadable {
+            path: path.display().to_string(),
+            reason,
+        };
+        let disk = &shared.folder.disk;
+        let opened = disk.stat(&path).and_then(|stat| match stat.kind {
+            FileKind::File => disk.open(&path, Opening::Read).map(Some),
+            FileKind::Folder | FileKind::Other => Ok(None),
+        });
+        let file = match opened {
+            Ok(Some(file)) => file,
+            Ok(None) => return Err(unreadable("it is not a file".to_owned())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(OpenError::NotFound { id: id.to_owned() });
+            }
+            Err(error) => return Err(storage(error)),
+        };
+        let stat = file.stat().map_err(storage)?;
+        let head = match ends::head(&*file, stat.length).map_err(storage)? {
+            Ok(head) => head,
+            Err(HeaderError::Unreadable(reason)) => return Err(unreadable(reason)),
+            Err(HeaderError::Newer(version)) => {
+                let path = path.display().to_string();
+                return Err(OpenError::Newer { path, version });
+            }
+        };
+        let start = Position::start(head.header.epoch);
+        let tail = ends::tail(&*file, start, head.end, stat.length).map_err(storage)?;
+        let shown = Shown {
+            header: Header {
+                // The name of the file is what was asked for, whatever was copied there.
+                conversation: crate::ids::ConversationId::new(id),
+                ..head.header
+            },
+            file: Some(file),
+            start: head.end,
+            end: tail.end,
+            torn: tail.torn,
+        };
+        let inode = stat.inode;
+        Ok(Self::new(shared, shown, Life::Found { inode }))
+    }
+
+    /// What readers see now.
+    pub(super) fn shown(&self) -> Shown {
+        lock(&self.shown).clone()
+    }
+
+    /// Whether there is no file yet.
+    pub(super) fn is_new(&self) -> bool {
+        lock(&self.shown).file.is_none()
+    }
+
+    /// Lets readers see up to there.
+    pub(super) fn show(&self, end: End) {
+        let mut shown = lock(&self.shown);
+        if end.bytes > shown.end.bytes {
+            shown.end = end;
+        }
+    }
+
+    /// The path for messages.
+    pub(super) fn path(&self) -> String {
+        self.shared.folder.journal(&self.id).display().to_string()
+    }
+
+    /// What the system said about the journal.
+    pub(super) fn failed(&self, doing: &str, error: &std::io::Error) -> StorageError {
+        failed(doing, &self.shared.folder.journal(&self.id), error)
+    }
+
+    pub(super) fn is_taken(&self) -> bool {
+        self.is_taken.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for FileJournal {
+    /// Closes the files first: whoever opens the journal again waits for the lock to be gone.
+    fn drop(&mut self) {
+        lock(&self.writing).life = Life::New;
+        lock(&self.shown).file = None;
+        self.shared.close(self);
+    }
+}
+
+/// A handle that actors hold.
+pub(super) struct Handle(pub(super) Arc<FileJournal>);
+
+/// What is said when the store's threads are gone.
+pub(super) fn gone(path: String) -> StorageError {
+    StorageError {
+        doing: "use".to_owned(),
+        path,
+        reason: "the threads of the store have ended".to_owned(),
+    }
+}
+
+impl Handle {
+    /// Has a reader thread do something.
+    fn ask_reader<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&FileJournal) -> Result<T, StorageError> + Send + 'static,
+    ) -> JournalFuture<Result<T, StorageError>> {
+        let (reply, answer) = oneshot::channel();
+        let journal = Arc::clone(&self.0);
+        self.0.shared.readers.run(move || {
+            // Who does not wait any more does not need it.
+            drop(reply.send(question(&journal)));
+        });
+        let path = self.0.path();
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(path))) })
+    }
+
+    /// Has the writer do something, in the order of these calls.
+    fn order<T: Send + 'static>(
+        &self,
+        order: impl FnOnce(oneshot::Sender<Result<T, AppendError>>) -> Order,
+    ) -> JournalFuture<Result<T, AppendError>> {
+        let (reply, answer) = oneshot::channel();
+        self.0.give(order(reply));
+        let path = self.0.path();
+        let gone = || Err(AppendError::Storage(gone(path)));
+        Box::pin(async move { answer.await.unwrap_or_else(|_| gone()) })
+    }
+}
+
+impl Journal for Handle {
+    fn header(&self) -> Header {
+        lock(&self.0.shown).header.clone()
+    }
+
+    fn end(&self) -> Position {
+        lock(&self.0.shown).end.position
+    }
+
+    fn append(
+        &self,
+        expected: u64,
+        records: Vec<NewRecord>,
+        durability: Durability,
+    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+        self.order(|reply| Order::Append {
+            expected,
+            records,
+            durability,
+            reply,
+        })
+    }
+
+    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+        self.ask_reader(move |journal| journal.page(after, limit))
+    }
+
+    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+        self.ask_reader(FileJournal::check)
+    }
+
+    fn replace(
+        &self,
+        expected: u64,
+        header: Header,
+        entries: Vec<Bytes>,
+    ) -> JournalFuture<Result<Position, AppendError>> {
+        self.order(|reply| Order::Replace {
+            expected,
+            header,
+            entries,
+            reply,
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! The lines of a part of a file, read piece by piece.
+
+use std::io::{self, BufRead as _, BufReader, Read};
+
+use super::disk::DiskFile;
+
+/// How much is read at once when many lines are wanted.
+pub(super) const MANY: usize = 256 * 1024;
+/// How much is read at once when one line is wanted.
+pub(super) const FEW: usize = 8 * 1024;
+/// The longest line that is held in memory; what is longer comes in parts.
+pub(super) const MAX_LINE: u64 = 256 * 1024 * 1024;
+
+/// A part of a file.
+struct Section<'a> {
+    file: &'a dyn DiskFile,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Section<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let wanted = left.min(bytes.len());
+        let read = self.file.read_at(&mut bytes[..wanted], self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Reads lines.
+pub(super) struct Lines<'a> {
+    section: BufReader<Section<'a>>,
+    offset: u64,
+    line: Vec<u8>,
+}
+
+/// A line of a file.
+pub(super) struct Line<'a> {
+    /// Where it begins.
+    pub(super) offset: u64,
+    /// Its bytes with its line break.
+    pub(super) bytes: &'a [u8],
+}
+
+impl Line<'_> {
+    /// Where it ends.
+    pub(super) fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+
+    /// Whether it has its line break.
+    pub(super) fn is_ended(&self) -> bool {
+        self.bytes.ends_with(b"\n")
+    }
+
+    /// Whether nothing is in it.
+    pub(super) fn is_blank(&self) -> bool {
+        self.bytes.trim_ascii().is_empty()
+    }
+}
+
+impl<'a> Lines<'a> {
+    /// The lines from one offset to another, reading that much at once.
+    pub(super) fn new(file: &'a dyn DiskFile, from: u64, to: u64, at_once: usize) -> Self {
+        let section = Section {
+            file,
+            at: from,
+            end: to.max(from),
+        };
+        Self {
+            section: BufReader::with_capacity(at_once, section),
+            offset: from,
+            line: Vec::new(),
+        }
+    }
+
+    /// The lines that begin behind an offset at which a line need not begin.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn behind(
+        file: &'a dyn DiskFile,
+        from: u64,
+        to: u64,
+        at_once: usize,
+    ) -> io::Result<Self> {
+        let mut lines = Self::new(file, from, to, at_once);
+        let skipped = lines.section.skip_until(b'\n')?;
+        lines.offset += skipped as u64;
+        Ok(lines)
+    }
+
+    /// The next line.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.offset += self.line.len() as u64;
+        self.line.clear();
+        let mut limited = (&mut self.section).take(MAX_LINE);
+        limited.read_until(b'\n', &mut self.line)?;
+        // A line of 50 MB must not hold its memory as long as the short ones after it are read.
+        self.line.shrink_to(MANY.max(self.line.len()));
+        Ok((!self.line.is_empty()).then_some(Line {
+            offset: self.offset,
+            bytes: &self.line,
+        }))
+    }
+}

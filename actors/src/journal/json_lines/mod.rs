@@ -1,0 +1,152 @@
+//! Journals in files: JSON Lines, one file a conversation, each written by one process.
+
+mod append;
+mod check;
+mod damage;
+mod disk;
+mod doctor;
+mod ends;
+mod folder;
+mod journal;
+mod lines;
+mod orders;
+mod pool;
+mod replace;
+mod scan;
+mod search;
+mod shared;
+mod sync;
+mod system_disk;
+mod whole;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+pub use disk::{Disk, DiskFile, FileKind, Opening, Stat};
+pub use doctor::{Doctor, Repaired, Report};
+pub use system_disk::SystemDisk;
+
+use self::folder::Folder;
+use self::journal::{Handle, gone};
+use self::shared::Shared;
+use super::{Header, Journal, JournalFuture, JournalStore, Listed, OpenError, StorageError};
+use crate::clock::Clock;
+use crate::ids::ConversationId;
+
+/// The store of the journals in a folder. Its threads end with the last of the store and its
+/// journals.
+pub struct JsonLinesStore(Arc<Shared>);
+
+impl JsonLinesStore {
+    /// The journals in a folder. What a crash left unfinished there is removed.
+    #[must_use]
+    pub fn new(folder: PathBuf, trash: PathBuf, disk: Arc<dyn Disk>, clock: Clock) -> Self {
+        Self::of(Folder {
+            path: folder,
+            trash,
+            disk,
+            clock,
+        })
+    }
+
+    /// The journals of a state folder on the machine's file system.
+    #[must_use]
+    pub fn at(home: &Path, clock: Clock) -> Self {
+        Self::of(Folder::at(home, Arc::new(SystemDisk), clock))
+    }
+
+    fn of(folder: Folder) -> Self {
+        let prepared = folder.disk.make_folder(&folder.path);
+        if let Err(error) = prepared.and_then(|()| folder.sweep()) {
+            // What cannot be done will say so when it is needed.
+            log::warn!("cannot prepare {}: {error}", folder.path.display());
+        }
+        Self(Arc::new(Shared::new(folder)))
+    }
+
+    /// Has a thread that may wait for the disk do something.
+    fn ask<T: Send + 'static>(
+        &self,
+        id: &str,
+        question: impl FnOnce(&Arc<Shared>) -> Result<T, OpenError> + Send + 'static,
+    ) -> JournalFuture<Result<T, OpenError>> {
+        let (reply, answer) = oneshot::channel();
+        let shared = Arc::clone(&self.0);
+        self.0.readers.run(move || {
+            // Who does not wait any more does not need it.
+            drop(reply.send(question(&shared)));
+        });
+        self.answered(id, answer)
+    }
+
+    fn answered<T: Send + 'static>(
+        &self,
+        id: &str,
+        answer: oneshot::Receiver<Result<T, OpenError>>,
+    ) -> JournalFuture<Result<T, OpenError>> {
+        let path = self.0.folder.path.join(id).display().to_string();
+        let gone = || Err(OpenError::Storage(gone(path)));
+        Box::pin(async move { answer.await.unwrap_or_else(|_| gone()) })
+    }
+}
+
+impl JournalStore for JsonLinesStore {
+    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+        let name = id.to_string();
+        self.ask(id.as_str(), move |shared| {
+            let journal = shared.open(&name)?;
+            Ok(Arc::new(Handle(journal)) as Arc<dyn Journal>)
+        })
+    }
+
+    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+        let name = header.conversation.to_string();
+        self.ask(&name, move |shared| {
+            let journal = shared.open_or_new(header)?;
+            Ok(Arc::new(Handle(journal)) as Arc<dyn Journal>)
+        })
+    }
+
+    fn create(
+        &self,
+        header: Header,
+        entries: Vec<Bytes>,
+    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+        let (reply, answer) = oneshot::channel();
+        let name = header.conversation.to_string();
+        let shared = Arc::clone(&self.0);
+        self.0.slow.run(move || {
+            let created = shared.create(header, &entries);
+            let created = created.map(|journal| Arc::new(Handle(journal)) as Arc<dyn Journal>);
+            // Who does not wait any more does not need it.
+            drop(reply.send(created));
+        });
+        self.answered(&name, answer)
+    }
+
+    fn list(
+        &self,
+        after: Option<Listed>,
+        limit: usize,
+    ) -> JournalFuture<Result<Vec<Listed>, StorageError>> {
+        let (reply, answer) = oneshot::channel();
+        let shared = Arc::clone(&self.0);
+        self.0.readers.run(move || {
+            // Who does not wait any more does not need it.
+            drop(reply.send(shared.list(after.as_ref(), limit)));
+        });
+        let path = self.0.folder.path.display().to_string();
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(path))) })
+    }
+
+    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>> {
+        let (reply, answer) = oneshot::channel();
+        let shared = Arc::clone(&self.0);
+        let name = id.to_string();
+        self.0.slow.run(move || shared.remove(&name, reply));
+        self.answered(id.as_str(), answer)
+    }
+}

@@ -1,0 +1,295 @@
+//! The text of a record: one line of JSON with its number and its checksum.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use crc32fast::Hasher;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::position::{Epoch, Position};
+use super::record::Record;
+use super::{Entry, NewRecord};
+
+/// What stands before a line's checksum; the checksum covers everything before it.
+const SUM: &[u8] = b",\"crc\":\"";
+/// The length of a checksum with what stands around it.
+const SEAL: usize = SUM.len() + 8 + 2;
+/// How every line begins that this crate writes.
+const SEQ: &[u8] = b"{\"seq\":";
+/// How many places of a damaged line may be tried for a record that it ends in.
+const TRIES: usize = 16;
+
+/// Makes and checks the checksums of one life of a journal. A line of another journal, or of
+/// this one before it was rewritten, does not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seal(u32);
+
+impl Seal {
+    /// For the records of a journal.
+    pub(super) fn new(epoch: Epoch) -> Self {
+        Self(crc32fast::hash(epoch.to_string().as_bytes()))
+    }
+
+    /// For a header, which says the epoch itself.
+    pub(super) fn of_header() -> Self {
+        Self(crc32fast::hash(b""))
+    }
+
+    /// The checksum of these bytes.
+    pub(super) fn sum(self, bytes: &[u8]) -> u32 {
+        let mut hasher = Hasher::new_with_initial(self.0);
+        hasher.update(bytes);
+        hasher.finalize()
+    }
+
+    /// Puts the checksum of the object that begins at `start` into it, and ends the line.
+    pub(super) fn close(self, line: &mut Vec<u8>, start: usize) -> u32 {
+        line.pop();
+        let sum = self.sum(&line[start..]);
+        line.extend_from_slice(SUM);
+        line.extend_from_slice(format!("{sum:08x}\"}}\n").as_bytes());
+        sum
+    }
+}
+
+/// A line split at its checksum.
+pub(super) struct Sealed<'a> {
+    /// What the checksum covers.
+    pub(super) body: &'a [u8],
+    /// The checksum.
+    pub(super) sum: u32,
+}
+
+impl<'a> Sealed<'a> {
+    /// Splits a line without its line break; nothing if it has no checksum at its end.
+    pub(super) fn split(line: &'a [u8]) -> Option<Self> {
+        let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL)?)?;
+        let digits = seal.strip_prefix(SUM)?.strip_suffix(b"\"}")?;
+        let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let text = str::from_utf8(digits).ok()?;
+        let sum = u32::from_str_radix(text, 16).ok()?;
+        digits.iter().all(is_hex).then_some(Self { body, sum })
+    }
+
+    /// Whether the line ends in what was a checksum before some bytes of it changed. Without
+    /// this, damage to the checksum could hide damage to the rest.
+    pub(super) fn is_broken(line: &[u8]) -> bool {
+        let Some(start) = line.len().checked_sub(SEAL) else {
+            return false;
+        };
+        let end = &line[start..];
+        let frame = (0..SUM.len()).chain(SEAL - 2..SEAL);
+        let whole = [SUM, b"........\"}"].concat();
+        frame.filter(|&at| end[at] == whole[at]).count() >= 5
+    }
+}
+
+/// A record that a line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Where it begins in the line; what is before it is damaged.
+    pub(super) start: usize,
+    /// Where its object ends without its checksum and its last brace.
+    body: usize,
+    /// Where it ends.
+    end: usize,
+    /// Its number.
+    pub(super) seq: u64,
+    /// Its checksum.
+    pub(super) sum: u32,
+}
+
+/// The record of a line; the error says why there is none. Parses only what has no checksum.
+pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
+    let line = line.trim_ascii_end();
+    match Sealed::split(line) {
+        Some(sealed) if seal.sum(sealed.body) == sealed.sum => whole(line, 0, &sealed),
+        Some(_) => ending(line, seal).ok_or("its checksum is wrong"),
+        None if Sealed::is_broken(line) => Err("its checksum is damaged"),
+        None => unsealed(line, seal),
+    }
+}
+
+/// A record whose checksum is right.
+fn whole(line: &[u8], start: usize, sealed: &Sealed<'_>) -> Result<Found, &'static str> {
+    let seq = match prefix(sealed.body) {
+        Some((seq, _)) => seq,
+        None => {
+            let text = str::from_utf8(&line[start..]).map_err(|_| "it is not UTF-8")?;
+            let envelope: Envelope<'_> =
+                serde_json::from_str(text).map_err(|_| "it is not a record")?;
+            envelope.seq
+        }
+    };
+    Ok(Found {
+        start,
+        body: start + sealed.body.len(),
+        end: line.len(),
+        seq,
+        sum: sealed.sum,
+    })
+}
+
+/// The whole record that a damaged line ends in: a torn write, or a hole that a power cut left,
+/// may have come before it.
+fn ending(line: &[u8], seal: Seal) -> Option<Found> {
+    let mut upto = line.len();
+    for _ in 0..TRIES {
+        upto = line[..upto]
+            .windows(SEQ.len())
+            .rposition(|bytes| bytes == SEQ)?;
+        if let Some(sealed) = Sealed::split(&line[upto..])
+            && seal.sum(sealed.body) == sealed.sum
+        {
+            return whole(line, upto, &sealed).ok();
+        }
+        upto += SEQ.len() - 1;
+    }
+    None
+}
+
+/// A record that somebody wrote by hand, without a checksum.
+fn unsealed(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
+    /// Read to its last value, so that what is taken can be read by everyone.
+    #[derive(Deserialize)]
+    struct Strict {
+        seq: u64,
+        #[serde(rename = "at")]
+        _at: u64,
+        #[serde(rename = "type")]
+        _kind: String,
+        #[serde(rename = "data")]
+        _data: Value,
+        crc: Option<IgnoredAny>,
+    }
+    let text = str::from_utf8(line).map_err(|_| "it is not UTF-8")?;
+    let strict: Strict = serde_json::from_str(text).map_err(|_| "it is not a record")?;
+    if strict.crc.is_some() {
+        return Err("its checksum is not at its end");
+    }
+    Ok(Found {
+        start: 0,
+        body: line.len() - 1,
+        end: line.len(),
+        seq: strict.seq,
+        sum: seal.sum(line),
+    })
+}
+
+/// The object of a record whose checksum cannot be checked, since its journal's header is lost.
+pub(super) fn without_proof(line: &[u8]) -> Option<Bytes> {
+    let line = line.trim_ascii();
+    let body = match Sealed::split(line) {
+        Some(sealed) => [sealed.body, b"}"].concat(),
+        None => line.to_vec(),
+    };
+    let found = unsealed(&body, Seal(0)).ok()?;
+    decode(&body, &found, Epoch(0)).map(|entry| entry.json)
+}
+
+/// What is around a record.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    seq: u64,
+    at: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+/// Reads a record that was found; nothing if it is no record in spite of its checksum.
+pub(super) fn decode(line: &[u8], found: &Found, epoch: Epoch) -> Option<Entry> {
+    let text = str::from_utf8(&line[found.start..found.end]).ok()?;
+    let body = &line[found.start..found.body];
+    let known = prefix(body).and_then(|(_, at)| Some((at, serde_json::from_str(text).ok()?)));
+    let (at, record) = match known {
+        Some(known) => known,
+        None => {
+            let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
+            let unknown = || Record::Unknown {
+                kind: envelope.kind.clone(),
+                data: envelope.data.to_owned(),
+            };
+            let record = serde_json::from_str(text).unwrap_or_else(|_| unknown());
+            (envelope.at, record)
+        }
+    };
+    Some(Entry {
+        position: Position {
+            epoch,
+            seq: found.seq,
+            sum: found.sum,
+        },
+        at,
+        record,
+        json: [body, b"}"].concat().into(),
+    })
+}
+
+/// The number and the time with which the lines of this crate begin.
+fn prefix(body: &[u8]) -> Option<(u64, u64)> {
+    let (seq, rest) = number(body.strip_prefix(SEQ)?)?;
+    let (at, rest) = number(rest.strip_prefix(b",\"at\":")?)?;
+    rest.starts_with(b",").then_some((seq, at))
+}
+
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
+    Some((number, &text[digits..]))
+}
+
+/// Adds a record's line to `lines` and tells its checksum.
+///
+/// # Errors
+/// When the record has no JSON form.
+pub(super) fn encode(
+    new: &NewRecord,
+    seq: u64,
+    seal: Seal,
+    lines: &mut Vec<u8>,
+) -> serde_json::Result<u32> {
+    let start = lines.len();
+    write!(lines, "{{\"seq\":{seq},\"at\":{}", new.at).map_err(serde_json::Error::io)?;
+    let record = lines.len();
+    serde_json::to_writer(&mut *lines, &new.record)?;
+    // The record's object goes on where the number and the time stand.
+    lines[record] = b',';
+    Ok(seal.close(lines, start))
+}
+
+/// Adds the line of an object like [`Entry::json`] to `lines` under another number, and tells its
+/// checksum. Everything but the number stays as it is, byte for byte.
+///
+/// # Errors
+/// When the object is no record.
+pub(super) fn renumber(
+    json: &Bytes,
+    seq: u64,
+    seal: Seal,
+    lines: &mut Vec<u8>,
+) -> Result<u32, &'static str> {
+    #[derive(Deserialize)]
+    struct Numbered<'a> {
+        #[serde(borrow)]
+        seq: &'a RawValue,
+    }
+    let json = json.trim_ascii();
+    if json.contains(&b'\n') || Sealed::split(json).is_some() {
+        return Err("it is not one line without a checksum");
+    }
+    let text = str::from_utf8(json).map_err(|_| "it is not UTF-8")?;
+    drop(serde_json::from_str::<Envelope<'_>>(text).map_err(|_| "it is not a record")?);
+    let numbered: Numbered<'_> = serde_json::from_str(text).map_err(|_| "it has no number")?;
+    let old = numbered.seq.get();
+    let at = old.as_ptr().addr() - text.as_ptr().addr();
+    let start = lines.len();
+    lines.extend_from_slice(&json[..at]);
+    lines.extend_from_slice(seq.to_string().as_bytes());
+    lines.extend_from_slice(&json[at + old.len()..]);
+    Ok(seal.close(lines, start))
+}
