@@ -12,6 +12,8 @@ mod listed;
 mod memory;
 mod position;
 mod record;
+#[cfg(test)]
+mod testing;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -283,3 +285,7 @@ pub struct StorageError {
     /// What it said.
     pub reason: String,
 }
+
+#[cfg(test)]
+#[path = "contract_tests.rs"]
+mod contract_tests;

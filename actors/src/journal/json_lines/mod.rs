@@ -15,6 +15,8 @@ mod replace;
 mod scan;
 mod search;
 mod shared;
+#[cfg(test)]
+pub(super) mod simulated;
 mod sync;
 mod system_disk;
 mod whole;

@@ -1,0 +1,454 @@
+//! A disk in memory that knows what a power cut would take, and whose every operation can fail.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use nix::libc::{EEXIST, EIO, ENOENT};
+
+use super::disk::{Disk, DiskFile, FileKind, Opening, Stat};
+use super::pool::lock;
+
+/// How an operation goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Fault {
+    /// It fails with this error number.
+    Error(i32),
+    /// It writes only so many bytes; the rest fails with this error number.
+    Short(usize, i32),
+    /// The process dies: this and everything later fails, and changes nothing.
+    Crash,
+}
+
+/// What is left of the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Loss {
+    /// Nothing is lost: the process was killed.
+    Nothing,
+    /// Everything is lost that was not flushed.
+    AllUnflushed,
+    /// Any part of what was not flushed is lost.
+    Some,
+}
+
+#[derive(Clone)]
+enum Change {
+    Append(Vec<u8>),
+    Truncate(u64),
+}
+
+#[derive(Clone, Default)]
+struct Inode {
+    content: Vec<u8>,
+    flushed: Vec<u8>,
+    unflushed: Vec<Change>,
+    locked_by: Option<u64>,
+    changed_at: u64,
+}
+
+#[derive(Clone)]
+enum Naming {
+    Add(PathBuf, u64),
+    Remove(PathBuf),
+    Move(PathBuf, PathBuf),
+}
+
+type Names = BTreeMap<PathBuf, u64>;
+
+impl Naming {
+    fn touches(&self, folder: &Path) -> bool {
+        match self {
+            Self::Add(path, _) | Self::Remove(path) => path.parent() == Some(folder),
+            Self::Move(from, to) => from.parent() == Some(folder) || to.parent() == Some(folder),
+        }
+    }
+
+    fn apply(&self, names: &mut Names) {
+        match self {
+            Self::Add(path, inode) => drop(names.insert(path.clone(), *inode)),
+            Self::Remove(path) => drop(names.remove(path)),
+            Self::Move(from, to) => {
+                if let Some(inode) = names.remove(from) {
+                    names.insert(to.clone(), inode);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct World {
+    inodes: BTreeMap<u64, Inode>,
+    names: Names,
+    durable_names: Names,
+    namings: Vec<Naming>,
+    operations: Vec<&'static str>,
+    fault: Option<(usize, Fault)>,
+    /// Fails every write, or every write and flush, until it is taken away.
+    failing: Option<(&'static [&'static str], i32)>,
+    is_dead: bool,
+    counter: u64,
+}
+
+/// A disk in memory. Clones are the same disk.
+#[derive(Clone, Default)]
+pub(in super::super) struct SimulatedDisk(Arc<Mutex<World>>);
+
+struct SimulatedFile {
+    world: Arc<Mutex<World>>,
+    inode: u64,
+    handle: u64,
+}
+
+fn number(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
+
+impl World {
+    /// Counts an operation that changes something, and fails it if it is its turn. Tells how
+    /// many bytes may be written.
+    fn operate(&mut self, name: &'static str) -> io::Result<Option<(usize, i32)>> {
+        if self.is_dead {
+            return Err(number(EIO));
+        }
+        self.operations.push(name);
+        if let Some((names, errno)) = self.failing
+            && names.contains(&name)
+        {
+            return Err(number(errno));
+        }
+        match self.fault {
+            Some((at, fault)) if self.operations.len() > at => match fault {
+                Fault::Error(errno) => {
+                    self.fault = None;
+                    Err(number(errno))
+                }
+                Fault::Short(bytes, errno) => {
+                    self.fault = (bytes > 0).then_some((at, Fault::Error(errno)));
+                    Ok(Some((bytes, errno)))
+                }
+                Fault::Crash => {
+                    self.is_dead = true;
+                    Err(number(EIO))
+                }
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.counter += 1;
+        self.counter
+    }
+
+    fn name(&mut self, naming: Naming) {
+        naming.apply(&mut self.names);
+        self.namings.push(naming);
+    }
+
+    fn inode(&mut self, path: &Path) -> io::Result<u64> {
+        self.names.get(path).copied().ok_or(number(ENOENT))
+    }
+
+    fn stat(&self, inode: u64) -> Stat {
+        let file = &self.inodes[&inode];
+        Stat {
+            kind: FileKind::File,
+            inode: (1, inode),
+            length: file.content.len() as u64,
+            links: self.names.values().filter(|&&other| other == inode).count() as u64,
+            changed_at: file.changed_at,
+        }
+    }
+}
+
+impl SimulatedDisk {
+    /// Makes the operation after `at` others go wrong.
+    pub(in super::super) fn fail(&self, at: usize, fault: Fault) {
+        let mut world = lock(&self.0);
+        world.operations.clear();
+        world.fault = Some((at, fault));
+    }
+
+    /// Makes all operations of these names fail, or none any more.
+    pub(in super::super) fn fail_all(&self, failing: Option<(&'static [&'static str], i32)>) {
+        lock(&self.0).failing = failing;
+    }
+
+    /// The operations since [`SimulatedDisk::fail`] that change something.
+    pub(in super::super) fn operations(&self) -> Vec<&'static str> {
+        lock(&self.0).operations.clone()
+    }
+
+    /// What is in a file.
+    pub(in super::super) fn content(&self, path: &Path) -> Option<Vec<u8>> {
+        let mut world = lock(&self.0);
+        let inode = world.inode(path).ok()?;
+        Some(world.inodes[&inode].content.clone())
+    }
+
+    /// Puts a durable file there.
+    pub(in super::super) fn put(&self, path: &Path, content: &[u8]) {
+        let mut world = lock(&self.0);
+        let inode = world.next();
+        world.inodes.insert(
+            inode,
+            Inode {
+                content: content.to_vec(),
+                flushed: content.to_vec(),
+                ..Inode::default()
+            },
+        );
+        world.names.insert(path.to_owned(), inode);
+        world.durable_names.insert(path.to_owned(), inode);
+    }
+
+    /// All paths.
+    pub(in super::super) fn paths(&self) -> Vec<PathBuf> {
+        lock(&self.0).names.keys().cloned().collect()
+    }
+
+    /// The disk as the next process finds it.
+    pub(in super::super) fn after(&self, loss: Loss, random: &mut fastrand::Rng) -> Self {
+        let mut world = lock(&self.0).clone();
+        let mut names = world.durable_names.clone();
+        let kept = match loss {
+            Loss::Nothing => world.namings.len(),
+            Loss::AllUnflushed => 0,
+            Loss::Some => random.usize(..=world.namings.len()),
+        };
+        world.namings[..kept]
+            .iter()
+            .for_each(|naming| naming.apply(&mut names));
+        for inode in world.inodes.values_mut() {
+            inode.locked_by = None;
+            inode.content = match loss {
+                Loss::Nothing => std::mem::take(&mut inode.content),
+                Loss::AllUnflushed => inode.flushed.clone(),
+                Loss::Some => some_of(inode, random),
+            };
+            inode.flushed = inode.content.clone();
+            inode.unflushed.clear();
+        }
+        world.names = names.clone();
+        world.durable_names = names;
+        world.namings.clear();
+        world.fault = None;
+        world.failing = None;
+        world.is_dead = false;
+        Self(Arc::new(Mutex::new(world)))
+    }
+}
+
+/// The flushed content with some of the later changes: a write may be missing, which leaves
+/// zeros if a later one is there, or be there in part.
+fn some_of(inode: &Inode, random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut content = inode.flushed.clone();
+    let mut end = content.len();
+    for change in &inode.unflushed {
+        match change {
+            Change::Append(bytes) => {
+                let kept = random.usize(..=bytes.len());
+                let from = random.usize(..=kept);
+                let part = match random.u8(..4) {
+                    0 => 0..0,
+                    1 => 0..bytes.len(),
+                    2 => 0..kept,
+                    _ => from..bytes.len(),
+                };
+                if !part.is_empty() {
+                    content.resize(content.len().max(end + part.end), 0);
+                    content[end + part.start..end + part.end].copy_from_slice(&bytes[part]);
+                }
+                end += bytes.len();
+            }
+            Change::Truncate(length) => {
+                end = usize::try_from(*length).unwrap();
+                content.truncate(end);
+            }
+        }
+    }
+    content
+}
+
+impl Disk for SimulatedDisk {
+    fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>> {
+        let mut world = lock(&self.0);
+        if opening == Opening::Read {
+            if world.is_dead {
+                return Err(number(EIO));
+            }
+        } else {
+            world.operate("open")?;
+        }
+        let inode = match (world.inode(path), opening) {
+            (Ok(_), Opening::New) => return Err(number(EEXIST)),
+            (Err(_), Opening::New | Opening::AppendOrNew) => {
+                let inode = world.next();
+                world.inodes.insert(inode, Inode::default());
+                world.name(Naming::Add(path.to_owned(), inode));
+                inode
+            }
+            (found, _) => found?,
+        };
+        let handle = world.next();
+        Ok(Arc::new(SimulatedFile {
+            world: Arc::clone(&self.0),
+            inode,
+            handle,
+        }))
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        let mut world = lock(&self.0);
+        if world.is_dead {
+            return Err(number(EIO));
+        }
+        let inode = world.inode(path)?;
+        Ok(world.stat(inode))
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let world = lock(&self.0);
+        let paths = world
+            .names
+            .keys()
+            .filter(|path| path.parent() == Some(folder));
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        Ok(paths.map(name).collect())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut world = lock(&self.0);
+        world.operate("rename")?;
+        world.inode(from)?;
+        world.name(Naming::Move(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if lock(&self.0).names.contains_key(to) {
+            return Err(number(EEXIST));
+        }
+        self.rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut world = lock(&self.0);
+        world.operate("link")?;
+        let inode = world.inode(from)?;
+        if world.names.contains_key(to) {
+            return Err(number(EEXIST));
+        }
+        world.name(Naming::Add(to.to_owned(), inode));
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut world = lock(&self.0);
+        world.operate("remove")?;
+        world.inode(path)?;
+        world.name(Naming::Remove(path.to_owned()));
+        Ok(())
+    }
+
+    fn make_folder(&self, _: &Path) -> io::Result<()> {
+        lock(&self.0).operate("make folder").map(drop)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        let mut world = lock(&self.0);
+        world.operate("sync folder")?;
+        let world = &mut *world;
+        let durable = &mut world.durable_names;
+        world.namings.retain(|naming| {
+            let is_done = naming.touches(folder);
+            if is_done {
+                naming.apply(durable);
+            }
+            !is_done
+        });
+        Ok(())
+    }
+}
+
+impl DiskFile for SimulatedFile {
+    fn stat(&self) -> io::Result<Stat> {
+        Ok(lock(&self.world).stat(self.inode))
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let world = lock(&self.world);
+        if world.is_dead {
+            return Err(number(EIO));
+        }
+        let content = &world.inodes[&self.inode].content;
+        let from = usize::try_from(offset).unwrap().min(content.len());
+        let read = bytes.len().min(content.len() - from);
+        bytes[..read].copy_from_slice(&content[from..from + read]);
+        Ok(read)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut world = lock(&self.world);
+        let allowed = match world.operate("append")? {
+            Some((0, errno)) => return Err(number(errno)),
+            Some((short, _)) => short.min(bytes.len()),
+            None => bytes.len(),
+        };
+        let changed_at = world.next();
+        let inode = world.inodes.get_mut(&self.inode).unwrap();
+        inode.content.extend_from_slice(&bytes[..allowed]);
+        inode
+            .unflushed
+            .push(Change::Append(bytes[..allowed].to_vec()));
+        inode.changed_at = changed_at;
+        Ok(allowed)
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        let mut world = lock(&self.world);
+        world.operate("truncate")?;
+        let inode = world.inodes.get_mut(&self.inode).unwrap();
+        inode.content.truncate(usize::try_from(length).unwrap());
+        inode.unflushed.push(Change::Truncate(length));
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut world = lock(&self.world);
+        let synced = world.operate("sync");
+        let is_dead = world.is_dead;
+        let inode = world.inodes.get_mut(&self.inode).unwrap();
+        if synced.is_ok() {
+            inode.flushed = inode.content.clone();
+        }
+        if !is_dead {
+            // After a failed flush a system forgets what it could not write.
+            inode.unflushed.clear();
+        }
+        synced.map(drop)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut world = lock(&self.world);
+        if world.is_dead {
+            return Err(number(EIO));
+        }
+        let inode = world.inodes.get_mut(&self.inode).unwrap();
+        let holder = *inode.locked_by.get_or_insert(self.handle);
+        Ok(holder == self.handle)
+    }
+}
+
+impl Drop for SimulatedFile {
+    fn drop(&mut self) {
+        let mut world = lock(&self.world);
+        if let Some(inode) = world.inodes.get_mut(&self.inode)
+            && inode.locked_by == Some(self.handle)
+        {
+            inode.locked_by = None;
+        }
+    }
+}
