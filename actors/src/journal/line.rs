@@ -293,3 +293,7 @@ pub(super) fn renumber(
     lines.extend_from_slice(&json[at + old.len()..]);
     Ok(seal.close(lines, start))
 }
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

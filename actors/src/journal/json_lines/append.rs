@@ -28,6 +28,11 @@ impl FileJournal {
         reply: oneshot::Sender<Result<Vec<Position>, AppendError>>,
     ) {
         let mut writing = lock(&self.writing);
+        // A file is flushed when it is made; there is nothing more to wait for.
+        let durability = match writing.life {
+            Life::New => Durability::Written,
+            Life::Found { .. } | Life::Taken { .. } => durability,
+        };
         let appended = self.write(&mut writing, expected, records);
         match (appended, durability) {
             (Ok(positions), Durability::Synced) => self.wait(writing.end, positions, reply),
@@ -228,8 +233,7 @@ impl FileJournal {
         }
         // Another process may have appended since the journal was opened.
         let shown = self.shown();
-        let start = Position::start(shown.end.position.epoch);
-        let tail = ends::tail(&*file, start, shown.start, stat.length).map_err(failed)?;
+        let tail = ends::tail(&*file, shown.start, stat.length).map_err(failed)?;
         if tail.end.bytes < shown.end.bytes {
             return Err(self.refuse(writing, "it was truncated"));
         }

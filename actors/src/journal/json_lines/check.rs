@@ -49,7 +49,7 @@ impl FileJournal {
         };
         let epoch = shown.end.position.epoch;
         if checked.epoch != Some(epoch) {
-            checked.upto = shown.start;
+            checked.upto = shown.start.bytes;
             checked.last = 0;
             checked.found = Damage::default();
             checked.epoch = Some(epoch);
@@ -111,7 +111,7 @@ impl FileJournal {
         let Some(file) = shown.file.filter(|_| after < end.position.seq) else {
             return Ok(page);
         };
-        let from = search::start_of(&*file, shown.start, end, after)?;
+        let from = search::start_of(&*file, shown.start.bytes, end, after)?;
         let at_once = if limit.bytes < MANY { FEW } else { MANY };
         let mut lines = Lines::new(&*file, from, end.bytes, at_once);
         let epoch = end.position.epoch;

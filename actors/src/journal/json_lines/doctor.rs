@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::super::header::Header;
 use super::super::header_line::HeaderError;
 use super::super::line::{self, Seal};
-use super::super::position::{Epoch, Position};
+use super::super::position::Epoch;
 use super::super::{OpenError, StorageError, conversation_name};
 use super::disk::{Disk, DiskFile, Opening};
 use super::ends::{self, Tail};
@@ -104,10 +104,9 @@ impl Doctor {
                 Ok(head) => head,
                 Err(error) => return Ok(Some(open_error(&path, error))),
             };
-            let start = Position::start(head.header.epoch);
-            let Tail { end, torn } = ends::tail(&*file, start, head.end, length)?;
-            let mut scan = Scan::new(Seal::new(start.epoch), 0);
-            let whole = (head.end, end.bytes);
+            let Tail { end, torn } = ends::tail(&*file, head.end, length)?;
+            let mut scan = Scan::new(Seal::new(head.header.epoch), 0);
+            let whole = (head.end.bytes, end.bytes);
             let max = end.position.seq;
             scan.run(&*file, whole, max, |_, _| Ok(()), |_| Ok(()))?;
             report.records = scan.records;
@@ -152,7 +151,7 @@ impl Doctor {
         let (life, entries) = match &head {
             Some(head) => (
                 head.header.epoch.to_string(),
-                sealed(&*file, head.header.epoch, (head.end, length)).map_err(failed)?,
+                sealed(&*file, head.header.epoch, (head.end.bytes, length)).map_err(failed)?,
             ),
             None => (
                 "damaged".to_owned(),
@@ -211,3 +210,7 @@ fn open_error(path: &Path, error: HeaderError) -> OpenError {
         HeaderError::Newer(version) => OpenError::Newer { path, version },
     }
 }
+
+#[cfg(test)]
+#[path = "doctor_tests.rs"]
+mod tests;

@@ -16,8 +16,8 @@ const WINDOW: u64 = 64 * 1024;
 pub(super) struct Head {
     /// What it says.
     pub(super) header: Header,
-    /// Where it ends.
-    pub(super) end: u64,
+    /// Where a journal without records ends.
+    pub(super) end: End,
 }
 
 /// Reads the first line. The outer error is the system's.
@@ -27,8 +27,12 @@ pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<Head, 
         return Ok(Err(HeaderError::Unreadable("it is empty".to_owned())));
     };
     Ok(header_line::decode(line.bytes).map(|header| Head {
+        end: End {
+            position: Position::start(header.epoch),
+            bytes: line.end(),
+            is_open: !line.is_ended(),
+        },
         header,
-        end: line.end(),
     }))
 }
 
@@ -52,26 +56,22 @@ pub(super) struct Tail {
     pub(super) torn: u64,
 }
 
-/// Finds the end of the journal in a file of that length, whose header ends at `from`. Reads
-/// only as much as it needs.
+/// Finds the end of the journal in a file of that length, whose first record is behind `start`.
+/// Reads only as much as it needs.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn tail(
-    file: &dyn DiskFile,
-    start: Position,
-    from: u64,
-    length: u64,
-) -> io::Result<Tail> {
+pub(super) fn tail(file: &dyn DiskFile, start: End, length: u64) -> io::Result<Tail> {
     let mut window = WINDOW;
     loop {
         let at = length.saturating_sub(window);
-        let found = if at <= from {
-            tail_of(Lines::new(file, from, length, MANY), start, from)?
+        let lines = if at <= start.bytes {
+            Lines::new(file, start.bytes, length, MANY)
         } else {
-            tail_of(Lines::behind(file, at, length, MANY)?, start, at)?
+            Lines::behind(file, at, length, MANY)?
         };
-        if found.end.position.seq > 0 || at <= from {
+        let found = tail_of(lines, start)?;
+        if found.end.position.seq > 0 || at <= start.bytes {
             return Ok(found);
         }
         window = window.saturating_mul(8);
@@ -79,14 +79,10 @@ pub(super) fn tail(
 }
 
 /// The end as these lines show it.
-fn tail_of(mut lines: Lines<'_>, start: Position, from: u64) -> io::Result<Tail> {
-    let seal = Seal::new(start.epoch);
+fn tail_of(mut lines: Lines<'_>, start: End) -> io::Result<Tail> {
+    let seal = Seal::new(start.position.epoch);
     let mut tail = Tail {
-        end: End {
-            position: start,
-            bytes: from,
-            is_open: false,
-        },
+        end: start,
         torn: 0,
     };
     while let Some(line) = lines.next()? {

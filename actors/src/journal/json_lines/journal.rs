@@ -43,8 +43,8 @@ pub(super) struct Shown {
     pub(super) header: Header,
     /// None before the first append makes it.
     pub(super) file: Option<Arc<dyn DiskFile>>,
-    /// Where the header ends.
-    pub(super) start: u64,
+    /// Where the journal ended when it had no records.
+    pub(super) start: End,
     /// Where the finished appends end.
     pub(super) end: End,
     /// How many bytes of a torn line are behind that.
@@ -158,8 +158,7 @@ impl FileJournal {
                 return Err(OpenError::Newer { path, version });
             }
         };
-        let start = Position::start(head.header.epoch);
-        let tail = ends::tail(&*file, start, head.end, stat.length).map_err(storage)?;
+        let tail = ends::tail(&*file, head.end, stat.length).map_err(storage)?;
         let shown = Shown {
             header: Header {
                 // The name of the file is what was asked for, whatever was copied there.

@@ -152,3 +152,13 @@ impl JournalStore for JsonLinesStore {
         self.answered(id.as_str(), answer)
     }
 }
+
+#[cfg(test)]
+#[path = "damage_tests.rs"]
+mod damage_tests;
+#[cfg(test)]
+#[path = "fault_tests.rs"]
+mod fault_tests;
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod file_tests;

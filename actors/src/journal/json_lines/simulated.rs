@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use nix::libc::{EEXIST, EIO, ENOENT};
 
@@ -93,10 +93,14 @@ struct World {
 
 /// A disk in memory. Clones are the same disk.
 #[derive(Clone, Default)]
-pub(in super::super) struct SimulatedDisk(Arc<Mutex<World>>);
+pub(in super::super) struct SimulatedDisk(Arc<Mutex<World>>, Gate);
+
+/// Holds flushes up.
+type Gate = Arc<(Mutex<bool>, Condvar)>;
 
 struct SimulatedFile {
     world: Arc<Mutex<World>>,
+    gate: Gate,
     inode: u64,
     handle: u64,
 }
@@ -181,6 +185,17 @@ impl SimulatedDisk {
         lock(&self.0).operations.clone()
     }
 
+    /// Lets flushes wait, or go on.
+    pub(in super::super) fn hold_syncs(&self, is_held: bool) {
+        *lock(&self.1.0) = is_held;
+        self.1.1.notify_all();
+    }
+
+    /// Whether the process that used it died.
+    pub(in super::super) fn is_dead(&self) -> bool {
+        lock(&self.0).is_dead
+    }
+
     /// What is in a file.
     pub(in super::super) fn content(&self, path: &Path) -> Option<Vec<u8>> {
         let mut world = lock(&self.0);
@@ -237,7 +252,7 @@ impl SimulatedDisk {
         world.fault = None;
         world.failing = None;
         world.is_dead = false;
-        Self(Arc::new(Mutex::new(world)))
+        Self(Arc::new(Mutex::new(world)), Gate::default())
     }
 }
 
@@ -295,6 +310,7 @@ impl Disk for SimulatedDisk {
         let handle = world.next();
         Ok(Arc::new(SimulatedFile {
             world: Arc::clone(&self.0),
+            gate: Arc::clone(&self.1),
             inode,
             handle,
         }))
@@ -417,6 +433,8 @@ impl DiskFile for SimulatedFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let (held, told) = &*self.gate;
+        drop(told.wait_while(lock(held), |held| *held).unwrap());
         let mut world = lock(&self.world);
         let synced = world.operate("sync");
         let is_dead = world.is_dead;

@@ -12,8 +12,8 @@ use super::ends::End;
 pub(super) struct Whole {
     /// All of them.
     pub(super) content: Vec<u8>,
-    /// Where the header ends.
-    pub(super) start: u64,
+    /// Where it would end without records.
+    pub(super) start: End,
     /// Where the journal ends.
     pub(super) end: End,
 }
@@ -25,15 +25,15 @@ impl Whole {
     /// Says why there is no such journal.
     pub(super) fn empty(header: &Header) -> Result<Self, String> {
         let content = header_line::encode(header).map_err(|error| error.to_string())?;
-        let start = content.len() as u64;
+        let start = End {
+            position: Position::start(header.epoch),
+            bytes: content.len() as u64,
+            is_open: false,
+        };
         Ok(Self {
             content,
             start,
-            end: End {
-                position: Position::start(header.epoch),
-                bytes: start,
-                is_open: false,
-            },
+            end: start,
         })
     }
 

@@ -1,0 +1,110 @@
+use super::*;
+use crate::ids::RunId;
+use crate::journal::header_line;
+
+/// One line of every type, and the header before it.
+const EXAMPLE: &str = include_str!("../../../specs/examples/journal-v1.jsonl");
+
+/// Stops compiling when a record is added: it needs a line in the example then.
+fn kind(record: &Record) -> Option<&'static str> {
+    Some(match record {
+        Record::RunStarted { .. } => "run_started",
+        Record::Prompt { .. } => "prompt",
+        Record::Status { .. } => "status",
+        Record::TurnStarted { .. } => "turn_started",
+        Record::Block { .. } => "block",
+        Record::ReplyEnded { .. } => "reply_ended",
+        Record::ReplyFailed { .. } => "reply_failed",
+        Record::ToolResult { .. } => "tool_result",
+        Record::CallsSkipped { .. } => "calls_skipped",
+        Record::TurnEnded { .. } => "turn_ended",
+        Record::RunEnded { .. } => "run_ended",
+        Record::Renamed { .. } => "renamed",
+        Record::Unknown { .. } => return None,
+    })
+}
+
+/// Spec: [JRNL-01]
+#[test]
+fn the_example_has_every_record_and_is_written_again_as_it_is() {
+    let (first, lines) = EXAMPLE.split_once('\n').unwrap();
+    let header = header_line::decode(first.as_bytes()).unwrap();
+    let again = header_line::encode(&header).unwrap();
+    assert_eq!(String::from_utf8(again).unwrap(), format!("{first}\n"));
+    let seal = Seal::new(header.epoch);
+    let mut kinds = Vec::new();
+    for (seq, line) in (1..).zip(lines.split_inclusive('\n')) {
+        let found = find(line.as_bytes(), seal).unwrap();
+        let entry = decode(line.as_bytes(), &found, header.epoch).unwrap();
+        assert_eq!(entry.position.seq, seq);
+        kinds.push(kind(&entry.record).unwrap());
+        let new = NewRecord {
+            at: entry.at,
+            record: entry.record,
+        };
+        let mut again = Vec::new();
+        let sum = encode(&new, seq, seal, &mut again).unwrap();
+        assert_eq!(String::from_utf8(again).unwrap(), line);
+        assert_eq!(sum, entry.position.sum);
+        let mut renumbered = Vec::new();
+        renumber(&entry.json, seq, seal, &mut renumbered).unwrap();
+        assert_eq!(String::from_utf8(renumbered).unwrap(), line);
+    }
+    kinds.dedup();
+    assert_eq!(kinds, Record::KNOWN);
+}
+
+/// Spec: [JRNL-07]
+#[test]
+fn the_checksum_is_that_of_the_epoch_and_the_line() {
+    let new = NewRecord {
+        at: 5,
+        record: Record::RunStarted { run: RunId(1) },
+    };
+    let mut line = Vec::new();
+    let sum = encode(&new, 3, Seal::new(Epoch(1)), &mut line).unwrap();
+    let body = r#"{"seq":3,"at":5,"type":"run_started","data":{"run":1}"#;
+    assert_eq!(
+        sum,
+        crc32fast::hash(format!("0000000000000001{body}").as_bytes())
+    );
+    let expected = format!("{body},\"crc\":\"{sum:08x}\"}}\n");
+    assert_eq!(String::from_utf8(line.clone()).unwrap(), expected);
+    assert_eq!(
+        find(&line, Seal::new(Epoch(2))),
+        Err("its checksum is wrong")
+    );
+    assert_eq!(crc32fast::hash(b"123456789"), 0xcbf4_3926);
+}
+
+/// Spec: [JRNL-07]
+#[test]
+fn a_line_by_hand_needs_no_checksum_but_has_to_be_a_record() {
+    let seal = Seal::new(Epoch(1));
+    let hand = r#"{ "type": "renamed", "seq": 4, "data": {"title": "x"}, "at": 0, "note": [] }"#;
+    let found = find(hand.as_bytes(), seal).unwrap();
+    assert_eq!((found.seq, found.sum), (4, seal.sum(hand.as_bytes())));
+    let entry = decode(hand.as_bytes(), &found, Epoch(1)).unwrap();
+    assert_eq!(kind(&entry.record), Some("renamed"));
+    assert_eq!(entry.json, hand.as_bytes());
+    for wrong in [
+        "",
+        "{}",
+        "[1]",
+        "null",
+        r#"{"seq":4,"at":0,"type":"renamed"}"#,
+        r#"{"seq":-4,"at":0,"type":"renamed","data":{}}"#,
+        r#"{"seq":4,"at":0,"type":"renamed","data":{}} {}"#,
+        r#"{"seq":4,"at":0,"type":"renamed","data":{"title":"\udc00"}}"#,
+        r#"{"crc":"00000000","seq":4,"at":0,"type":"renamed","data":{}}"#,
+        r#"{"seq":4,"at":0,"type":"renamed","data":{},"crc":"00000000"}"#,
+        r#"{"seq":4,"at":0,"type":"renamed","data":{},"crb":"00000000"}"#,
+    ] {
+        assert!(find(wrong.as_bytes(), seal).is_err(), "{wrong}");
+    }
+    let deep = format!(
+        r#"{{"seq":4,"at":0,"type":"x","data":{}}}"#,
+        "[".repeat(10_000)
+    );
+    assert!(find(deep.as_bytes(), seal).is_err());
+}
