@@ -12,21 +12,23 @@ use super::super::{AppendError, Durability, NewRecord, Position, Record, Storage
 use super::damage::Aside;
 use super::disk::{DiskFile, Opening, append_all};
 use super::ends::{self, End};
-use super::journal::{FileJournal, Life, Writing};
+use super::journal::{FileJournal, Life, MADE_MEANWHILE, Writing};
 use super::lines::MAX_LINE;
+use super::orders::{Answer, answer};
 use super::pool::lock;
 use super::scan::Scan;
 use super::whole::Whole;
 
 impl FileJournal {
-    /// Appends, and answers when the records are as durable as was asked.
+    /// Appends, and answers when the records are as durable as was asked; if nothing is returned,
+    /// that comes later.
     pub(super) fn append(
         self: &Arc<Self>,
         expected: u64,
         records: &[NewRecord],
         durability: Durability,
         reply: oneshot::Sender<Result<Vec<Position>, AppendError>>,
-    ) {
+    ) -> Option<Answer> {
         let mut writing = lock(&self.writing);
         // A file is flushed when it is made; there is nothing more to wait for.
         let durability = match writing.life {
@@ -35,13 +37,16 @@ impl FileJournal {
         };
         let appended = self.write(&mut writing, expected, records);
         match (appended, durability) {
-            (Ok(positions), Durability::Synced) => self.wait(writing.end, positions, reply),
+            (Ok(positions), Durability::Synced) => {
+                self.wait(writing.end, positions, reply);
+                None
+            }
             (Ok(positions), Durability::Written) => {
                 self.show(writing.end);
-                drop(reply.send(Ok(positions)));
+                Some(answer(reply, Ok(positions)))
             }
             (Err(error), Durability::Synced | Durability::Written) => {
-                drop(reply.send(Err(error)));
+                Some(answer(reply, Err(error)))
             }
         }
     }
@@ -151,7 +156,7 @@ impl FileJournal {
         let inode = unfinished.file.stat().map_err(failed)?.inode;
         match folder.publish(&unfinished, &self.id) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(self.refuse(writing, "it was made meanwhile"));
+                return Err(self.refuse(writing, MADE_MEANWHILE));
             }
             published => published.map_err(failed)?,
         }

@@ -76,7 +76,6 @@ fn one_process_writes_a_journal_and_every_process_reads_it() {
         what(say(&other, "no", Durability::Synced)),
         "it was made meanwhile"
     );
-    drop(other);
     let other = wait(two.open(&id("a"))).unwrap();
     assert_eq!(prompts(&other), ["one"]);
     say(&journal, "two", Durability::Synced).unwrap();
@@ -86,10 +85,10 @@ fn one_process_writes_a_journal_and_every_process_reads_it() {
     assert!(kept.contains("is written by another process"), "{kept}");
     // The lock goes with the last handle, and what was appended meanwhile is seen.
     drop(journal);
-    let late = wait(one.open(&id("a"))).unwrap();
     let (expected, end) = (1, 2);
-    let conflict = say(&other, "no", Durability::Synced);
+    let conflict = wait(other.append(1, vec![prompt("no")], Durability::Synced));
     assert_eq!(conflict, Err(AppendError::Conflict { expected, end }));
+    let late = wait(one.open(&id("a"))).unwrap();
     say(&other, "three", Durability::Synced).unwrap();
     assert_eq!(prompts(&other), ["one", "two", "three"]);
     let taken = say(&late, "no", Durability::Synced);

@@ -21,6 +21,9 @@ use super::shared::Shared;
 use super::sync::Waiting;
 use super::whole::Whole;
 
+/// What another process did that made a file where there was none.
+pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";
+
 /// A journal that is open in this process. All handles of a conversation share it.
 pub(super) struct FileJournal {
     pub(super) id: String,
@@ -237,8 +240,10 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         let journal = Arc::clone(&self.0);
         self.0.shared.readers.run(move || {
-            // Who does not wait any more does not need it.
-            drop(reply.send(question(&journal)));
+            let answered = question(&journal);
+            // Who drops the last handle after an answer has closed the journal.
+            drop(journal);
+            drop(reply.send(answered));
         });
         let path = self.0.path();
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(path))) })

@@ -40,12 +40,26 @@ pub(super) struct Orders {
     is_away: bool,
 }
 
+/// Tells what came of an order. Called by a thread that has let go of the journal, so that who
+/// drops the last handle after an answer has closed it.
+pub(super) type Answer = Box<dyn FnOnce() + Send>;
+
+/// Sends an answer later. Who does not wait for it any more does not get it.
+pub(super) fn answer<T: Send + 'static>(reply: oneshot::Sender<T>, answer: T) -> Answer {
+    Box::new(move || drop(reply.send(answer)))
+}
+
 impl FileJournal {
     /// Queues an order for the writer.
     pub(super) fn give(self: &Arc<Self>, order: Order) {
-        lock(&self.orders).queue.push_back(order);
-        let journal = Arc::clone(self);
-        self.shared.writer.run(move || journal.next());
+        let mut orders = lock(&self.orders);
+        orders.queue.push_back(order);
+        if !orders.is_away {
+            let journal = Arc::clone(self);
+            if !self.shared.writer.run(move || journal.next()) {
+                orders.queue.clear();
+            }
+        }
     }
 
     /// Does the next order on the writer's thread. What waits for the disk goes elsewhere, and
@@ -61,32 +75,41 @@ impl FileJournal {
             None => return,
         };
         if !is_quick {
-            orders.is_away = true;
-            drop(orders);
             let journal = Arc::clone(&self);
-            self.shared.slow.run(move || journal.catch_up());
+            orders.is_away = self.shared.slow.run(move || journal.catch_up());
+            if !orders.is_away {
+                orders.queue.clear();
+            }
             return;
         }
         let order = orders.queue.pop_front();
         drop(orders);
-        order.into_iter().for_each(|order| self.obey(order));
+        let answer = order.and_then(|order| self.obey(order));
+        drop(self);
+        answer.into_iter().for_each(|answer| answer());
     }
 
     /// Does all orders on a thread that may wait.
     fn catch_up(self: Arc<Self>) {
+        let mut answer = None;
         loop {
             let mut orders = lock(&self.orders);
-            let Some(order) = orders.queue.pop_front() else {
-                orders.is_away = false;
-                return;
-            };
+            let order = orders.queue.pop_front();
+            orders.is_away = order.is_some();
             drop(orders);
-            self.obey(order);
+            let Some(order) = order else { break };
+            answer
+                .take()
+                .into_iter()
+                .for_each(|answer: Answer| answer());
+            answer = self.obey(order);
         }
+        drop(self);
+        answer.into_iter().for_each(|answer| answer());
     }
 
-    /// Does an order. Who does not wait for the answer any more does not get one.
-    fn obey(self: &Arc<Self>, order: Order) {
+    /// Does an order; nothing is returned if the answer comes later.
+    fn obey(self: &Arc<Self>, order: Order) -> Option<Answer> {
         match order {
             Order::Append {
                 expected,
@@ -99,8 +122,8 @@ impl FileJournal {
                 header,
                 entries,
                 reply,
-            } => drop(reply.send(self.replace(expected, header, &entries))),
-            Order::Remove { reply } => drop(reply.send(self.remove())),
+            } => Some(answer(reply, self.replace(expected, header, &entries))),
+            Order::Remove { reply } => Some(answer(reply, self.remove())),
         }
     }
 }

@@ -33,11 +33,13 @@ impl Pool {
         Self(sender)
     }
 
-    /// Queues a job.
-    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
-        if self.0.send(Box::new(job)).is_err() {
+    /// Queues a job; tells whether there is a thread that will do it.
+    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        let is_queued = self.0.send(Box::new(job)).is_ok();
+        if !is_queued {
             log::error!("no thread of the journals is left");
         }
+        is_queued
     }
 }
 

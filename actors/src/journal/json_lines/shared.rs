@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::super::{AppendError, Header, Listed, OpenError, StorageError, conversation_name};
 use super::disk::Opening;
 use super::folder::{Folder, failed};
-use super::journal::FileJournal;
+use super::journal::{FileJournal, Life, MADE_MEANWHILE};
 use super::orders::Order;
 use super::pool::{Pool, lock};
 use super::whole::Whole;
@@ -100,10 +100,27 @@ impl Shared {
 
     pub(super) fn open(self: &Arc<Self>, id: &str) -> Result<Arc<FileJournal>, OpenError> {
         match self.find(id)? {
-            Some(live) if live.is_new() => Err(self.missing(id)),
+            Some(live) if live.is_new() => self.look_again(&live),
             Some(live) => Ok(live),
             None => Ok(self.register(FileJournal::found(self, id)?)),
         }
+    }
+
+    /// Opens a journal whose file was not there when it was asked for. Another process may have
+    /// made the file; who holds the journal without one cannot use it then.
+    fn look_again(
+        self: &Arc<Self>,
+        live: &Arc<FileJournal>,
+    ) -> Result<Arc<FileJournal>, OpenError> {
+        let mut writing = lock(&live.writing);
+        if !matches!(writing.life, Life::New) {
+            return Ok(Arc::clone(live));
+        }
+        let found = FileJournal::found(self, &live.id)?;
+        drop(live.refuse(&mut writing, MADE_MEANWHILE));
+        drop(writing);
+        self.forget(live);
+        Ok(self.register(found))
     }
 
     pub(super) fn open_or_new(
@@ -112,7 +129,13 @@ impl Shared {
     ) -> Result<Arc<FileJournal>, OpenError> {
         let id = header.conversation.to_string();
         if let Some(live) = self.find(&id)? {
-            return Ok(live);
+            if !live.is_new() {
+                return Ok(live);
+            }
+            return match self.look_again(&live) {
+                Err(OpenError::NotFound { .. }) => Ok(live),
+                found => found,
+            };
         }
         match FileJournal::found(self, &id) {
             Err(OpenError::NotFound { .. }) => {

@@ -1,12 +1,14 @@
 //! Flushes a journal's file for all who wait for it.
 
-use std::sync::{Arc, MutexGuard};
+use std::io;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use super::super::{AppendError, Position};
 use super::ends::End;
 use super::journal::FileJournal;
+use super::orders::{Answer, answer};
 use super::pool::lock;
 
 /// The appends that wait for a flush.
@@ -55,27 +57,32 @@ impl FileJournal {
             reply,
         });
         if !waiting.is_flushing {
-            waiting.is_flushing = true;
             let journal = Arc::clone(self);
-            self.shared.slow.run(move || journal.flush());
+            waiting.is_flushing = self.shared.slow.run(move || journal.flush());
+            if !waiting.is_flushing {
+                waiting.appends.clear();
+            }
         }
     }
 
     /// Flushes until nobody waits.
-    fn flush(&self) {
+    fn flush(self: Arc<Self>) {
+        let mut answers: Vec<Answer> = Vec::new();
         loop {
             let mut waiting = lock(&self.waiting);
-            if waiting.appends.is_empty() {
-                waiting.is_flushing = false;
-                return;
+            waiting.is_flushing = !waiting.appends.is_empty();
+            if !waiting.is_flushing {
+                break;
             }
             let upto = waiting.count;
             drop(waiting);
-            let Some(file) = self.shown().file else {
-                continue;
+            answers.drain(..).for_each(|answer| answer());
+            let flushed = match self.shown().file {
+                Some(file) => file.sync(),
+                None => Ok(()),
             };
-            match file.sync() {
-                Ok(()) => self.release(lock(&self.waiting), upto),
+            match flushed {
+                Ok(()) => answers = self.release(upto),
                 Err(error) => {
                     let mut writing = lock(&self.writing);
                     let reason = self.failed("flush", &error).to_string();
@@ -83,27 +90,30 @@ impl FileJournal {
                 }
             }
         }
+        drop(self);
+        answers.drain(..).for_each(|answer| answer());
     }
 
-    /// Answers those who waited for a flush that is done.
-    fn release(&self, mut waiting: MutexGuard<'_, Waiting>, upto: u64) {
-        let (done, later) = std::mem::take(&mut waiting.appends)
-            .into_iter()
-            .partition(|waiter| waiter.number <= upto);
-        waiting.appends = later;
-        for waiter in done {
+    /// Lets those go who waited for a flush that is done.
+    fn release(&self, upto: u64) -> Vec<Answer> {
+        let mut waiting = lock(&self.waiting);
+        let is_done = |waiter: &mut Waiter| waiter.number <= upto;
+        let done = waiting.appends.extract_if(.., is_done);
+        done.map(|waiter| {
             self.show(waiter.end);
-            // Who does not wait any more is not told.
-            drop(waiter.reply.send(Ok(waiter.positions)));
-        }
+            answer(waiter.reply, Ok(waiter.positions))
+        })
+        .collect()
     }
 
     /// Flushes here and now, and answers everyone who waits.
-    pub(super) fn flush_now(&self) -> std::io::Result<()> {
+    pub(super) fn flush_now(&self) -> io::Result<()> {
         if let Some(file) = self.shown().file {
             file.sync()?;
         }
-        self.release(lock(&self.waiting), u64::MAX);
+        self.release(u64::MAX)
+            .into_iter()
+            .for_each(|answer| answer());
         Ok(())
     }
 }
