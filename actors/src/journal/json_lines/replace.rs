@@ -22,8 +22,8 @@ impl FileJournal {
         self.admit(&mut writing, expected)?;
         let whole = Whole::of(&header, entries).map_err(|reason| self.refused(reason))?;
         if matches!(writing.life, Life::New) {
-            lock(&self.shown).header = header;
             self.put(&mut writing, &whole)?;
+            lock(&self.shown).header = header;
             return Ok(whole.end.position);
         }
         if let Err(error) = self.flush_now() {
