@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use derive_more::{Display, Error, From};
 use harness_actors::ConfigError as HarnessError;
-use harness_actors::messages::{CloseSubscribers, StopRuns};
+use harness_actors::journal::Epoch;
+use harness_actors::messages::StopAll;
+use harness_protocol::Discovery;
 use harness_standin::Standin;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
@@ -30,7 +32,7 @@ pub(crate) enum ServiceError {
     Config(ConfigError),
     /// The state folder cannot be used.
     State(StateError),
-    /// The conversation cannot be set up.
+    /// The conversations cannot be set up.
     Harness(HarnessError),
     /// The address cannot be had.
     #[display(
@@ -74,6 +76,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         Model::Api(config.require_credential()?.clone())
     };
     let state = StateFolder::open(&config.home)?;
+    let lock = state.lock()?;
     let token = match &config.token {
         Some(token) => token.clone(),
         None => state.token()?,
@@ -83,7 +86,8 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         http::bind(address).map_err(|source| ServiceError::Listen { address, source })?;
     let address = listener.local_addr()?;
 
-    let actors = wiring::start(config, model, &token)?;
+    let epoch = Epoch::random().to_string();
+    let actors = wiring::start(config, model, &token, epoch.clone())?;
     let access = Access {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token,
@@ -93,6 +97,12 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let server = http::serve(listener, access, actors.shared.clone())?;
     let handle = server.handle();
     let mut server = std::pin::pin!(server);
+    let found_by = Discovery {
+        address: address.to_string(),
+        pid: std::process::id(),
+        epoch,
+    };
+    lock.publish(&found_by)?;
     announce(address, serve.demo);
 
     tokio::select! {
@@ -104,11 +114,8 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     }
     let stop = async {
         // Runs end first, so that clients see how; then the streams, which would hold the server.
-        if let Err(error) = actors.shared.conversation.send(StopRuns).await {
-            log::error!("the conversation is gone: {error}");
-        }
-        if let Err(error) = actors.shared.broadcast.send(CloseSubscribers).await {
-            log::error!("the broadcaster is gone: {error}");
+        if let Err(error) = actors.shared.directory.send(StopAll).await {
+            log::error!("the directory is gone: {error}");
         }
         handle.stop(true).await;
     };
@@ -120,6 +127,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         () = tokio::time::sleep(STOP_TIMEOUT) => log::warn!("stopping took too long; giving up"),
         () = signals.next() => log::warn!("stopped at once, as asked twice"),
     }
+    lock.withdraw();
     Ok(())
 }
 

@@ -7,13 +7,19 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 
 use derive_more::{Display, Error};
-use nix::fcntl::OFlag;
+use harness_protocol::Discovery;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::Uid;
 
 use crate::config::{Secret, as_token};
 
 /// The name of the token file.
 const TOKEN_FILE: &str = "token";
+/// The file by which programs find the running service.
+pub(crate) const DISCOVERY_FILE: &str = "service.json";
+/// The file that a running service has locked.
+const LOCK_FILE: &str = "lock";
 /// How many random bytes a new token holds.
 const TOKEN_BYTES: usize = 32;
 /// More than any token needs; what is longer is something else.
@@ -62,6 +68,14 @@ pub(crate) enum StateError {
         /// The state folder.
         path: PathBuf,
     },
+    /// Two services on one folder would write into each other's journals.
+    #[display("{} is used by {holder}; stop that service first, or set HARNESS_HOME to another folder", path.display())]
+    InUse {
+        /// The state folder.
+        path: PathBuf,
+        /// Who uses it.
+        holder: String,
+    },
     /// The token file holds no token.
     #[display("{} does not hold a token of at least 16 visible ASCII characters; remove the file to get a new one", path.display())]
     BadToken {
@@ -104,6 +118,38 @@ impl StateFolder {
         let path = self.path.join(TOKEN_FILE);
         self.read_token()?
             .ok_or_else(|| io_error("read", &path)(io::Error::from(io::ErrorKind::NotFound)))
+    }
+
+    /// Takes the folder for this process alone.
+    ///
+    /// # Errors
+    /// If another service uses it.
+    pub(crate) fn lock(&self) -> Result<ServiceLock, StateError> {
+        let path = self.path.join(LOCK_FILE);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+            .open(&path)
+            .map_err(io_error("open", &path))?;
+        make_private(&file, &path, self.owner)?;
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(file) => Ok(ServiceLock {
+                _file: file,
+                discovery: self.path.join(DISCOVERY_FILE),
+            }),
+            Err((_, Errno::EWOULDBLOCK)) => Err(StateError::InUse {
+                holder: discovery(&self.path).map_or_else(
+                    || "another service".to_owned(),
+                    |found| format!("process {} on http://{}", found.pid, found.address),
+                ),
+                path: self.path.clone(),
+            }),
+            Err((_, error)) => Err(io_error("lock", &path)(error.into())),
+        }
     }
 
     fn open_as(path: &Path, owner: Uid) -> Result<Self, StateError> {
@@ -177,6 +223,42 @@ impl StateFolder {
         let removed = fs::remove_file(&unfinished).map_err(io_error("remove", &unfinished));
         linked.and(removed)
     }
+}
+
+/// The one service that may use a state folder. A process that dies gives it up.
+#[derive(Debug)]
+pub(crate) struct ServiceLock {
+    _file: Flock<File>,
+    discovery: PathBuf,
+}
+
+impl ServiceLock {
+    /// Writes down where the service listens, so that programs find it.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn publish(&self, found_by: &Discovery) -> Result<(), StateError> {
+        let path = &self.discovery;
+        let unfinished = path.with_extension("json.new");
+        let text = serde_json::to_string(found_by).unwrap_or_default();
+        // What a service left that died in between.
+        drop(fs::remove_file(&unfinished));
+        write_new(&unfinished, &text).map_err(io_error("write", &unfinished))?;
+        fs::rename(&unfinished, path).map_err(io_error("write", path))
+    }
+
+    /// Says that no service listens any more.
+    pub(crate) fn withdraw(&self) {
+        if let Err(error) = fs::remove_file(&self.discovery) {
+            log::warn!("cannot remove {}: {error}", self.discovery.display());
+        }
+    }
+}
+
+/// What a state folder says of the service that uses it.
+pub(crate) fn discovery(home: &Path) -> Option<Discovery> {
+    let text = fs::read_to_string(home.join(DISCOVERY_FILE)).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Creates the folder and the folders above it that are missing, all private.

@@ -1,10 +1,14 @@
 //! Starts the actors of the service and says where their events go.
 
+use std::sync::Arc;
+
 use actix::prelude::*;
-use harness_actors::broadcast::BroadcastActor;
+use harness_actors::directory::DirectoryActor;
+use harness_actors::journal::JsonLinesStore;
 use harness_actors::model::{Credential, ModelSettings, RetryPolicy};
-use harness_actors::{Clock, Config as HarnessConfig, Harness, Secret, standard_tools};
+use harness_actors::{Clock, Config as HarnessConfig, Secret, parts, standard_tools};
 use harness_standin::Standin;
+use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::http::Shared;
@@ -25,28 +29,29 @@ pub(crate) struct Actors {
     _model: Model,
 }
 
-/// Starts the actors. The broadcaster has a thread of its own, so that fanning out to many
+/// Starts the actors. Broadcasters have a thread of their own, so that fanning out to many
 /// clients never delays the reading of a reply.
-pub(crate) fn start(config: &Config, model: Model, token: &Secret) -> Result<Actors, ServiceError> {
-    let max_subscribers = config.max_subscribers;
-    let broadcast = BroadcastActor::start_in_arbiter(&Arbiter::new().handle(), move |_| {
-        BroadcastActor::new(max_subscribers)
-    });
+pub(crate) fn start(
+    config: &Config,
+    model: Model,
+    token: &Secret,
+    epoch: String,
+) -> Result<Actors, ServiceError> {
     let (base_url, credential) = match &model {
         Model::Api(credential) => (config.base_url.clone(), credential.clone()),
         // The stand-in never sees a real key.
         Model::Demo(standin) => (standin.base_url(), Credential::ApiKey(Secret::from("demo"))),
     };
     let settings = settings(config, base_url, credential, token);
-    let harness = Harness::publishing_to(
-        settings,
-        standard_tools(&config.workspace),
-        broadcast.clone().recipient(),
-        Clock::system(),
-    )?;
+    let clock = Clock::system();
+    let tools = standard_tools(&config.workspace);
+    let parts = parts(settings, tools, clock, Arbiter::new().handle())?;
+    let store = JsonLinesStore::at(&config.home, clock);
     let shared = Shared {
-        conversation: harness.conversation(),
-        broadcast,
+        directory: DirectoryActor::new(Arc::new(store), parts).start(),
+        subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
+        max_subscribers: config.max_subscribers,
+        epoch,
         heartbeat: config.heartbeat,
     };
     Ok(Actors {

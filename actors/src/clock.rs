@@ -32,8 +32,15 @@ impl Clock {
     /// Whole seconds since the Unix epoch; 0 before it.
     #[must_use]
     pub fn unix_seconds(&self) -> u64 {
-        self.now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs())
+        self.unix_millis() / 1000
+    }
+
+    /// Whole milliseconds since the Unix epoch; 0 before it.
+    #[must_use]
+    pub fn unix_millis(&self) -> u64 {
+        let since = self.now().duration_since(UNIX_EPOCH);
+        since.map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
     }
 }

@@ -47,10 +47,14 @@ impl Actor for HandlerActor {
 impl Handler<Publish> for HandlerActor {
     type Result = ();
 
-    fn handle(&mut self, Publish(event): Publish, _: &mut Context<Self>) {
-        let Some(handler) = &self.0 else {
+    fn handle(&mut self, shown: Publish, _: &mut Context<Self>) {
+        let (Some(handler), Publish::Lasting { event, .. }) = (&self.0, shown) else {
             return;
         };
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "a handler is told of these five and of no other, old or new"
+        )]
         match &event {
             Event::User { content, .. } => handler.user(content),
             Event::Text { content, .. } => handler.text(content),
@@ -66,7 +70,7 @@ impl Handler<Publish> for HandlerActor {
             } => {
                 handler.tool_result(id, result, *is_error);
             }
-            Event::Status { .. } | Event::Unknown => {}
+            _ => {}
         }
     }
 }

@@ -7,14 +7,15 @@ use std::time::Duration;
 use actix::prelude::*;
 use derive_more::{Display, Error, From};
 
+use crate::broadcast::Attendance;
 use crate::clock::Clock;
-use crate::conversation::{ConversationActor, Downstream, Limits};
+use crate::conversation::ConversationActor;
+use crate::directory::{Defaults, Parts};
 use crate::handler::{EventHandler, HandlerActor};
 use crate::ids::ConversationId;
-use crate::messages::{CancelRun, Publish, RunOutcome, SubmitError, SubmitPrompt, WaitForEnd};
-use crate::model::{
-    Credential, ModelActor, ModelChoice, ModelFailure, ModelSettings, RequestHead, RetryPolicy,
-};
+use crate::journal::{Header, Journal, MemoryJournal};
+use crate::messages::{CancelRun, RunOutcome, SubmitError, SubmitPrompt, WaitForEnd};
+use crate::model::{Credential, ModelActor, ModelChoice, ModelFailure, ModelSettings, RetryPolicy};
 use crate::secret::{Redaction, Secret};
 use crate::tool::{Grep, ListDir, Read, Registry, RegistryError, Tool, ToolActor};
 
@@ -117,6 +118,9 @@ pub enum PromptError {
     /// The model gave no complete reply.
     #[display("{_0}")]
     Failed(#[error(not(source))] ModelFailure),
+    /// The journal took no more.
+    #[display("the conversation could not be kept: {_0}")]
+    NotKept(#[error(not(source))] String),
     /// The conversation's actor is gone.
     #[display("the conversation has ended")]
     Gone,
@@ -130,7 +134,8 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Starts a conversation on this thread's arbiter. Without a handler it runs silently.
+    /// Starts a new conversation on this thread's arbiter, which lasts as long as the value.
+    /// Without a handler it runs silently.
     ///
     /// # Errors
     /// A setting or tool that cannot work.
@@ -139,48 +144,28 @@ impl Harness {
         tools: Vec<Arc<dyn Tool>>,
         handler: Option<Arc<dyn EventHandler>>,
     ) -> Result<Self, ConfigError> {
-        config.check()?;
-        let events = HandlerActor(handler).start().recipient();
-        Self::publishing_to(config, tools, events, Clock::system())
+        let clock = Clock::system();
+        let header = Header::new(ConversationId::new("default"), clock.unix_millis());
+        let journal = Arc::new(MemoryJournal::new(header));
+        Self::with_journal(config, tools, handler, journal)
     }
 
-    /// Starts a conversation on this thread's arbiter that publishes its events there.
+    /// Goes on with the conversation of a journal, or begins it if the journal is empty.
     ///
     /// # Errors
     /// A setting or tool that cannot work.
-    pub fn publishing_to(
+    pub fn with_journal(
         config: Config,
         tools: Vec<Arc<dyn Tool>>,
-        events: Recipient<Publish>,
-        clock: Clock,
+        handler: Option<Arc<dyn EventHandler>>,
+        journal: Arc<dyn Journal>,
     ) -> Result<Self, ConfigError> {
-        config.check()?;
-        let registry = Registry::new(tools)?;
-        let head = RequestHead::new(
-            config.model,
-            config.max_tokens,
-            &config.system_prompt,
-            &registry.definitions(),
-        );
-        let limits = Limits {
-            max_turns: config.max_turns,
-        };
-        let mut secrets = config.secrets;
-        let (Credential::ApiKey(key) | Credential::Bearer(key)) = &config.api.credential;
-        secrets.push(key.clone());
-        let redaction = Redaction::new(secrets);
-        let tools = ToolActor::new(registry, config.tool_timeout, redaction).start();
-        let model = ModelActor::new(config.api, clock).start();
-        let downstream = Downstream {
-            start_model_call: model.clone().recipient(),
-            cancel_model_call: model.recipient(),
-            run_tool: tools.clone().recipient(),
-            cancel_tool: tools.recipient(),
-            publish: events,
-        };
-        let id = ConversationId::new("default");
-        let conversation = ConversationActor::new(id, head, limits, downstream, clock).start();
-        Ok(Self { conversation })
+        let parts = parts(config, tools, Clock::system(), Arbiter::current())?;
+        let events = HandlerActor(handler).start().recipient();
+        let actor = parts.conversation(journal, Attendance::default(), events);
+        Ok(Self {
+            conversation: actor.start(),
+        })
     }
 
     /// Submits a prompt and waits for the end of its run. A run that reached a limit ended well.
@@ -189,18 +174,23 @@ impl Harness {
     /// # Errors
     /// A second prompt while one runs, a blank prompt, a cancel, or an API that failed.
     pub async fn prompt(&self, content: &str) -> Result<(), PromptError> {
-        let content = content.to_owned();
-        let submitted = self.conversation.send(SubmitPrompt { content }).await;
+        let prompt = SubmitPrompt {
+            content: content.to_owned(),
+            ..SubmitPrompt::default()
+        };
+        let submitted = self.conversation.send(prompt).await;
         let run = match submitted.map_err(|_| PromptError::Gone)? {
             Ok(run) => run,
             Err(SubmitError::Busy) => return Err(PromptError::Busy),
             Err(SubmitError::Blank) => return Err(PromptError::Blank),
-            Err(SubmitError::Stopping) => return Err(PromptError::Gone),
+            Err(SubmitError::NotKept(reason)) => return Err(PromptError::NotKept(reason)),
+            Err(SubmitError::Stopping | SubmitError::KeyReused) => return Err(PromptError::Gone),
         };
         match self.conversation.send(WaitForEnd { run }).await {
             Ok(Some(RunOutcome::Ended { .. })) => Ok(()),
             Ok(Some(RunOutcome::Cancelled)) => Err(PromptError::Cancelled),
             Ok(Some(RunOutcome::Failed(failure))) => Err(PromptError::Failed(failure)),
+            Ok(Some(RunOutcome::NotKept(reason))) => Err(PromptError::NotKept(reason)),
             Ok(None) | Err(_) => Err(PromptError::Gone),
         }
     }
@@ -208,14 +198,49 @@ impl Harness {
     /// Cancels the run that is going and waits until it has stopped; harmless when idle. Tells
     /// whether there was one.
     pub async fn cancel(&self) -> bool {
-        self.conversation.send(CancelRun).await.unwrap_or(false)
+        self.conversation
+            .send(CancelRun::default())
+            .await
+            .unwrap_or(false)
     }
+}
 
-    /// Where orders for the conversation go.
-    #[must_use]
-    pub fn conversation(&self) -> Addr<ConversationActor> {
-        self.conversation.clone()
-    }
+/// Starts what all conversations share, on this thread's arbiter.
+///
+/// # Errors
+/// A setting or tool that cannot work.
+pub fn parts(
+    config: Config,
+    tools: Vec<Arc<dyn Tool>>,
+    clock: Clock,
+    broadcasting: ArbiterHandle,
+) -> Result<Parts, ConfigError> {
+    config.check()?;
+    let registry = Registry::new(tools)?;
+    let definitions = registry.definitions().into();
+    let harmless_tools = Arc::new(registry.harmless());
+    let mut secrets = config.secrets;
+    let (Credential::ApiKey(key) | Credential::Bearer(key)) = &config.api.credential;
+    secrets.push(key.clone());
+    let redaction = Redaction::new(secrets);
+    let tools = ToolActor::new(registry, config.tool_timeout, redaction).start();
+    let model = ModelActor::new(config.api, clock).start();
+    Ok(Parts {
+        start_model_call: model.clone().recipient(),
+        cancel_model_call: model.recipient(),
+        run_tool: tools.clone().recipient(),
+        cancel_tool: tools.recipient(),
+        tools: definitions,
+        harmless_tools,
+        defaults: Defaults {
+            model: config.model,
+            max_tokens: config.max_tokens,
+            max_turns: config.max_turns,
+            system_prompt: config.system_prompt,
+        },
+        clock,
+        broadcasting,
+    })
 }
 
 /// The tools that the service offers, for files relative to `workspace`.

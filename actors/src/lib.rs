@@ -3,13 +3,15 @@
 //! ```text
 //! prompt -> ConversationActor -> ModelActor -> ConversationActor -> ToolActor -> ConversationActor -> ...
 //!                 |
-//!                 +-- each fact -> BroadcastActor -> every subscriber
+//!                 +-- each fact -> journal -> BroadcastActor -> every subscriber
 //! ```
 //!
 //! * [`conversation`] decides, in a pure machine; its actor only maps messages.
 //! * [`model`] streams one reply from the Messages API, with retries.
 //! * [`tool`] runs one tool at a time for a conversation.
+//! * [`journal`] keeps every fact before anybody sees it.
 //! * [`broadcast`] fans events out and waits for nobody.
+//! * [`directory`] finds conversations, and starts their actors when they are needed.
 //! * [`messages`] is all that they say to each other.
 //!
 //! An order ends with exactly one terminal answer; a late answer is known by its call id and
@@ -23,6 +25,7 @@
 pub mod broadcast;
 mod clock;
 pub mod conversation;
+pub mod directory;
 mod handler;
 mod harness;
 mod ids;
@@ -35,7 +38,9 @@ pub mod tool;
 
 pub use clock::Clock;
 pub use handler::EventHandler;
-pub use harness::{Config, ConfigError, DEFAULT_MODEL, Harness, PromptError, standard_tools};
+pub use harness::{
+    Config, ConfigError, DEFAULT_MODEL, Harness, PromptError, parts, standard_tools,
+};
 pub use ids::{CallId, ConversationId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};

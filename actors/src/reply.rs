@@ -80,7 +80,7 @@ impl Block {
     #[must_use]
     pub fn kind(&self) -> BlockKind<'_> {
         let text = |key: &str| self.0.get(key).and_then(Value::as_str);
-        match text("type").unwrap_or_default() {
+        match self.type_name() {
             "text" => BlockKind::Text(text("text").unwrap_or_default()),
             "thinking" => BlockKind::Thinking {
                 thinking: text("thinking").unwrap_or_default(),
@@ -102,6 +102,13 @@ impl Block {
                 }),
             _ => BlockKind::Unknown,
         }
+    }
+
+    /// The API's type of the block.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        let name = self.0.get("type").and_then(Value::as_str);
+        name.unwrap_or_default()
     }
 
     /// The block as the API sent it.
@@ -158,6 +165,12 @@ impl From<&str> for StopReason {
 /// Token counts of a reply, as the API reported them; later reports replace earlier ones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage(Object);
+
+impl From<Object> for Usage {
+    fn from(report: Object) -> Self {
+        Self(report)
+    }
+}
 
 impl Usage {
     /// Takes over every field of a report that is not null.

@@ -1,15 +1,15 @@
 //! From the upstream's end of a block to its receipt by every client.
 
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use harness_standin::{Gate, Message, Script, Standin};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use crate::baseline;
+use crate::process::{Service, prompt};
 
 const ROUNDS: usize = 40;
 
@@ -20,8 +20,8 @@ pub(crate) fn run() {
         .unwrap();
     for clients in [1, 1000] {
         let (upstream, script) = Standin::scripted().unwrap();
-        let mut service = Service::start(&upstream);
-        let address = service.address();
+        let service = Service::start(&upstream.base_url());
+        let address = service.address;
         let ours = runtime.block_on(measure(address, &script, clients));
         drop(service);
         let (upstream, script) = Standin::scripted().unwrap();
@@ -32,60 +32,6 @@ pub(crate) fn run() {
             "block stop to receipt, {clients:>4} clients: p50 {:?}, p99 {:?} (bare broadcaster: p50 {:?}, p99 {:?}; ratio of p50 {ratio:.2})",
             ours.p50, ours.p99, bare.p50, bare.p99
         );
-    }
-}
-
-/// The built service, in a process of its own.
-struct Service {
-    child: Child,
-    home: tempfile::TempDir,
-}
-
-impl Service {
-    fn start(upstream: &Standin) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_harness"))
-            .args([
-                "serve",
-                "--port",
-                "0",
-                "--model",
-                "claude-haiku-5-5",
-                "--log",
-                "warn",
-            ])
-            .env("HARNESS_HOME", home.path().join("state"))
-            .env("ANTHROPIC_BASE_URL", upstream.base_url())
-            .env("ANTHROPIC_API_KEY", "x")
-            .env_remove("ANTHROPIC_AUTH_TOKEN")
-            .stdout(Stdio::from(
-                std::fs::File::create(home.path().join("out")).unwrap(),
-            ))
-            .spawn()
-            .unwrap();
-        Self { child, home }
-    }
-
-    fn address(&mut self) -> SocketAddr {
-        loop {
-            assert!(
-                self.child.try_wait().unwrap().is_none(),
-                "the service has ended"
-            );
-            let out = std::fs::read_to_string(self.home.path().join("out")).unwrap();
-            let line = out.strip_prefix("harness listens on http://");
-            if let Some((address, _)) = line.and_then(|line| line.split_once('\n')) {
-                return address.parse().unwrap();
-            }
-            std::thread::yield_now();
-        }
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 
@@ -110,7 +56,7 @@ async fn measure(address: SocketAddr, script: &Script, clients: usize) -> Latenc
     for round in 0..ROUNDS {
         let gate = Gate::new();
         script.push(Message::new().text("x").gate_after_delta(1, &gate));
-        prompt(address).await;
+        prompt(address, "x").await;
         gate.reached().await;
         // The chunks before the gate have arrived by the time that everybody waits again.
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -156,17 +102,4 @@ async fn follow(mut stream: BufReader<TcpStream>, seen: mpsc::UnboundedSender<Se
         }
         line.clear();
     }
-}
-
-async fn prompt(address: SocketAddr) {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let body = r#"{"content":"x"}"#;
-    let request = format!(
-        "POST /prompt HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }

@@ -1,6 +1,7 @@
 //! What the service adds to the model's own time, beside a bare baseline of the same run.
 //!
-//! `cargo bench`
+//! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
+//! `delivery`, `crowd`, `seam` and `long`.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,22 +12,40 @@
 )]
 
 mod baseline;
+mod crowd;
 mod delivery;
+mod long;
+mod process;
+mod seam;
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use bytes::Bytes;
-use harness_actors::conversation::{Effect, Input, Limits, Machine};
+use harness_actors::conversation::{Effect, Input, Ledger, Limits, Machine, Prompt, Submitted};
 use harness_actors::messages::{ModelEvent, ToolEvent};
 use harness_actors::model::{Assembler, SseLines, Step};
 use harness_actors::tool::ToolOutcome;
 use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
 
 fn main() {
-    decoding();
-    machine();
-    delivery::run();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
+    let parts: [(&str, fn()); 6] = [
+        ("decoding", decoding),
+        ("machine", machine),
+        ("delivery", delivery::run),
+        ("crowd", crowd::run),
+        ("seam", seam::run),
+        ("long", long::run),
+    ];
+    for (name, part) in parts {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            part();
+        }
+    }
 }
 
 /// A stream of text deltas of a usual size.
@@ -83,7 +102,8 @@ fn decoding() {
 fn machine() {
     const RUNS: usize = 20_000;
     const PART: usize = RUNS / 10;
-    let mut machine = Machine::new(ConversationId::new("bench"), Limits { max_turns: 10 });
+    let limits = Limits { max_turns: 10 };
+    let mut machine = Machine::new(ConversationId::new("bench"), limits, Ledger::default(), 0);
     let mut parts = Vec::new();
     let mut began = Instant::now();
     for number in 0..RUNS {
@@ -107,7 +127,13 @@ fn machine() {
 }
 
 fn run(machine: &mut Machine, number: usize) {
-    let (_, effects) = machine.submit("a prompt".to_owned()).unwrap();
+    let prompt = Prompt {
+        content: "a prompt".to_owned(),
+        ..Prompt::default()
+    };
+    let Ok(Submitted::Started(_, effects)) = machine.submit(prompt) else {
+        unreachable!("the machine is idle");
+    };
     let call = model_call(&effects);
     let block = Block::tool_call(&format!("t{number}"), "read", Object::new());
     step(machine, block_finished(&call, block));

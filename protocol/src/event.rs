@@ -1,9 +1,12 @@
-//! The events of `GET /events`: one JSON object each, told apart by `type`.
+//! The events of a conversation: one JSON object each, told apart by `type`.
+//!
+//! `GET /events` carries the first six types only; `GET /v1/conversations/{id}/events` carries all.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One event of a conversation. Every event carries `timestamp`, in whole Unix seconds.
+/// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
+/// position as the SSE id; those that carry none are passing and never repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
@@ -11,6 +14,15 @@ pub enum Event {
     User {
         /// The prompt, as it was submitted.
         content: String,
+        /// The run that it started. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_id: Option<u64>,
+        /// The key that it was sent with. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// The name of the client that sent it. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -63,9 +75,190 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// A run began.
+    RunStarted {
+        /// The run.
+        run_id: u64,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A run is over.
+    RunEnded {
+        /// The run.
+        run_id: u64,
+        /// How.
+        outcome: Outcome,
+        /// Why, when it is not the usual end; may be empty.
+        message: String,
+        /// The token counts of the whole conversation so far.
+        usage: Usage,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The model is asked.
+    TurnStarted {
+        /// The run.
+        run_id: u64,
+        /// Counts the turns of the run from 1.
+        turn: u32,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A turn is over, with its tools.
+    TurnEnded {
+        /// The run.
+        run_id: u64,
+        /// Counts the turns of the run from 1.
+        turn: u32,
+        /// How.
+        outcome: Outcome,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The model's reply is complete.
+    ReplyEnded {
+        /// The model that replied.
+        model: String,
+        /// Why the reply ended, in the API's words.
+        stop_reason: String,
+        /// The token counts of the reply, as the API reported them.
+        usage: Map<String, Value>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// There is no complete reply.
+    ReplyFailed {
+        /// Why.
+        error: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A block of the reply is complete that has nothing to read, such as redacted thinking.
+    Block {
+        /// The API's type of the block.
+        block_type: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The calls of the reply that have no result get none.
+    CallsSkipped {
+        /// What the model is told of them.
+        reason: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The conversation has another title.
+    Renamed {
+        /// The title.
+        title: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// Something that only a newer service knows.
+    Record {
+        /// The type of the record in the journal.
+        record_type: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A piece of an unfinished block. Passing.
+    Delta {
+        /// The block's place in the reply.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where the piece begins in its block, in bytes of UTF-8. 0 begins the block anew.
+        offset: u64,
+        /// The piece.
+        text: String,
+    },
+    /// What came of the unfinished blocks is void: the model is asked again, or not any more.
+    /// Passing.
+    Discarded {},
+    /// Who is attached. Passing.
+    Presence {
+        /// How many clients.
+        count: usize,
+        /// The names of those that gave one, at most 32.
+        names: Vec<String>,
+    },
+    /// The client has everything up to here; from now on events come as they happen. Passing.
+    Attached {
+        /// The conversation.
+        conversation: String,
+        /// Where the stream is.
+        position: String,
+        /// What the conversation is doing.
+        state: State,
+        /// What the state is about; may be empty.
+        message: String,
+        /// The run that is going.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_id: Option<u64>,
+    },
+    /// The position that the client showed cannot be served; it starts anew from the snapshot.
+    /// Passing.
+    Reset {
+        /// Why.
+        reason: String,
+        /// The conversation as it is now. Events follow from its position on.
+        snapshot: Box<crate::Snapshot>,
+    },
+    /// Records between these two cannot be read; they were set aside. Passing.
+    Gap {
+        /// The last record before the gap.
+        after: u64,
+        /// The first record behind it.
+        before: u64,
+    },
     /// An event that this version does not know. Never sent; only read, from newer services.
     #[serde(other)]
     Unknown,
+}
+
+/// How a turn or a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// As it should, or at a limit.
+    Completed,
+    /// An operator cancelled it.
+    Cancelled,
+    /// It failed.
+    Error,
+    /// The service was stopped or died.
+    Interrupted,
+    /// An outcome that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a delta is a piece of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeltaKind {
+    /// A text.
+    Text,
+    /// Thinking.
+    Reasoning,
+    /// The input of a tool call, as JSON text.
+    ToolInput,
+    /// A kind that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Token counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Sent to the model, without what its cache had.
+    pub input_tokens: u64,
+    /// Replied by the model.
+    pub output_tokens: u64,
+    /// Written to the API's cache.
+    pub cache_creation_input_tokens: u64,
+    /// Read from the API's cache.
+    pub cache_read_input_tokens: u64,
 }
 
 /// The states of a conversation. A run ends with exactly one `Idle` or `Error`.
@@ -99,11 +292,52 @@ mod tests {
             Event::ToolResult { .. } => "tool_result",
             Event::Reasoning { .. } => "reasoning",
             Event::Status { .. } => "status",
+            Event::RunStarted { .. } => "run_started",
+            Event::RunEnded { .. } => "run_ended",
+            Event::TurnStarted { .. } => "turn_started",
+            Event::TurnEnded { .. } => "turn_ended",
+            Event::ReplyEnded { .. } => "reply_ended",
+            Event::ReplyFailed { .. } => "reply_failed",
+            Event::Block { .. } => "block",
+            Event::CallsSkipped { .. } => "calls_skipped",
+            Event::Renamed { .. } => "renamed",
+            Event::Record { .. } => "record",
+            Event::Delta { .. } => "delta",
+            Event::Discarded {} => "discarded",
+            Event::Presence { .. } => "presence",
+            Event::Attached { .. } => "attached",
+            Event::Reset { .. } => "reset",
+            Event::Gap { .. } => "gap",
             Event::Unknown => "unknown",
         }
     }
 
-    /// Spec: [EVENT-01] [EVENT-02]
+    const NAMES: [&str; 22] = [
+        "user",
+        "text",
+        "tool_call",
+        "tool_result",
+        "reasoning",
+        "status",
+        "run_started",
+        "run_ended",
+        "turn_started",
+        "turn_ended",
+        "reply_ended",
+        "reply_failed",
+        "block",
+        "calls_skipped",
+        "renamed",
+        "record",
+        "delta",
+        "discarded",
+        "presence",
+        "attached",
+        "reset",
+        "gap",
+    ];
+
+    /// Spec: [EVENT-01] [EVENT-02] [EVENT-09]
     #[test]
     fn every_example_reads_and_writes_back_unchanged() {
         let examples = include_str!("../../specs/examples/events.jsonl");
@@ -114,17 +348,7 @@ mod tests {
             seen.push(name(&event));
         }
         seen.dedup();
-        assert_eq!(
-            seen,
-            [
-                "user",
-                "text",
-                "tool_call",
-                "tool_result",
-                "reasoning",
-                "status"
-            ]
-        );
+        assert_eq!(seen, NAMES);
     }
 
     /// Spec: [EVENT-03]

@@ -7,6 +7,21 @@ use serde::{Deserialize, Serialize};
 pub struct PromptOrder {
     /// What to ask; must not be blank.
     pub content: String,
+    /// Makes a repetition safe: a prompt with a key that the conversation has seen is not run
+    /// again, and is answered as the first one was. The header `Idempotency-Key` says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Who sends it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The body of `POST /cancel`; may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CancelOrder {
+    /// The run to cancel; whatever runs if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<u64>,
 }
 
 /// The answer to an accepted `POST /prompt`.
@@ -28,4 +43,17 @@ pub struct CancelAnswer {
 pub struct Health {
     /// Always `ok`: a service that cannot answer does not answer.
     pub status: String,
+    /// Names this life of the service.
+    pub epoch: String,
+}
+
+/// The file `service.json` in the state folder, by which programs find the running service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// Where it listens, such as `127.0.0.1:8421`.
+    pub address: String,
+    /// Its process.
+    pub pid: u32,
+    /// Names this life of the service; `GET /healthz` shows it too.
+    pub epoch: String,
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use actix_web::http::header::{self, HeaderMap};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, web};
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 
-use super::problem::Kind;
+use super::problem::{Kind, Refusal};
 
 /// How large a body may be, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -16,50 +16,80 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the body of a refused request is held.
 const HELD_AFTER_REFUSAL: Duration = Duration::from_secs(2);
 
-/// Reads a JSON body.
+/// Reads a JSON object.
 pub(super) async fn json<T: DeserializeOwned>(
     request: &HttpRequest,
     payload: web::Payload,
-) -> Result<T, HttpResponse> {
+) -> Result<T, Refusal> {
     if let Some(refusal) = wrong_type(request.headers()) {
         hold(payload);
         return Err(refusal);
     }
     let bytes = bytes(request, payload).await?;
     // A list would be taken for the object's fields in their order.
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Kind::BadRequest.answer("the body is not a JSON object"));
+    if !is_object(&bytes) {
+        return Err(Kind::BadRequest.refuse("the body is not a JSON object"));
     }
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Kind::BadRequest.answer(format!("the body is not as expected: {error}")))
+    parse(&bytes)
 }
 
-/// Reads the body of a route that needs none: nothing, or any JSON.
-pub(super) async fn empty(
+/// Reads a JSON object that may be left out.
+pub(super) async fn json_or_default<T: DeserializeOwned + Default>(
     request: &HttpRequest,
     payload: web::Payload,
-) -> Result<(), HttpResponse> {
+) -> Result<T, Refusal> {
+    match optional(request, payload).await? {
+        Some(bytes) if is_object(&bytes) => parse(&bytes),
+        Some(_) => Err(Kind::BadRequest.refuse("the body is not a JSON object")),
+        None => Ok(T::default()),
+    }
+}
+
+/// Reads the body of a route that needs none: nothing, an object whose fields may say more, or any
+/// other JSON, which says nothing.
+pub(super) async fn lenient<T: DeserializeOwned + Default>(
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<T, Refusal> {
+    match optional(request, payload).await? {
+        Some(bytes) if is_object(&bytes) => parse(&bytes),
+        Some(bytes) => parse::<serde::de::IgnoredAny>(&bytes).map(|_| T::default()),
+        None => Ok(T::default()),
+    }
+}
+
+async fn optional(
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<Option<Vec<u8>>, Refusal> {
     let bytes = bytes(request, payload).await?;
     if bytes.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    if let Some(refusal) = wrong_type(request.headers()) {
-        return Err(refusal);
+    match wrong_type(request.headers()) {
+        Some(refusal) => Err(refusal),
+        None => Ok(Some(bytes)),
     }
-    serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
-        .map(drop)
-        .map_err(|error| Kind::BadRequest.answer(format!("the body is not JSON: {error}")))
+}
+
+fn is_object(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().first() == Some(&b'{')
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Kind::BadRequest.refuse(format!("the body is not as expected: {error}")))
 }
 
 /// A web page can send other content types to any site without being asked; JSON it cannot.
-fn wrong_type(headers: &HeaderMap) -> Option<HttpResponse> {
+fn wrong_type(headers: &HeaderMap) -> Option<Refusal> {
     let mut types = headers.get_all(header::CONTENT_TYPE);
     let value = types.next().and_then(|value| value.to_str().ok());
     if value.is_some_and(is_json) && types.next().is_none() {
         return None;
     }
     let detail = "send the header `Content-Type: application/json`";
-    Some(refuse_unread(Kind::UnsupportedMediaType, detail))
+    Some(Kind::UnsupportedMediaType.refuse(detail).closing())
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -76,19 +106,19 @@ fn is_json(content_type: &str) -> bool {
         })
 }
 
-async fn bytes(request: &HttpRequest, mut payload: web::Payload) -> Result<Vec<u8>, HttpResponse> {
+async fn bytes(request: &HttpRequest, mut payload: web::Payload) -> Result<Vec<u8>, Refusal> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         hold(payload);
         let detail = "send the body without a content encoding";
-        return Err(refuse_unread(Kind::UnsupportedMediaType, detail));
+        return Err(Kind::UnsupportedMediaType.refuse(detail).closing());
     }
     let read = match tokio::time::timeout(BODY_TIMEOUT, read(&mut payload)).await {
         Ok(read) => read,
-        Err(_) => Err(refuse_unread(
-            Kind::BodyTimeout,
-            format!("a body must arrive within {BODY_TIMEOUT:?}"),
-        )),
+        Err(_) => {
+            let detail = format!("a body must arrive within {BODY_TIMEOUT:?}");
+            Err(Kind::BodyTimeout.refuse(detail).closing())
+        }
     };
     if read.is_err() {
         hold(payload);
@@ -106,27 +136,20 @@ pub(super) fn hold(payload: impl Sized + 'static) {
     });
 }
 
-async fn read(payload: &mut web::Payload) -> Result<Vec<u8>, HttpResponse> {
+async fn read(payload: &mut web::Payload) -> Result<Vec<u8>, Refusal> {
     let mut bytes = Vec::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
             let detail = format!("the body could not be read: {error}");
-            refuse_unread(Kind::BadRequest, detail)
+            Kind::BadRequest.refuse(detail).closing()
         })?;
         if bytes.len() + chunk.len() > MAX_BODY_BYTES {
             let detail = format!("a body may have {MAX_BODY_BYTES} bytes");
-            return Err(refuse_unread(Kind::BodyTooLarge, detail));
+            return Err(Kind::BodyTooLarge.refuse(detail).closing());
         }
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
-}
-
-/// Refuses a request whose body was not read to its end; the connection cannot be used again.
-fn refuse_unread(kind: Kind, detail: impl Into<String>) -> HttpResponse {
-    kind.answer_with(detail, |answer| {
-        answer.force_close();
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `GET /events`: the conversation's events as they happen.
+//! The event streams: `GET /events` and `GET /v1/conversations/{id}/events`.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -10,51 +10,131 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use actix_web_lab::header::{CacheControl, CacheDirective};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use harness_actors::broadcast::Subscription;
-use harness_actors::messages::{Subscribe, SubscribeError};
+use harness_actors::broadcast::{End, Followed, Follower, Frame, Start, View};
+use harness_actors::directory::{Conversation, DEFAULT_CONVERSATION};
+use harness_actors::messages::Closing;
+use harness_protocol::Event;
+use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::problem::Kind;
-use super::server::{HANDLER_TIMEOUT, Shared};
+use super::conversations::{Name, open, query};
+use super::problem::{Answer, Kind, Refusal};
+use super::server::Shared;
+use super::snapshot::{TAIL, snapshot};
+use super::start::start;
 
-/// Sent at once, so that a client knows that it is attached, with how long it should wait before
-/// it attaches again. It is one block that begins as a comment, for clients that know no `retry`.
-const OPENING: &[u8] = b": connected\nretry: 1000\n\n";
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
-const LAGGED: &[u8] = b": too much waited for this client, attach again\nretry: 1000\n\n";
-const STOPPED: &[u8] = b": the service is stopping\nretry: 1000\n\n";
+const STOPPED: &str = ": the service is stopping\nretry: 1000\n\n";
+const DELETED: &str = ": the conversation was deleted\n\n";
+const GONE: &str = ": the conversation was closed, attach again\nretry: 1000\n\n";
 
 /// How much of an event is handed to the server at once, in bytes. It copies what it is handed
 /// into the buffer of the connection, so this bounds what a client that does not read costs.
 const SLICE: usize = 16 * 1024;
 
-/// Attaches a client.
-pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+/// Where a client wants to begin, and what it is called.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct EventsQuery {
+    /// A position, or the number of a record.
+    pub(super) after: Option<String>,
+    /// How many of the last records.
+    pub(super) tail: Option<u64>,
+    /// What the other clients are told.
+    name: Option<String>,
+}
+
+/// Attaches a client to the default conversation.
+pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+    attach(&request, DEFAULT_CONVERSATION, View::Plain, &shared).await
+}
+
+/// Attaches a client to a conversation.
+pub(super) async fn conversation_events(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    attach(&request, &id, View::Full, &shared).await
+}
+
+async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) -> Answer {
     if request.version() < Version::HTTP_11 {
-        return Kind::BadRequest.answer("an event stream needs HTTP/1.1");
+        return Err(Kind::BadRequest.refuse("an event stream needs HTTP/1.1"));
     }
-    if !accepts_event_stream(&request) {
+    if !accepts_event_stream(request) {
         let detail = "the route answers with text/event-stream; accept that";
-        return Kind::NotAcceptable.answer(detail);
+        return Err(Kind::NotAcceptable.refuse(detail));
     }
-    let subscribing = shared.broadcast.send(Subscribe).timeout(HANDLER_TIMEOUT);
-    let subscription = match subscribing.await {
-        Ok(Ok(subscription)) => subscription,
-        Ok(Err(error @ SubscribeError::Full { .. })) => {
-            return Kind::Overloaded.answer(error.to_string());
+    let query: EventsQuery = query(request)?;
+    let limit = shared.max_subscribers;
+    let subscribers = std::sync::Arc::clone(&shared.subscribers);
+    let place = subscribers.try_acquire_owned().map_err(|_| {
+        let detail = format!("{limit} clients are attached, and the service takes no more");
+        Kind::Overloaded.refuse(detail)
+    })?;
+    let conversation = open(shared, id).await?;
+    let resumed = request.headers().get("last-event-id");
+    let begun = start(&*conversation.journal, resumed, &query).await?;
+    let mut opening = String::new();
+    let from = match begun {
+        Ok((Start::Live, _)) => Start::Live,
+        Ok((from, position)) => {
+            opening = open_at(&position.to_string());
+            from
         }
-        Ok(Err(error @ SubscribeError::Closed)) => return Kind::Stopping.answer(error.to_string()),
-        Err(error) => return Kind::Overloaded.answer(format!("the broadcaster: {error}")),
+        Err(reason) => {
+            let (reset, seq) = reset(&conversation, view, reason).await?;
+            opening = reset;
+            Start::Behind(seq)
+        }
     };
-    let stream = EventStream::new(subscription, shared.heartbeat);
-    HttpResponse::Ok()
+    let name = query.name.filter(|name| !name.is_empty());
+    let name = name.map(|name| name.chars().take(64).collect());
+    let broadcast = conversation.broadcast.recipient();
+    let follower = Follower::new(conversation.journal, broadcast, view, name, from);
+    let stream = EventStream::new(follower, shared.heartbeat, opening, Some(place));
+    Ok(HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header(CacheControl(vec![
             CacheDirective::NoStore,
             CacheDirective::Extension("no-transform".to_owned(), None),
         ]))
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(stream)
+        .streaming(stream))
+}
+
+/// Sent at once, so that a client knows that it is attached and where, with how long it should
+/// wait before it attaches again. It is one block that begins as a comment, for clients that know
+/// neither `retry` nor `id`.
+fn open_at(position: &str) -> String {
+    format!(": connected\nretry: 1000\nid: {position}\n\n")
+}
+
+/// What a client is sent first whose position cannot be served, and the record that it goes on
+/// behind.
+async fn reset(
+    conversation: &Conversation,
+    view: View,
+    reason: String,
+) -> Result<(String, u64), Refusal> {
+    let (snapshot, seq) = snapshot(conversation, TAIL).await?;
+    let opening = open_at(&snapshot.position);
+    let event = match view {
+        View::Full => Event::Reset {
+            reason,
+            snapshot: Box::new(snapshot),
+        },
+        View::Plain => Event::Status {
+            state: snapshot.state,
+            message: format!("reset: {reason}; what came before is not repeated"),
+            timestamp: snapshot.summary.active_at,
+        },
+    };
+    let frame = Frame::passing(&event);
+    let event = frame.bytes(view).map(|bytes| bytes.to_vec());
+    let event = String::from_utf8(event.unwrap_or_default()).unwrap_or_default();
+    Ok((opening + &event, seq))
 }
 
 fn accepts_event_stream(request: &HttpRequest) -> bool {
@@ -70,45 +150,53 @@ fn accepts_event_stream(request: &HttpRequest) -> bool {
 
 /// The body of one client's answer.
 struct EventStream {
-    subscription: Subscription,
+    follower: Follower,
     heartbeat: Interval,
     /// What is left of the frame that is being sent.
     rest: Bytes,
-    ended: bool,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl EventStream {
-    fn new(subscription: Subscription, period: Duration) -> Self {
+    fn new(
+        follower: Follower,
+        period: Duration,
+        opening: String,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Self {
         let mut heartbeat = interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
-            subscription,
+            follower,
             heartbeat,
-            rest: Bytes::from_static(OPENING),
-            ended: false,
+            rest: opening.into(),
+            _place: place,
         }
     }
 
     /// The next whole frame; the last one says why the stream ends.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        match self.subscription.poll_next_unpin(cx) {
-            Poll::Ready(Some(event)) => return Poll::Ready(Some(event)),
-            Poll::Ready(None) => {
-                self.ended = true;
-                let last = if self.subscription.has_lagged() {
-                    LAGGED
-                } else {
-                    STOPPED
-                };
-                return Poll::Ready(Some(Bytes::from_static(last)));
-            }
+        match self.follower.poll_next_unpin(cx) {
+            Poll::Ready(Some(followed)) => return Poll::Ready(Some(bytes(followed))),
+            Poll::Ready(None) => return Poll::Ready(None),
             Poll::Pending => {}
         }
         let beat = |_| Some(Bytes::from_static(HEARTBEAT));
         self.heartbeat.poll_tick(cx).map(beat)
+    }
+}
+
+fn bytes(followed: Followed) -> Bytes {
+    match followed {
+        Followed::Frame(bytes) => bytes,
+        Followed::Live(position) => open_at(&position.to_string()).into(),
+        Followed::Ended(End::Closed(Closing::Stopping)) => STOPPED.into(),
+        Followed::Ended(End::Closed(Closing::Deleted)) => DELETED.into(),
+        Followed::Ended(End::Gone | End::Closed(Closing::Replaced)) => GONE.into(),
+        Followed::Ended(End::Unreadable(reason)) => {
+            let reason = reason.escape_debug();
+            format!(": the journal cannot be read: {reason}\nretry: 10000\n\n").into()
+        }
     }
 }
 
@@ -128,81 +216,5 @@ impl Stream for EventStream {
 }
 
 #[cfg(test)]
-mod tests {
-    use actix::Actor as _;
-    use harness_actors::broadcast::{BOUND, BroadcastActor};
-    use harness_actors::messages::{CloseSubscribers, Publish, publish};
-
-    use super::*;
-
-    async fn stream() -> (EventStream, actix::Addr<BroadcastActor>) {
-        let broadcast = BroadcastActor::new(1).start();
-        let subscription = broadcast.send(Subscribe).await.unwrap().unwrap();
-        let stream = EventStream::new(subscription, Duration::from_secs(30));
-        (stream, broadcast)
-    }
-
-    /// Spec: [HTTP-10]
-    #[actix::test]
-    async fn a_comment_comes_at_once_and_a_heartbeat_every_thirty_seconds() {
-        tokio::time::pause();
-        let (mut stream, _broadcast) = stream().await;
-        let began = Instant::now();
-        assert_eq!(stream.next().await.unwrap().unwrap(), OPENING);
-        assert_eq!(began.elapsed(), Duration::ZERO);
-        for beat in 1..=3 {
-            assert_eq!(stream.next().await.unwrap().unwrap(), ": heartbeat\n\n");
-            assert_eq!(began.elapsed().as_secs(), 30 * beat);
-        }
-    }
-
-    /// Spec: [HTTP-15]
-    #[actix::test]
-    async fn a_large_event_is_handed_out_in_slices() {
-        let (mut stream, broadcast) = stream().await;
-        let content = "x".repeat(10 * SLICE);
-        let event = harness_protocol::Event::User {
-            content,
-            timestamp: 0,
-        };
-        publish(&broadcast.clone().recipient(), Publish(event));
-        broadcast.send(CloseSubscribers).await.unwrap();
-        assert_eq!(stream.next().await.unwrap().unwrap(), OPENING);
-        let slices: Vec<_> = stream.map(Result::unwrap).collect().await;
-        assert!(slices.iter().all(|slice| slice.len() <= SLICE));
-        let whole = slices.concat();
-        assert!(whole.starts_with(b"data: {") && whole.ends_with(STOPPED));
-        assert_eq!(
-            whole.iter().filter(|byte| **byte == b'x').count(),
-            10 * SLICE
-        );
-    }
-
-    /// Spec: [HTTP-14]
-    #[actix::test]
-    async fn a_stream_that_the_service_ends_tells_when_to_come_back() {
-        let (stream, broadcast) = stream().await;
-        broadcast.send(CloseSubscribers).await.unwrap();
-        let frames: Vec<_> = stream.map(Result::unwrap).collect().await;
-        assert_eq!(frames, [OPENING, STOPPED]);
-    }
-
-    /// Spec: [HTTP-12]
-    #[actix::test]
-    async fn a_stream_that_lagged_says_so_at_its_end() {
-        let (stream, broadcast) = stream().await;
-        let to = broadcast.clone().recipient();
-        let event = harness_protocol::Event::User {
-            content: "x".repeat(BOUND.bytes / 8),
-            timestamp: 0,
-        };
-        for _ in 0..12 {
-            publish(&to, Publish(event.clone()));
-        }
-        broadcast.send(CloseSubscribers).await.unwrap();
-        let last = stream
-            .map(Result::unwrap)
-            .fold(Bytes::new(), |_, frame| async { frame });
-        assert_eq!(last.await, LAGGED);
-    }
-}
+#[path = "events_tests.rs"]
+mod tests;

@@ -1,8 +1,46 @@
 //! Error answers: `application/problem+json` (RFC 9457), the same shape everywhere.
 
 use actix_web::http::{StatusCode, header};
-use actix_web::{HttpResponse, HttpResponseBuilder};
+use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
+use derive_more::Display;
 use harness_protocol::Problem;
+
+/// Why a request is not answered as it was meant. A handler's error.
+#[derive(Debug, Clone, PartialEq, Eq, Display)]
+#[display("{detail}")]
+pub(super) struct Refusal {
+    kind: Kind,
+    detail: String,
+    /// Whether the connection cannot be used again, since the request was not read to its end.
+    closes: bool,
+}
+
+/// What a handler returns.
+pub(super) type Answer = Result<HttpResponse, Refusal>;
+
+impl Refusal {
+    /// The same, of a request that was not read to its end.
+    pub(super) fn closing(self) -> Self {
+        Self {
+            closes: true,
+            ..self
+        }
+    }
+}
+
+impl ResponseError for Refusal {
+    fn status_code(&self) -> StatusCode {
+        self.kind.parts().2
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        self.kind.answer_with(&*self.detail, |answer| {
+            if self.closes {
+                answer.force_close();
+            }
+        })
+    }
+}
 
 /// What kind of problem a request met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +49,7 @@ pub(super) enum Kind {
     Unauthorized,
     ForeignOrigin,
     NotFound,
+    NoConversation,
     MethodNotAllowed,
     NotAcceptable,
     BodyTimeout,
@@ -18,6 +57,9 @@ pub(super) enum Kind {
     BodyTooLarge,
     UnsupportedMediaType,
     ForeignHost,
+    KeyReused,
+    Unreadable,
+    NotKept,
     Overloaded,
     Stopping,
 }
@@ -42,6 +84,26 @@ impl Kind {
                 StatusCode::FORBIDDEN,
             ),
             Self::NotFound => ("not-found", "There is no such route", StatusCode::NOT_FOUND),
+            Self::NoConversation => (
+                "no-conversation",
+                "There is no such conversation",
+                StatusCode::NOT_FOUND,
+            ),
+            Self::KeyReused => (
+                "key-reused",
+                "The key belongs to another prompt",
+                StatusCode::UNPROCESSABLE_ENTITY,
+            ),
+            Self::Unreadable => (
+                "unreadable",
+                "The conversation cannot be read",
+                StatusCode::INTERNAL_SERVER_ERROR,
+            ),
+            Self::NotKept => (
+                "not-kept",
+                "The journal cannot take it",
+                StatusCode::INSUFFICIENT_STORAGE,
+            ),
             Self::MethodNotAllowed => (
                 "method-not-allowed",
                 "The route does not take this method",
@@ -83,6 +145,15 @@ impl Kind {
                 "The service is stopping",
                 StatusCode::SERVICE_UNAVAILABLE,
             ),
+        }
+    }
+
+    /// A refusal, with what was wrong this time.
+    pub(super) fn refuse(self, detail: impl Into<String>) -> Refusal {
+        Refusal {
+            kind: self,
+            detail: detail.into(),
+            closes: false,
         }
     }
 

@@ -1,66 +1,122 @@
-//! `POST /prompt`, `POST /cancel` and `GET /healthz`.
+//! Prompting, cancelling and `GET /healthz`.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::RunId;
+use harness_actors::directory::DEFAULT_CONVERSATION;
 use harness_actors::messages::{CancelRun, SubmitError, SubmitPrompt};
-use harness_protocol::{CancelAnswer, Health, PromptAnswer, PromptOrder};
+use harness_protocol::{CancelAnswer, CancelOrder, Health, PromptAnswer, PromptOrder};
 
 use super::body;
-use super::problem::Kind;
-use super::server::{HANDLER_TIMEOUT, Shared};
+use super::conversations::{Name, ask_conversation};
+use super::problem::{Answer, Kind, Refusal};
+use super::server::Shared;
 
-/// Starts a run.
+/// The header that says the same as `key` in the body.
+const KEY_HEADER: &str = "idempotency-key";
+/// How long a key may be, in bytes.
+const MAX_KEY: usize = 200;
+/// How long the name of a client may be, in characters.
+const MAX_NAME: usize = 64;
+
+/// Starts a run of the default conversation.
 pub(super) async fn prompt(
     request: HttpRequest,
     payload: web::Payload,
     shared: web::Data<Shared>,
-) -> HttpResponse {
-    match body::json(&request, payload).await {
-        Ok(order) => submit(order, &shared).await,
-        Err(refusal) => refusal,
-    }
+) -> Answer {
+    submit(&request, payload, DEFAULT_CONVERSATION, &shared).await
 }
 
-async fn submit(PromptOrder { content }: PromptOrder, shared: &Shared) -> HttpResponse {
-    let order = SubmitPrompt { content };
-    let submitted = shared
-        .conversation
-        .send(order)
-        .timeout(HANDLER_TIMEOUT)
-        .await;
-    match submitted {
-        Ok(Ok(RunId(run_id))) => HttpResponse::Ok().json(PromptAnswer { run_id }),
-        Ok(Err(error)) => {
-            let kind = match error {
-                SubmitError::Busy => Kind::Busy,
-                SubmitError::Blank => Kind::BadRequest,
-                SubmitError::Stopping => Kind::Stopping,
-            };
-            kind.answer(error.to_string())
+/// Starts a run of a conversation.
+pub(super) async fn conversation_prompt(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    submit(&request, payload, &id, &shared).await
+}
+
+async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
+    let order: PromptOrder = body::json(request, payload).await?;
+    let prompt = SubmitPrompt {
+        key: key_of(request, order.key)?,
+        by: order.by.map(|by| by.chars().take(MAX_NAME).collect()),
+        content: order.content,
+    };
+    let (_, submitted) = ask_conversation(shared, id, prompt).await?;
+    let RunId(run_id) = submitted.map_err(|error| refuse_submit(&error))?;
+    Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
+}
+
+/// The key of a prompt, from the body or the header.
+fn key_of(request: &HttpRequest, key: Option<String>) -> Result<Option<String>, Refusal> {
+    let header = match request.headers().get(KEY_HEADER) {
+        Some(value) => {
+            let refusal = || Kind::BadRequest.refuse("Idempotency-Key must be ASCII");
+            Some(value.to_str().map_err(|_| refusal())?.to_owned())
         }
-        Err(error) => Kind::Overloaded.answer(format!("the conversation: {error}")),
+        None => None,
+    };
+    if let (Some(key), Some(header)) = (&key, &header)
+        && key != header
+    {
+        let detail = "the body has another key than the header Idempotency-Key";
+        return Err(Kind::BadRequest.refuse(detail));
     }
+    let key = key.or(header);
+    if key
+        .as_ref()
+        .is_some_and(|key| key.is_empty() || key.len() > MAX_KEY)
+    {
+        let detail = format!("a key has 1 to {MAX_KEY} bytes");
+        return Err(Kind::BadRequest.refuse(detail));
+    }
+    Ok(key)
 }
 
-/// Stops the run that is going, and answers when it has stopped.
+/// The answer to an order that a conversation did not take.
+pub(super) fn refuse_submit(error: &SubmitError) -> Refusal {
+    let kind = match error {
+        SubmitError::Busy => Kind::Busy,
+        SubmitError::Blank => Kind::BadRequest,
+        SubmitError::KeyReused => Kind::KeyReused,
+        SubmitError::NotKept(_) => Kind::NotKept,
+        SubmitError::Stopping => Kind::Stopping,
+    };
+    kind.refuse(error.to_string())
+}
+
+/// Stops the run of the default conversation, and answers when it has stopped.
 pub(super) async fn cancel(
     request: HttpRequest,
     payload: web::Payload,
     shared: web::Data<Shared>,
-) -> HttpResponse {
-    if let Err(refusal) = body::empty(&request, payload).await {
-        return refusal;
-    }
-    let cancelling = shared.conversation.send(CancelRun).timeout(HANDLER_TIMEOUT);
-    match cancelling.await {
-        Ok(cancelled) => HttpResponse::Ok().json(CancelAnswer { cancelled }),
-        Err(error) => Kind::Overloaded.answer(format!("the conversation: {error}")),
-    }
+) -> Answer {
+    stop(&request, payload, DEFAULT_CONVERSATION, &shared).await
+}
+
+/// Stops the run of a conversation, and answers when it has stopped.
+pub(super) async fn conversation_cancel(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    stop(&request, payload, &id, &shared).await
+}
+
+async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
+    let order: CancelOrder = body::lenient(request, payload).await?;
+    let run = order.run_id.map(RunId);
+    let (_, cancelled) = ask_conversation(shared, id, CancelRun { run }).await?;
+    Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
 }
 
 /// Says that the service answers, and nothing else.
-pub(super) async fn healthz() -> HttpResponse {
+pub(super) async fn healthz(shared: web::Data<Shared>) -> HttpResponse {
     HttpResponse::Ok().json(Health {
         status: "ok".to_owned(),
+        epoch: shared.epoch.clone(),
     })
 }

@@ -128,12 +128,39 @@ pub(crate) struct Events {
     connection: Connection,
     pub(crate) head: Answer,
     buffer: String,
+    /// The last id that came, with an event or without.
+    pub(crate) last_id: String,
+}
+
+/// One block of an event stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shown {
+    /// The id, for an event that lasts.
+    pub(crate) id: Option<String>,
+    pub(crate) event: Value,
+}
+
+impl Shown {
+    /// The number of the event's record.
+    pub(crate) fn seq(&self) -> Option<u64> {
+        self.id.as_deref().map(seq_of)
+    }
+}
+
+/// The number of a record in a position.
+pub(crate) fn seq_of(position: &str) -> u64 {
+    position.split('-').nth(1).unwrap().parse().unwrap()
 }
 
 impl Events {
     pub(crate) async fn open(address: SocketAddr) -> Self {
+        Self::open_at(address, "/events", "").await
+    }
+
+    /// Attaches there, with these further headers.
+    pub(crate) async fn open_at(address: SocketAddr, path: &str, headers: &str) -> Self {
         let mut connection = Connection::open(address).await;
-        let request = format!("GET /events HTTP/1.1\r\nhost: {address}\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{headers}\r\n");
         connection.send(request.as_bytes()).await;
         let head = connection.head().await;
         assert_eq!(head.status, 200, "{head:?}");
@@ -141,8 +168,11 @@ impl Events {
             connection,
             head,
             buffer: String::new(),
+            last_id: String::new(),
         };
-        assert_eq!(events.frame().await.unwrap(), ": connected\nretry: 1000");
+        let opening = events.frame().await.unwrap();
+        let id = opening.strip_prefix(": connected\nretry: 1000\nid: ");
+        id.unwrap().clone_into(&mut events.last_id);
         events
     }
 
@@ -159,14 +189,28 @@ impl Events {
         }
     }
 
-    /// The next event.
-    pub(crate) async fn event(&mut self) -> Value {
+    /// The next event with its id; `None` at the end of the stream.
+    pub(crate) async fn shown(&mut self) -> Option<Shown> {
         loop {
-            let frame = self.frame().await.expect("the stream has ended");
-            if let Some(data) = frame.strip_prefix("data: ") {
-                return serde_json::from_str(data).unwrap();
+            let frame = self.frame().await?;
+            let (id, data) = match frame.strip_prefix("id: ") {
+                Some(rest) => {
+                    let (id, data) = rest.split_once('\n').unwrap();
+                    id.clone_into(&mut self.last_id);
+                    (Some(id.to_owned()), data)
+                }
+                None => (None, frame.as_str()),
+            };
+            if let Some(data) = data.strip_prefix("data: ") {
+                let event = serde_json::from_str(data).unwrap();
+                return Some(Shown { id, event });
             }
         }
+    }
+
+    /// The next event.
+    pub(crate) async fn event(&mut self) -> Value {
+        self.shown().await.expect("the stream has ended").event
     }
 
     /// The events up to the end of the run, without their times.

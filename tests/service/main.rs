@@ -8,15 +8,20 @@
     reason = "a test fails by panicking and prints its seed, in its helpers too"
 )]
 
+mod attach;
 mod cancel;
+mod checker;
 mod client;
 mod command_line;
 mod conversation;
+mod conversations;
+mod crash;
 mod fan_out;
 mod faults;
 mod guard;
 mod input;
 mod program;
 mod recordings;
+mod restart;
 mod stop;
 mod tidy;

@@ -2,13 +2,15 @@
 
 use std::io::Read as _;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use harness_standin::{Model, Script, Standin};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::AsyncBufReadExt as _;
 
@@ -33,7 +35,9 @@ pub(crate) fn command(home: &Path) -> Command {
 pub(crate) struct Service {
     child: Child,
     pub(crate) address: SocketAddr,
-    pub(crate) home: TempDir,
+    pub(crate) home: Arc<TempDir>,
+    base_url: String,
+    flags: Vec<String>,
 }
 
 impl Service {
@@ -43,8 +47,17 @@ impl Service {
         Self::start_in(home, base_url, flags).await
     }
 
-    pub(crate) async fn start_in(home: TempDir, base_url: &str, flags: &[&str]) -> Self {
-        let log = std::fs::File::create(home.path().join("log")).unwrap();
+    pub(crate) async fn start_in(
+        home: impl Into<Arc<TempDir>>,
+        base_url: &str,
+        flags: &[&str],
+    ) -> Self {
+        let home = home.into();
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(home.path().join("log"))
+            .unwrap();
         let mut child = command(home.path())
             .args(["serve", "--port", "0", "--workspace"])
             .arg(home.path())
@@ -67,7 +80,58 @@ impl Service {
             child,
             address: address.parse().unwrap(),
             home,
+            base_url: base_url.to_owned(),
+            flags: flags.iter().map(ToString::to_string).collect(),
         }
+    }
+
+    /// Kills the program without warning and starts another on the same state folder.
+    pub(crate) async fn restart(mut self) -> Self {
+        self.kill();
+        let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
+        Self::start_in(Arc::clone(&self.home), &self.base_url, &flags).await
+    }
+
+    /// Kills the program without warning.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// The journal of a conversation.
+    pub(crate) fn journal(&self, conversation: &str) -> PathBuf {
+        let folder = self.home.path().join(".harness/conversations");
+        folder.join(format!("{conversation}.jsonl"))
+    }
+
+    /// Attaches to a conversation; `query` begins with its question mark.
+    pub(crate) async fn follow(&self, conversation: &str, query: &str, headers: &str) -> Events {
+        let path = format!("/v1/conversations/{conversation}/events{query}");
+        Events::open_at(self.address, &path, headers).await
+    }
+
+    /// Makes a conversation.
+    pub(crate) async fn create(&self, body: &Value) -> String {
+        let answer = self.post("/v1/conversations", &body.to_string()).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let answer = self.send("GET", path, "", "").await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
+    /// Waits until no run of a conversation is going.
+    pub(crate) async fn idle(&self, conversation: &str) {
+        let path = format!("/v1/conversations/{conversation}?tail=0");
+        within("the end of the run", async {
+            while self.get(&path).await["summary"]["state"] == "running" {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
     }
 
     /// Starts a service with a scripted API behind it.

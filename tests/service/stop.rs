@@ -69,7 +69,7 @@ async fn no_child_process_is_left_behind() {
 }
 
 /// A `grep` that works in that folder.
-fn process_in(folder: &std::path::Path) -> Option<u32> {
+pub(crate) fn process_in(folder: &std::path::Path) -> Option<u32> {
     let folder = folder.canonicalize().unwrap();
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,31 +1,216 @@
-//! Fans events out to every attached client.
+//! Fans the events of one conversation out to every attached client.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
-use bytes::Bytes;
-use tokio::time::Instant;
+use futures_util::future::FutureExt as _;
+use harness_protocol::{DeltaKind, Event, State};
 
-use super::subscription::{self, Subscriber, Subscription};
-use crate::messages::{CloseSubscribers, Publish, Subscribe, SubscribeError};
+use super::attendance::Attendance;
+use super::frame::{Frame, View};
+use super::ring::Ring;
+use super::subscription::{self, Subscriber};
+use crate::ids::ConversationId;
+use crate::journal::Position;
+use crate::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
 
 /// How many orders may wait for the actor; publishing does not count against it.
 const MAILBOX: usize = 1024;
+/// How long clients wait for the news that others came or went; many may do so at once.
+const PRESENCE_DELAY: Duration = Duration::from_millis(100);
+/// How many names of attached clients are told.
+const MAX_NAMES: usize = 32;
 
-/// Fans events out. A subscriber that lags is let go, and delays nobody.
+/// What somebody who attaches must know, as the last events said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Now {
+    /// What the conversation is doing.
+    pub state: State,
+    /// What the state is about.
+    pub message: String,
+    /// When it was entered, in Unix seconds.
+    pub timestamp: u64,
+    /// The run that is going.
+    pub run_id: Option<u64>,
+    /// Whether the last run was left by a service that died, which no record says yet.
+    pub interrupted: bool,
+}
+
+/// Fans events out. A client that lags is taken off, and delays nobody.
 pub struct BroadcastActor {
+    conversation: ConversationId,
+    /// Behind the last lasting event.
+    position: Position,
+    now: Now,
+    /// The blocks that are not finished, as far as they came.
+    open: BTreeMap<u64, (DeltaKind, String)>,
+    ring: Ring,
     subscribers: Vec<Subscriber>,
-    max_subscribers: usize,
-    closed: bool,
+    attendance: Attendance,
+    /// Whether those who come and go are told of.
+    is_watching: bool,
+    closed: Option<Closing>,
 }
 
 impl BroadcastActor {
-    /// A broadcaster that takes that many clients.
+    /// A broadcaster for a conversation whose journal ends at that position.
     #[must_use]
-    pub fn new(max_subscribers: usize) -> Self {
+    pub fn new(
+        conversation: ConversationId,
+        position: Position,
+        now: Now,
+        attendance: Attendance,
+    ) -> Self {
         Self {
+            conversation,
+            position,
+            now,
+            open: BTreeMap::new(),
+            ring: Ring::default(),
             subscribers: Vec::new(),
-            max_subscribers,
-            closed: false,
+            attendance,
+            is_watching: false,
+            closed: None,
         }
+    }
+
+    fn send(&mut self, frame: &Frame) {
+        self.subscribers
+            .retain_mut(|subscriber| subscriber.send(frame));
+    }
+
+    /// Keeps what somebody who attaches later must know.
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Status {
+                state,
+                message,
+                timestamp,
+            } => {
+                self.now.state = *state;
+                self.now.message.clone_from(message);
+                self.now.timestamp = *timestamp;
+                if matches!(state, State::Idle | State::Error) {
+                    self.now.run_id = None;
+                }
+            }
+            Event::RunStarted { run_id, .. } => {
+                self.now.run_id = Some(*run_id);
+                self.now.interrupted = false;
+            }
+            Event::RunEnded { .. } => self.now.run_id = None,
+            Event::TurnStarted { .. }
+            | Event::ReplyEnded { .. }
+            | Event::ReplyFailed { .. }
+            | Event::Discarded {} => self.open.clear(),
+            Event::Delta {
+                index,
+                kind,
+                offset,
+                text,
+            } => {
+                let (open_kind, open) = self.open.entry(*index).or_insert((*kind, String::new()));
+                *open_kind = *kind;
+                if *offset == 0 {
+                    open.clear();
+                }
+                open.push_str(text);
+            }
+            Event::Text { .. } => self.close_block(DeltaKind::Text),
+            Event::Reasoning { .. } => self.close_block(DeltaKind::Reasoning),
+            Event::ToolCall { .. } => self.close_block(DeltaKind::ToolInput),
+            Event::User { .. }
+            | Event::ToolResult { .. }
+            | Event::TurnEnded { .. }
+            | Event::Block { .. }
+            | Event::CallsSkipped { .. }
+            | Event::Renamed { .. }
+            | Event::Record { .. }
+            | Event::Presence { .. }
+            | Event::Attached { .. }
+            | Event::Reset { .. }
+            | Event::Gap { .. }
+            | Event::Unknown => {}
+        }
+    }
+
+    /// Forgets the first open block of that kind: it is finished.
+    fn close_block(&mut self, kind: DeltaKind) {
+        let mut open = self.open.iter();
+        let first = open.find(|(_, (open_kind, _))| *open_kind == kind);
+        if let Some(index) = first.map(|(index, _)| *index) {
+            self.open.remove(&index);
+        }
+    }
+
+    /// What a client is sent when it is live, besides the records that it lacks.
+    fn greeting(&self, view: View, resumed: bool) -> Vec<Frame> {
+        match view {
+            View::Plain if resumed && self.now.interrupted => {
+                let status = Event::Status {
+                    state: self.now.state,
+                    message: self.now.message.clone(),
+                    timestamp: self.now.timestamp,
+                };
+                vec![Frame::passing(&status)]
+            }
+            View::Plain => Vec::new(),
+            View::Full => {
+                let attached = Event::Attached {
+                    conversation: self.conversation.to_string(),
+                    position: self.position.to_string(),
+                    state: self.now.state,
+                    message: self.now.message.clone(),
+                    run_id: self.now.run_id,
+                };
+                // Some clients take a position only from an event; one that began live has none yet.
+                let attached = if resumed {
+                    Frame::passing(&attached)
+                } else {
+                    Frame::marking(self.position, &attached)
+                };
+                let open = self.open.iter().map(|(index, (kind, text))| {
+                    Frame::passing(&Event::Delta {
+                        index: *index,
+                        kind: *kind,
+                        offset: 0,
+                        text: text.clone(),
+                    })
+                });
+                std::iter::once(attached).chain(open).collect()
+            }
+        }
+    }
+
+    fn show_presence(&mut self) {
+        self.subscribers.retain(Subscriber::is_attached);
+        let names = self.subscribers.iter().filter_map(Subscriber::name);
+        let presence = Event::Presence {
+            count: self.subscribers.len(),
+            names: names.take(MAX_NAMES).map(ToString::to_string).collect(),
+        };
+        self.send(&Frame::passing(&presence));
+    }
+
+    /// Tells of clients that come and go, each time after a short wait, until all have gone: what
+    /// an actor waits for keeps it alive.
+    fn watch_presence(&self, ctx: &mut Context<Self>) {
+        let attendance = self.attendance.clone();
+        let changed = async move {
+            attendance.changed().await;
+            tokio::time::sleep(PRESENCE_DELAY).await;
+            // Who came or went in the meantime is told with them.
+            _ = attendance.changed().now_or_never();
+        };
+        ctx.spawn(changed.into_actor(self).map(|(), actor, ctx| {
+            actor.show_presence();
+            actor.is_watching = actor.attendance.count() > 0;
+            if actor.is_watching {
+                actor.watch_presence(ctx);
+            }
+        }));
     }
 }
 
@@ -40,52 +225,65 @@ impl Actor for BroadcastActor {
 impl Handler<Publish> for BroadcastActor {
     type Result = ();
 
-    fn handle(&mut self, Publish(event): Publish, _: &mut Context<Self>) {
-        let json = match serde_json::to_string(&event) {
-            Ok(json) => json,
-            Err(error) => {
-                log::error!("an event could not be encoded: {error}");
-                return;
+    fn handle(&mut self, shown: Publish, _: &mut Context<Self>) {
+        match shown {
+            Publish::Lasting { position, event } => {
+                self.position = position;
+                self.note(&event);
+                let frame = Frame::lasting(position, &event);
+                self.send(&frame);
+                self.ring.push(frame);
             }
-        };
-        // JSON text holds no line break, so the event is one line.
-        let frame = Bytes::from(format!("data: {json}\n\n"));
-        let now = Instant::now();
-        self.subscribers
-            .retain_mut(|subscriber| subscriber.send(&frame, now));
+            Publish::Passing(event) => {
+                self.note(&event);
+                // A status that no record says: the journal takes no more.
+                self.now.interrupted |= matches!(event, Event::Status { .. });
+                self.send(&Frame::passing(&event));
+            }
+        }
     }
 }
 
-impl Handler<Subscribe> for BroadcastActor {
-    type Result = Result<Subscription, SubscribeError>;
+impl Handler<Join> for BroadcastActor {
+    type Result = MessageResult<Join>;
 
-    fn handle(&mut self, _: Subscribe, _: &mut Context<Self>) -> Self::Result {
-        if self.closed {
-            return Err(SubscribeError::Closed);
+    fn handle(&mut self, join: Join, ctx: &mut Context<Self>) -> Self::Result {
+        if let Some(closing) = self.closed {
+            return MessageResult(Joined::Closed(closing));
         }
-        if self.subscribers.len() >= self.max_subscribers {
-            self.subscribers.retain(Subscriber::is_attached);
+        let end = self.position.seq;
+        let after = join.after.unwrap_or(end);
+        let Some(missed) = self.ring.behind(after, end) else {
+            return MessageResult(Joined::Behind { end });
+        };
+        let name = join.name.map(Arc::from);
+        let (mut subscriber, subscription) = subscription::pair(join.view, name, &self.attendance);
+        for frame in missed {
+            subscriber.greet(frame);
         }
-        if self.subscribers.len() >= self.max_subscribers {
-            return Err(SubscribeError::Full {
-                limit: self.max_subscribers,
-            });
+        for frame in self.greeting(join.view, join.after.is_some()) {
+            subscriber.greet(&frame);
         }
-        let (subscriber, subscription) = subscription::pair();
         self.subscribers.push(subscriber);
-        Ok(subscription)
+        if !std::mem::replace(&mut self.is_watching, true) {
+            self.watch_presence(ctx);
+        }
+        MessageResult(Joined::Live {
+            subscription,
+            position: self.position,
+        })
     }
 }
 
 impl Handler<CloseSubscribers> for BroadcastActor {
     type Result = ();
 
-    fn handle(&mut self, _: CloseSubscribers, _: &mut Context<Self>) {
-        self.closed = true;
+    fn handle(&mut self, CloseSubscribers(closing): CloseSubscribers, _: &mut Context<Self>) {
+        self.closed = Some(closing);
         self.subscribers.clear();
     }
 }
 
 #[cfg(test)]
 #[path = "actor_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -1,115 +1,393 @@
-use futures_util::StreamExt as _;
-use harness_protocol::Event;
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test fails at whatever it does not name"
+)]
 
-use super::super::{BOUND, STALLED_AFTER, STALLED_BOUND};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+
+use super::super::{BOUND, Delivery, RING_EVENTS, Subscription};
 use super::*;
+use crate::journal::Epoch;
 use crate::messages::publish;
 
-fn event(content: &str) -> Publish {
-    Publish(Event::Text {
+pub(in crate::broadcast) fn at(seq: u64) -> Position {
+    Position {
+        epoch: Epoch(7),
+        seq,
+        sum: u32::try_from(seq % 1000).unwrap(),
+    }
+}
+
+pub(in crate::broadcast) fn idle() -> Now {
+    Now {
+        state: State::Idle,
+        message: String::new(),
+        timestamp: 5,
+        run_id: None,
+        interrupted: false,
+    }
+}
+
+fn broadcaster(seq: u64) -> (Addr<BroadcastActor>, Attendance) {
+    broadcaster_with(seq, idle())
+}
+
+fn broadcaster_with(seq: u64, now: Now) -> (Addr<BroadcastActor>, Attendance) {
+    let attendance = Attendance::default();
+    let id = ConversationId::new("c");
+    let actor = BroadcastActor::new(id, at(seq), now, attendance.clone());
+    (actor.start(), attendance)
+}
+
+pub(in crate::broadcast) fn text(content: &str) -> Event {
+    Event::Text {
         content: content.to_owned(),
         partial: false,
         timestamp: 1,
+    }
+}
+
+fn lasting(seq: u64, event: Event) -> Publish {
+    Publish::Lasting {
+        position: at(seq),
+        event,
+    }
+}
+
+fn delta(index: u64, offset: u64, text: &str) -> Publish {
+    Publish::Passing(Event::Delta {
+        index,
+        kind: DeltaKind::Text,
+        offset,
+        text: text.to_owned(),
     })
 }
 
-async fn attach(broadcast: &Addr<BroadcastActor>) -> Subscription {
-    broadcast.send(Subscribe).await.unwrap().unwrap()
+async fn join(broadcast: &Addr<BroadcastActor>, after: Option<u64>, view: View) -> Joined {
+    let name = None;
+    broadcast.send(Join { after, view, name }).await.unwrap()
 }
 
-/// Spec: [HTTP-11]
+async fn attach(broadcast: &Addr<BroadcastActor>, view: View) -> Subscription {
+    attach_behind(broadcast, None, view).await
+}
+
+async fn attach_behind(
+    broadcast: &Addr<BroadcastActor>,
+    after: Option<u64>,
+    view: View,
+) -> Subscription {
+    match join(broadcast, after, view).await {
+        Joined::Live { subscription, .. } => subscription,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The events that are there by now, without ids.
+fn taken(subscription: &mut Subscription) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Some(Some(delivery)) = subscription.next().now_or_never() {
+        events.push(decoded(&delivery.bytes));
+    }
+    events
+}
+
+pub(in crate::broadcast) fn decoded(bytes: &Bytes) -> Event {
+    let text = std::str::from_utf8(bytes).unwrap();
+    let (_, data) = text.split_once("data: ").unwrap();
+    serde_json::from_str(data.trim_end()).unwrap()
+}
+
+async fn close(broadcast: &Addr<BroadcastActor>) {
+    let closing = CloseSubscribers(Closing::Stopping);
+    broadcast.send(closing).await.unwrap();
+}
+
+fn attached(position: u64, run_id: Option<u64>) -> Event {
+    Event::Attached {
+        conversation: "c".to_owned(),
+        position: at(position).to_string(),
+        state: State::Idle,
+        message: String::new(),
+        run_id,
+    }
+}
+
+/// Spec: [HTTP-11] [HTTP-30]
 #[actix::test]
-async fn every_subscriber_sees_the_same_bytes_in_order_and_a_burst_loses_nothing() {
-    let broadcast = BroadcastActor::new(9).start();
-    let mut attached = Vec::new();
+async fn every_client_sees_the_same_bytes_in_order_and_a_burst_loses_nothing() {
+    let (broadcast, _) = broadcaster(0);
+    let mut clients = Vec::new();
     for _ in 0..3 {
-        attached.push(attach(&broadcast).await);
+        clients.push(attach(&broadcast, View::Plain).await);
     }
     let to = broadcast.clone().recipient();
-    for number in 0..60_000 {
-        publish(&to, event(&number.to_string()));
+    for seq in 1..=2000 {
+        publish(&to, lasting(seq, text(&seq.to_string())));
     }
-    broadcast.send(CloseSubscribers).await.unwrap();
+    close(&broadcast).await;
     let mut seen = Vec::new();
-    for subscription in attached {
-        assert!(!subscription.has_lagged());
-        seen.push(subscription.collect::<Vec<_>>().await);
+    for client in clients {
+        seen.push(client.collect::<Vec<Delivery>>().await);
     }
-    assert_eq!(seen[0].len(), 60_000);
-    let last = "data: {\"type\":\"text\",\"content\":\"59999\",\"timestamp\":1}\n\n";
-    assert_eq!(seen[0][59_999], last);
+    assert_eq!(seen[0].len(), 2000);
+    let last = &seen[0][1999];
+    assert_eq!(last.seq, Some(2000));
+    let line = "data: {\"type\":\"text\",\"content\":\"2000\",\"timestamp\":1}\n\n";
+    assert_eq!(last.bytes, format!("id: {}\n{line}", at(2000)));
     assert!(seen[0] == seen[1] && seen[1] == seen[2]);
+    let same = seen[0][7].bytes.as_ptr();
+    assert!(seen.iter().all(|client| client[7].bytes.as_ptr() == same));
 }
 
-/// Spec: [HTTP-12]
+/// Spec: [HTTP-12] [HTTP-31]
 #[actix::test]
-async fn a_subscriber_that_stalls_is_let_go_and_the_others_miss_nothing() {
-    tokio::time::pause();
-    for (events, size) in [
-        (STALLED_BOUND.events + 2, 1),
-        (12, STALLED_BOUND.bytes / 10),
-    ] {
-        let broadcast = BroadcastActor::new(9).start();
-        let stalled = attach(&broadcast).await;
-        let mut reading = attach(&broadcast).await;
+async fn a_client_that_lags_is_taken_off_and_the_others_miss_nothing() {
+    for (events, size) in [(BOUND.events + 50, 1), (12, BOUND.bytes / 10)] {
+        let (broadcast, attendance) = broadcaster(0);
+        let stalled = attach(&broadcast, View::Plain).await;
+        let mut reading = attach(&broadcast, View::Plain).await;
         let to = broadcast.clone().recipient();
-        for _ in 0..events {
-            publish(&to, event(&"x".repeat(size)));
-            assert!(reading.next().await.is_some());
+        for seq in 1..=events as u64 {
+            publish(&to, lasting(seq, text(&"x".repeat(size))));
+            assert_eq!(reading.next().await.unwrap().seq, Some(seq));
         }
-        assert!(!stalled.has_lagged(), "it may only be slow");
-        tokio::time::sleep(STALLED_AFTER + STALLED_AFTER / 10).await;
-        publish(&to, event("one more"));
-        assert!(reading.next().await.is_some());
-        assert!(stalled.has_lagged() && !reading.has_lagged());
-        assert_eq!(stalled.collect::<Vec<_>>().await.len(), events);
+        assert_eq!(attendance.count(), 2);
+        // What was queued for it is not lost, and has no gap.
+        let kept: Vec<Option<u64>> = stalled.map(|delivery| delivery.seq).collect().await;
+        assert!(kept.len() < events, "{}", kept.len());
+        assert!(kept.len() <= BOUND.events + 1);
+        let in_order = (1..=kept.len() as u64).map(Some);
+        assert!(kept.iter().copied().eq(in_order));
+        assert_eq!(attendance.count(), 1);
     }
-}
-
-/// Spec: [HTTP-12]
-#[actix::test]
-async fn a_subscriber_that_is_slow_is_kept_up_to_the_last_bound() {
-    tokio::time::pause();
-    let broadcast = BroadcastActor::new(9).start();
-    let mut slow = attach(&broadcast).await;
-    let to = broadcast.clone().recipient();
-    let large = event(&"x".repeat(BOUND.bytes / 32));
-    for _ in 0..31 {
-        for _ in 0..2 {
-            publish(&to, large.clone());
-        }
-        tokio::time::sleep(STALLED_AFTER).await;
-        assert!(slow.next().await.is_some());
-    }
-    assert!(!slow.has_lagged());
-    for _ in 0..3 {
-        publish(&to, large.clone());
-    }
-    broadcast.send(CloseSubscribers).await.unwrap();
-    assert!(slow.has_lagged());
 }
 
 /// Spec: [HTTP-12]
 #[actix::test]
 async fn one_event_larger_than_the_bound_still_arrives_with_what_follows() {
-    let broadcast = BroadcastActor::new(1).start();
-    let mut reading = attach(&broadcast).await;
+    let (broadcast, _) = broadcaster(0);
+    let mut reading = attach(&broadcast, View::Plain).await;
     let to = broadcast.clone().recipient();
-    publish(&to, event(&"x".repeat(BOUND.bytes + 1)));
-    publish(&to, event("more"));
-    assert!(reading.next().await.unwrap().len() > BOUND.bytes);
-    assert!(reading.next().await.is_some());
-    assert!(!reading.has_lagged());
+    publish(&to, lasting(1, text(&"x".repeat(BOUND.bytes + 1))));
+    publish(&to, lasting(2, text("more")));
+    assert!(reading.next().await.unwrap().bytes.len() > BOUND.bytes);
+    assert_eq!(reading.next().await.unwrap().seq, Some(2));
 }
 
-/// Spec: [HTTP-13]
+/// Spec: [HTTP-32]
 #[actix::test]
-async fn the_number_of_subscribers_is_bounded_and_places_are_given_again() {
-    let broadcast = BroadcastActor::new(2).start();
-    let first = attach(&broadcast).await;
-    let _second = attach(&broadcast).await;
-    let refused = broadcast.send(Subscribe).await.unwrap().err();
-    assert_eq!(refused, Some(SubscribeError::Full { limit: 2 }));
-    drop(first);
-    attach(&broadcast).await;
+async fn a_client_that_comes_back_soon_gets_what_it_lacks_from_memory() {
+    let (broadcast, _) = broadcaster(10);
+    let to = broadcast.clone().recipient();
+    for seq in 11..=20 {
+        publish(&to, lasting(seq, text("x")));
+    }
+    for (after, first) in [(10, Some(11)), (15, Some(16)), (20, None)] {
+        let mut client = attach_behind(&broadcast, Some(after), View::Plain).await;
+        let next = client.next().now_or_never().flatten();
+        assert_eq!(next.map(|delivery| delivery.seq), first.map(Some));
+    }
+    // What it lacks is not here, or is not yet.
+    for after in [0, 9, 21] {
+        let joined = join(&broadcast, Some(after), View::Plain).await;
+        assert!(matches!(joined, Joined::Behind { end: 20 }), "{joined:?}");
+    }
+    for seq in 21..=21 + RING_EVENTS as u64 {
+        publish(&to, lasting(seq, text("x")));
+    }
+    let joined = join(&broadcast, Some(20), View::Plain).await;
+    assert!(matches!(joined, Joined::Behind { .. }), "{joined:?}");
+    let joined = join(&broadcast, Some(21), View::Plain).await;
+    assert!(matches!(joined, Joined::Live { .. }), "{joined:?}");
+}
+
+/// Spec: [EVENT-11] [HTTP-33]
+#[actix::test]
+async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
+    let (broadcast, _) = broadcaster(0);
+    let to = broadcast.clone().recipient();
+    let run = Event::RunStarted {
+        run_id: 4,
+        timestamp: 1,
+    };
+    publish(&to, lasting(1, run));
+    publish(&to, delta(0, 0, "whole"));
+    publish(&to, lasting(2, text("whole")));
+    publish(&to, delta(1, 0, "so "));
+    publish(&to, delta(1, 3, "far"));
+    let open = |text: &str| Event::Delta {
+        index: 1,
+        kind: DeltaKind::Text,
+        offset: 0,
+        text: text.to_owned(),
+    };
+    let mut client = attach(&broadcast, View::Full).await;
+    assert_eq!(taken(&mut client), [attached(2, Some(4)), open("so far")]);
+    let mut plain = attach(&broadcast, View::Plain).await;
+    assert_eq!(taken(&mut plain), []);
+
+    publish(&to, Publish::Passing(Event::Discarded {}));
+    publish(&to, delta(1, 0, "anew"));
+    let mut client = attach(&broadcast, View::Full).await;
+    assert_eq!(taken(&mut client), [attached(2, Some(4)), open("anew")]);
+
+    let failed = Event::ReplyFailed {
+        error: String::new(),
+        timestamp: 1,
+    };
+    publish(&to, lasting(3, failed));
+    let mut client = attach(&broadcast, View::Full).await;
+    assert_eq!(taken(&mut client), [attached(3, Some(4))]);
+    assert_eq!(taken(&mut plain), []);
+}
+
+/// Spec: [EVENT-12]
+#[actix::test]
+async fn the_plain_view_has_the_six_types_only() {
+    let (broadcast, _) = broadcaster(0);
+    let mut plain = attach(&broadcast, View::Plain).await;
+    let mut full = attach(&broadcast, View::Full).await;
+    let to = broadcast.clone().recipient();
+    let examples = include_str!("../../../specs/examples/events.jsonl");
+    let mut all = Vec::new();
+    for (seq, line) in (1..).zip(examples.lines()) {
+        let event: Event = serde_json::from_str(line).unwrap();
+        all.push(line.to_owned());
+        publish(&to, lasting(seq, event));
+    }
+    broadcast
+        .send(CloseSubscribers(Closing::Deleted))
+        .await
+        .unwrap();
+    let data = |delivery: Delivery| {
+        let text = String::from_utf8(delivery.bytes.to_vec()).unwrap();
+        text.split_once("data: ").unwrap().1.trim_end().to_owned()
+    };
+    let attached = full.next().await.unwrap();
+    assert_eq!(attached.seq, None);
+    assert_eq!(full.map(data).collect::<Vec<_>>().await, all);
+    let seen: Vec<String> = plain.by_ref().map(data).collect().await;
+    let six = [
+        "\"user\"",
+        "\"text\"",
+        "\"tool_call\"",
+        "\"tool_result\"",
+        "\"reasoning\"",
+        "\"status\"",
+    ];
+    let is_plain = |line: &String| {
+        let kind = line.strip_prefix("{\"type\":").unwrap();
+        six.iter().any(|name| kind.starts_with(name))
+    };
+    let expected: Vec<String> = all
+        .into_iter()
+        .filter(is_plain)
+        .map(|line| line.replace(r#""run_id":1,"key":"k-1","by":"ci","#, ""))
+        .collect();
+    assert_eq!(seen, expected);
+}
+
+/// Spec: [EVENT-13]
+#[actix::test]
+async fn somebody_who_comes_back_is_told_that_the_service_died() {
+    let now = Now {
+        state: State::Error,
+        message: "interrupted".to_owned(),
+        interrupted: true,
+        ..idle()
+    };
+    let died = Event::Status {
+        state: State::Error,
+        message: "interrupted".to_owned(),
+        timestamp: 5,
+    };
+    let (broadcast, _) = broadcaster_with(3, now);
+    let mut plain = attach_behind(&broadcast, Some(3), View::Plain).await;
+    assert_eq!(taken(&mut plain), [died]);
+    let mut live = attach(&broadcast, View::Plain).await;
+    assert_eq!(taken(&mut live), []);
+    let mut full = attach(&broadcast, View::Full).await;
+    let greeting = taken(&mut full);
+    let is_error = |event: &Event| matches!(event, Event::Attached { state: State::Error, message, .. } if message == "interrupted");
+    assert!(
+        greeting.len() == 1 && is_error(&greeting[0]),
+        "{greeting:?}"
+    );
+
+    // The next run says so itself.
+    let run = Event::RunStarted {
+        run_id: 2,
+        timestamp: 1,
+    };
+    publish(&broadcast.clone().recipient(), lasting(4, run));
+    let mut plain = attach_behind(&broadcast, Some(4), View::Plain).await;
+    assert_eq!(taken(&mut plain), []);
+}
+
+/// Spec: [EVENT-14]
+#[actix::test]
+async fn clients_are_told_once_of_many_that_come_and_go() {
+    tokio::time::pause();
+    let (broadcast, _) = broadcaster(0);
+    let mut watching = attach(&broadcast, View::Full).await;
+    let mut plain = attach(&broadcast, View::Plain).await;
+    let named = |name: &str| Join {
+        after: None,
+        view: View::Full,
+        name: Some(name.to_owned()),
+    };
+    let mut others = Vec::new();
+    for number in 0..40 {
+        others.push(broadcast.send(named(&format!("n{number}"))).await.unwrap());
+    }
+    tokio::time::sleep(PRESENCE_DELAY * 5).await;
+    let presence = |count: usize, names: std::ops::Range<usize>| Event::Presence {
+        count,
+        names: names.map(|number| format!("n{number}")).collect(),
+    };
+    let greeting = attached(0, None);
+    assert_eq!(taken(&mut watching), [greeting, presence(42, 0..MAX_NAMES)]);
+    others.truncate(3);
+    tokio::time::sleep(PRESENCE_DELAY * 5).await;
+    assert_eq!(taken(&mut watching), [presence(5, 0..3)]);
+    drop(others);
+    tokio::time::sleep(PRESENCE_DELAY * 5).await;
+    assert_eq!(taken(&mut watching), [presence(2, 0..0)]);
+    assert_eq!(taken(&mut plain), []);
+}
+
+/// Spec: [HTTP-34]
+#[actix::test]
+async fn a_broadcaster_that_is_closed_takes_nobody() {
+    for closing in [Closing::Stopping, Closing::Deleted] {
+        let (broadcast, _) = broadcaster(0);
+        let mut client = attach(&broadcast, View::Full).await;
+        broadcast.send(CloseSubscribers(closing)).await.unwrap();
+        assert_eq!(taken(&mut client).len(), 1);
+        assert_eq!(client.next().await, None);
+        let joined = join(&broadcast, Some(0), View::Full).await;
+        assert!(
+            matches!(joined, Joined::Closed(why) if why == closing),
+            "{joined:?}"
+        );
+    }
+}
+
+/// Spec: [CONV-48]
+#[actix::test]
+async fn a_broadcaster_that_nobody_knows_any_more_is_gone() {
+    tokio::time::pause();
+    let (broadcast, attendance) = broadcaster(0);
+    let mut client = attach(&broadcast, View::Plain).await;
+    publish(&broadcast.clone().recipient(), lasting(1, text("x")));
+    let remembered = client.next().await.unwrap().bytes;
+    drop(client);
+    assert_eq!(attendance.count(), 0);
+    tokio::time::sleep(PRESENCE_DELAY * 5).await;
+    assert!(!remembered.is_unique(), "it remembers the event");
+    drop(broadcast);
+    tokio::time::sleep(PRESENCE_DELAY * 5).await;
+    assert!(remembered.is_unique(), "it lives on");
 }

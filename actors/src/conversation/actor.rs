@@ -1,23 +1,33 @@
 //! Carries a conversation's decisions out: messages become inputs of the machine, its effects
-//! become messages.
+//! become records and messages.
+//!
+//! The actor is cheap as long as nobody prompts: its machine is read back from the journal when it
+//! is needed, and dropped when the journal takes no more, since the journal alone is true.
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::effect::Effect;
+use super::effect::{Effect, Passing};
+use super::face::{event, passing_event};
 use super::input::Input;
+use super::ledger::Ledger;
 use super::machine::{Limits, Machine};
-use super::publication::Publication;
+use super::outbox::{AppendId, Outbox, Step};
+use super::revival::revive;
+use crate::broadcast::Attendance;
 use crate::clock::Clock;
 use crate::ids::{CallId, ConversationId, RunId};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record, StorageError};
 use crate::messages::{
-    CancelModelCall, CancelRun, CancelTool, ModelEvent, Publish, RunOutcome, RunTool,
-    StartModelCall, StopRuns, SubmitError, SubmitPrompt, ToolEvent, WaitForEnd, publish,
+    CancelModelCall, CancelTool, ModelEvent, Overview, Publish, RunOutcome, RunTool,
+    StartModelCall, SubmitError, ToolEvent, publish, reply,
 };
-use crate::model::RequestHead;
+use crate::model::{ModelError, ModelFailure, RequestHead};
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -38,56 +48,247 @@ pub struct Downstream {
     pub cancel_tool: Recipient<CancelTool>,
     /// Shows events.
     pub publish: Recipient<Publish>,
+    /// Keeps records.
+    pub journal: Arc<dyn Journal>,
+    /// The tools that change nothing, which may run before the journal is on disk.
+    pub harmless_tools: Arc<HashSet<String>>,
 }
 
 /// Owns the history and the turn counter of one conversation.
 pub struct ConversationActor {
-    machine: Machine,
+    pub(super) id: ConversationId,
     head: RequestHead,
-    downstream: Downstream,
+    limits: Limits,
+    pub(super) downstream: Downstream,
     clock: Clock,
+    pub(super) attendance: Attendance,
+    pub(super) state: State,
+    /// The number of the last call of any machine.
+    calls: u64,
+    pub(super) outbox: Outbox,
+    appends: AppendId,
+    /// Behind the last record that was shown.
+    pub(super) position: Position,
+    /// The last record that was handed to the journal.
+    appended: u64,
+    pub(super) active_at: u64,
+    pub(super) stopping: bool,
+    /// Whether the directory asked before and nothing happened since.
+    pub(super) was_idle: bool,
     waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
-    last: Option<(RunId, RunOutcome)>,
+    pub(super) last: Option<(RunId, RunOutcome)>,
 }
 
+/// What of the conversation is in memory.
+pub(super) enum State {
+    /// Nothing.
+    Dormant,
+    /// It is being read; these orders wait for it.
+    Reviving(Vec<Order>),
+    /// All.
+    Alive(Box<Machine>),
+}
+
+/// An order that needs the machine, or hears why there is none.
+pub(super) type Order = Box<
+    dyn FnOnce(&mut ConversationActor, Result<(), StorageError>, &mut Context<ConversationActor>),
+>;
+
 impl ConversationActor {
-    /// A new conversation.
+    /// The conversation of the journal.
     #[must_use]
     pub fn new(
-        id: ConversationId,
         head: RequestHead,
         limits: Limits,
         downstream: Downstream,
         clock: Clock,
+        attendance: Attendance,
     ) -> Self {
         Self {
-            machine: Machine::new(id, limits),
+            id: downstream.journal.header().conversation,
             head,
+            limits,
+            position: downstream.journal.end(),
             downstream,
             clock,
+            attendance,
+            state: State::Dormant,
+            calls: 0,
+            outbox: Outbox::default(),
+            appends: 0,
+            appended: 0,
+            active_at: 0,
+            stopping: false,
+            was_idle: false,
             waiting: Vec::new(),
             last: None,
         }
     }
 
-    fn advance(&mut self, input: Input, ctx: &mut Context<Self>) {
-        let effects = self.machine.handle(input);
-        self.carry_out(effects, ctx);
+    pub(super) fn machine(&mut self) -> Option<&mut Machine> {
+        match &mut self.state {
+            State::Alive(machine) => Some(machine),
+            State::Dormant | State::Reviving(_) => None,
+        }
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>, ctx: &mut Context<Self>) {
+    pub(super) fn run(&self) -> Option<RunId> {
+        match &self.state {
+            State::Alive(machine) => machine.run(),
+            State::Dormant | State::Reviving(_) => None,
+        }
+    }
+
+    /// Carries an order out with the machine, which is read back from the journal if need be.
+    pub(super) fn with_machine(&mut self, order: Order, ctx: &mut Context<Self>) {
+        self.was_idle = false;
+        match &mut self.state {
+            State::Alive(_) => order(self, Ok(()), ctx),
+            State::Reviving(orders) => orders.push(order),
+            State::Dormant => {
+                self.state = State::Reviving(vec![order]);
+                let reviving = revive(Arc::clone(&self.downstream.journal));
+                ctx.spawn(
+                    reviving
+                        .into_actor(self)
+                        .map(|ledger, actor, ctx| actor.revived(ledger, ctx)),
+                );
+            }
+        }
+    }
+
+    fn revived(&mut self, ledger: Result<Ledger, StorageError>, ctx: &mut Context<Self>) {
+        let (next, result) = match ledger {
+            Ok(ledger) => {
+                self.appended = self.downstream.journal.end().seq;
+                let mut machine = Machine::new(self.id.clone(), self.limits, ledger, self.calls);
+                if self.stopping {
+                    machine.handle(Input::StopRequested);
+                }
+                (State::Alive(Box::new(machine)), Ok(()))
+            }
+            Err(error) => (State::Dormant, Err(error)),
+        };
+        let State::Reviving(orders) = std::mem::replace(&mut self.state, next) else {
+            return;
+        };
+        for order in orders {
+            order(self, result.clone(), ctx);
+        }
+    }
+
+    pub(super) fn advance(&mut self, input: Input, ctx: &mut Context<Self>) {
+        // A machine that was dropped waits for nothing.
+        let effects = self.machine().map(|machine| machine.handle(input));
+        self.carry_out(effects.unwrap_or_default(), ctx);
+    }
+
+    pub(super) fn carry_out(&mut self, effects: Vec<Effect>, ctx: &mut Context<Self>) {
+        let mut records = Vec::new();
         for effect in effects {
+            let before = Durability::Written;
             match effect {
-                Effect::Publish(publication) => self.publish(publication),
-                Effect::CallModel(call_id) => self.call_model(call_id, ctx),
-                Effect::CancelModel(call_id) => {
-                    let order = CancelModelCall {
-                        call_id: call_id.clone(),
-                    };
-                    let sent = self.downstream.cancel_model_call.try_send(order).is_ok();
-                    Self::await_end(call_id, sent, ctx);
+                Effect::Record(record) => {
+                    let at = self.clock.unix_millis();
+                    records.push(NewRecord { at, record });
+                }
+                Effect::Show(passing) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::Show(passing));
+                }
+                Effect::CallModel(call_id) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::CallModel(call_id));
                 }
                 Effect::RunTool(call_id, call) => {
+                    let before = if self.downstream.harmless_tools.contains(&call.name) {
+                        Durability::Written
+                    } else {
+                        Durability::Synced
+                    };
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::RunTool(call_id, call));
+                }
+                Effect::EndRun(run, outcome) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::EndRun(run, outcome));
+                }
+                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
+                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
+            }
+        }
+        self.append(&mut records, Durability::Written, ctx);
+        self.proceed(ctx);
+    }
+
+    /// Hands records to the journal. A prompt and the end of a run are to outlive a power cut.
+    fn append(
+        &mut self,
+        records: &mut Vec<NewRecord>,
+        before_next: Durability,
+        ctx: &mut Context<Self>,
+    ) {
+        if records.is_empty() {
+            return;
+        }
+        let records = std::mem::take(records);
+        let must_last = |new: &NewRecord| {
+            matches!(
+                new.record,
+                Record::Prompt { .. } | Record::RunEnded { .. } | Record::Renamed { .. }
+            )
+        };
+        let durability = if records.iter().any(must_last) {
+            Durability::Synced
+        } else {
+            before_next
+        };
+        self.appends += 1;
+        let append = self.appends;
+        let appending = self
+            .downstream
+            .journal
+            .append(self.appended, records.clone(), durability);
+        self.appended += records.len() as u64;
+        self.outbox.push(Step::Record {
+            append,
+            records,
+            written: None,
+        });
+        // A task of its own: the actor's context looks at all of its futures each time.
+        let to = ctx.address().recipient();
+        actix::spawn(async move {
+            let result = appending.await;
+            reply(&to, Appended { append, result });
+        });
+    }
+
+    fn appended(&mut self, Appended { append, result }: Appended, ctx: &mut Context<Self>) {
+        match result {
+            Ok(positions) => {
+                self.outbox.written(append, positions);
+                self.proceed(ctx);
+            }
+            // Else it was of a machine that is gone.
+            Err(error) if self.outbox.awaits(append) => self.fail(append, &error, ctx),
+            Err(_) => {}
+        }
+    }
+
+    /// Does what can be done.
+    pub(super) fn proceed(&mut self, ctx: &mut Context<Self>) {
+        while let Some(step) = self.outbox.next() {
+            match step {
+                Step::Record {
+                    records, written, ..
+                } => {
+                    for (new, position) in records.iter().zip(written.into_iter().flatten()) {
+                        self.show(new, position);
+                    }
+                }
+                Step::Show(passing) => self.show_passing(passing),
+                Step::CallModel(call_id) => self.call_model(call_id, ctx),
+                Step::RunTool(call_id, call) => {
                     let order = RunTool {
                         call_id: call_id.clone(),
                         call,
@@ -97,32 +298,141 @@ impl ConversationActor {
                         ctx.notify(Lost(call_id));
                     }
                 }
-                Effect::CancelTool(call_id) => {
-                    let order = CancelTool {
-                        call_id: call_id.clone(),
+                Step::EndRun(run, outcome) => self.end_run(run, &outcome),
+                // Whoever does not wait any more needs no answer.
+                Step::Accept(answer, run) => drop(answer.send(Ok(run))),
+                Step::Renamed(answer) => drop(answer.send(Ok(()))),
+                Step::Settled(answer) => drop(answer.send(())),
+                Step::Overview(answer, overview) => {
+                    let overview = Overview {
+                        position: self.position,
+                        active_at: self.active_at,
+                        ..*overview
                     };
-                    let sent = self.downstream.cancel_tool.try_send(order).is_ok();
-                    Self::await_end(call_id, sent, ctx);
+                    drop(answer.send(Ok(overview)));
                 }
-                Effect::EndRun(run, outcome) => self.end_run(run, &outcome),
             }
         }
     }
 
-    fn publish(&self, publication: Publication) {
-        let event = publication.at(self.clock.unix_seconds());
-        publish(&self.downstream.publish, Publish(event));
+    /// Forgets everything from the append on that failed: the journal takes no more for now.
+    fn fail(&mut self, append: AppendId, error: &AppendError, ctx: &mut Context<Self>) {
+        let reason = error.to_string();
+        log::error!("conversation {}: {reason}", self.id);
+        let outcome = RunOutcome::NotKept(reason.clone());
+        match std::mem::replace(&mut self.state, State::Dormant) {
+            State::Alive(machine) => self.drop_machine(*machine, &outcome, ctx),
+            state @ (State::Dormant | State::Reviving(_)) => self.state = state,
+        }
+        for step in self.outbox.cut(append) {
+            match step {
+                Step::Accept(answer, _) => {
+                    drop(answer.send(Err(SubmitError::NotKept(reason.clone()))));
+                }
+                Step::Renamed(answer) => {
+                    drop(answer.send(Err(SubmitError::NotKept(reason.clone()))));
+                }
+                Step::Overview(answer, _) => self.answer_with_glance(answer, ctx),
+                Step::Settled(answer) => drop(answer.send(())),
+                Step::EndRun(run, _) => self.last = Some((run, outcome.clone())),
+                Step::Record { .. } | Step::Show(_) | Step::CallModel(_) | Step::RunTool(..) => {}
+            }
+        }
+        let outbox = &self.outbox;
+        let is_dropped = |(run, _): &mut (RunId, _)| !outbox.ends(*run);
+        for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
+            drop(waiter.send(outcome.clone()));
+        }
+        self.outbox.push(Step::Show(Passing::Failed(reason)));
+        self.proceed(ctx);
     }
 
-    fn call_model(&self, call_id: CallId, ctx: &mut Context<Self>) {
+    /// Cancels what a machine waits for that nobody listens to any more.
+    fn drop_machine(
+        &mut self,
+        mut machine: Machine,
+        outcome: &RunOutcome,
+        ctx: &mut Context<Self>,
+    ) {
+        self.calls = machine.calls();
+        self.last = machine
+            .run()
+            .map(|run| (run, outcome.clone()))
+            .or(self.last.take());
+        for effect in machine.handle(Input::StopRequested) {
+            match effect {
+                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
+                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
+                Effect::Record(_)
+                | Effect::Show(_)
+                | Effect::CallModel(_)
+                | Effect::RunTool(..)
+                | Effect::EndRun(..) => {}
+            }
+        }
+    }
+
+    fn show(&mut self, new: &NewRecord, position: Position) {
+        self.position = position;
+        self.active_at = new.at;
+        let event = event(&new.record, new.at / 1000);
+        publish(
+            &self.downstream.publish,
+            Publish::Lasting { position, event },
+        );
+    }
+
+    fn show_passing(&self, passing: Passing) {
+        let event = passing_event(passing, self.clock.unix_seconds());
+        publish(&self.downstream.publish, Publish::Passing(event));
+    }
+
+    fn call_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        let State::Alive(machine) = &self.state else {
+            return;
+        };
         let order = StartModelCall {
             call_id: call_id.clone(),
-            request: self.head.request(self.machine.history().messages()),
+            request: self.head.request(machine.history().messages()),
             reply_to: ctx.address().recipient(),
         };
         if self.downstream.start_model_call.try_send(order).is_err() {
             ctx.notify(Lost(call_id));
         }
+    }
+
+    /// Drops a call of the model at once, however long the journal takes.
+    fn cancel_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        if self.outbox.take_back(&call_id) {
+            let failure = ModelFailure {
+                error: ModelError::Cancelled,
+                interrupted: false,
+            };
+            ctx.notify(ModelEvent::Failed {
+                call_id,
+                failure,
+                partial: Vec::new(),
+            });
+            return;
+        }
+        let order = CancelModelCall {
+            call_id: call_id.clone(),
+        };
+        let sent = self.downstream.cancel_model_call.try_send(order).is_ok();
+        Self::await_end(call_id, sent, ctx);
+    }
+
+    fn cancel_tool(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        if self.outbox.take_back(&call_id) {
+            let outcome = crate::tool::ToolOutcome::failed("cancelled by user");
+            ctx.notify(ToolEvent::Finished { call_id, outcome });
+            return;
+        }
+        let order = CancelTool {
+            call_id: call_id.clone(),
+        };
+        let sent = self.downstream.cancel_tool.try_send(order).is_ok();
+        Self::await_end(call_id, sent, ctx);
     }
 
     /// Gives a cancelled call up if its end does not come: its actor may have died of a panic.
@@ -140,21 +450,21 @@ impl ConversationActor {
             .waiting
             .extract_if(.., |(waits_for, _)| *waits_for == run)
         {
-            // Whoever does not wait any more needs no answer.
             drop(waiter.send(outcome.clone()));
         }
         self.last = Some((run, outcome.clone()));
     }
 
     /// A future of the run's end.
-    fn wait_for(&mut self, run: RunId) -> impl Future<Output = Option<RunOutcome>> + use<> {
+    pub(super) fn wait_for(
+        &mut self,
+        run: RunId,
+    ) -> impl Future<Output = Option<RunOutcome>> + use<> {
         let (sender, receiver) = oneshot::channel();
-        if self.machine.run() == Some(run) {
-            self.waiting.push((run, sender));
-        } else if let Some((last, outcome)) = &self.last
-            && *last == run
-        {
-            drop(sender.send(outcome.clone()));
+        match &self.last {
+            Some((last, outcome)) if *last == run => drop(sender.send(outcome.clone())),
+            // Its end may wait to be written.
+            Some(_) | None => self.waiting.push((run, sender)),
         }
         receiver.map(Result::ok)
     }
@@ -165,51 +475,6 @@ impl Actor for ConversationActor {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-    }
-}
-
-impl Handler<SubmitPrompt> for ConversationActor {
-    type Result = Result<RunId, SubmitError>;
-
-    fn handle(&mut self, order: SubmitPrompt, ctx: &mut Context<Self>) -> Self::Result {
-        let (run, effects) = self.machine.submit(order.content)?;
-        self.carry_out(effects, ctx);
-        Ok(run)
-    }
-}
-
-impl Handler<CancelRun> for ConversationActor {
-    type Result = ResponseFuture<bool>;
-
-    fn handle(&mut self, _: CancelRun, ctx: &mut Context<Self>) -> Self::Result {
-        let Some(run) = self.machine.run() else {
-            return Box::pin(async { false });
-        };
-        let end = self.wait_for(run);
-        self.advance(Input::CancelRequested, ctx);
-        Box::pin(end.map(|_| true))
-    }
-}
-
-impl Handler<StopRuns> for ConversationActor {
-    type Result = ResponseFuture<()>;
-
-    fn handle(&mut self, _: StopRuns, ctx: &mut Context<Self>) -> Self::Result {
-        let end = self.machine.run().map(|run| self.wait_for(run));
-        self.advance(Input::StopRequested, ctx);
-        Box::pin(async {
-            if let Some(end) = end {
-                end.await;
-            }
-        })
-    }
-}
-
-impl Handler<WaitForEnd> for ConversationActor {
-    type Result = ResponseFuture<Option<RunOutcome>>;
-
-    fn handle(&mut self, question: WaitForEnd, _: &mut Context<Self>) -> Self::Result {
-        Box::pin(self.wait_for(question.run))
     }
 }
 
@@ -229,6 +494,22 @@ impl Handler<ToolEvent> for ConversationActor {
     }
 }
 
+/// An append is done. Sent by the actor to itself.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Appended {
+    append: AppendId,
+    result: Result<Vec<Position>, AppendError>,
+}
+
+impl Handler<Appended> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, appended: Appended, ctx: &mut Context<Self>) {
+        self.appended(appended, ctx);
+    }
+}
+
 /// A call whose end will not come. Sent by the actor to itself.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -241,3 +522,7 @@ impl Handler<Lost> for ConversationActor {
         self.advance(Input::CallLost(call_id), ctx);
     }
 }
+
+#[cfg(test)]
+#[path = "actor_tests.rs"]
+mod tests;

@@ -1,18 +1,19 @@
 //! What a conversation wants to be done.
 
-use harness_protocol::State;
+use harness_protocol::DeltaKind;
 
-use super::publication::Publication;
 use crate::ids::{CallId, RunId};
+use crate::journal::Record;
 use crate::messages::RunOutcome;
-use crate::reply::{Block, BlockKind};
 use crate::tool::ToolCall;
 
-/// What is to be done.
+/// What is to be done. What follows a record is done when the record is in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Show this to every client.
-    Publish(Publication),
+    /// Write this down, then show it.
+    Record(Record),
+    /// Show this to those who are attached.
+    Show(Passing),
     /// Ask the model, with the history as it is now.
     CallModel(CallId),
     /// Drop a call of the model.
@@ -25,33 +26,22 @@ pub enum Effect {
     EndRun(RunId, RunOutcome),
 }
 
-/// Shows a state.
-pub(super) fn status(state: State, message: &str) -> Effect {
-    Effect::Publish(Publication::Status(state, message.to_owned()))
-}
-
-/// Shows a block.
-pub(super) fn shown(block: &Block, partial: bool) -> Vec<Effect> {
-    match block.kind() {
-        BlockKind::Text(text) => vec![Effect::Publish(Publication::Text {
-            content: text.to_owned(),
-            partial,
-        })],
-        BlockKind::Thinking { thinking, .. } if !thinking.is_empty() => {
-            vec![Effect::Publish(Publication::Reasoning(thinking.to_owned()))]
-        }
-        BlockKind::ToolCall { id, name, input } => vec![
-            status(State::RunningTool, name),
-            Effect::Publish(Publication::ToolCall {
-                id: id.to_owned(),
-                name: name.to_owned(),
-                input: input.clone(),
-            }),
-        ],
-        BlockKind::Thinking { .. }
-        | BlockKind::RedactedThinking
-        | BlockKind::ServerToolCall { .. }
-        | BlockKind::ServerToolResult { .. }
-        | BlockKind::Unknown => vec![],
-    }
+/// What is shown and not written down.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Passing {
+    /// A piece of an unfinished block.
+    Delta {
+        /// The block's place in the reply.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where the piece begins in its block, in bytes.
+        offset: u64,
+        /// The piece.
+        text: String,
+    },
+    /// What came of the unfinished blocks is void.
+    Discarded,
+    /// The conversation cannot go on, and the journal cannot say so.
+    Failed(String),
 }

@@ -17,18 +17,54 @@ use serde_json::{Value, json};
 use crate::journal::Unanswered;
 use crate::reply::{Block, BlockKind};
 
+/// What stands where a damaged journal lacks what a reply is to.
+const LOST: &str = "(what was said here is lost)";
+
 /// The past of a conversation, as later requests tell it. Append-only: what the API has taken is
 /// never changed or removed; what it refused is left out.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Messages that no longer change, serialized, each with a comma in front but the first.
-    sealed: Vec<Bytes>,
+    sealed: Sealed,
     /// The user message at the end, which grows until the model replies to it.
     open: Open,
     /// A reply to it that the API paused, as it is sent back; the reply goes on from there.
     paused: Vec<Block>,
     /// All ids of tool calls so far, each with the number that its next repetition gets.
     ids: HashMap<String, u64>,
+}
+
+/// Messages that no longer change, serialized, each with a comma in front but the first. Many are
+/// joined to one piece, so that a request of a long conversation has few.
+#[derive(Debug, Default)]
+struct Sealed {
+    joined: Vec<Bytes>,
+    last: Vec<Bytes>,
+}
+
+/// How many messages are joined.
+const JOINED: usize = 64;
+
+impl Sealed {
+    fn push(&mut self, message: &Value) {
+        let comma = if self.joined.is_empty() && self.last.is_empty() {
+            ""
+        } else {
+            ","
+        };
+        self.last.push(format!("{comma}{message}").into());
+        if self.last.len() == JOINED {
+            self.joined.push(self.last.concat().into());
+            self.last.clear();
+        }
+    }
+
+    fn pieces(&self) -> Vec<Bytes> {
+        // A user message and a paused reply may follow.
+        let mut pieces = Vec::with_capacity(self.joined.len() + self.last.len() + 2);
+        pieces.extend_from_slice(&self.joined);
+        pieces.extend_from_slice(&self.last);
+        pieces
+    }
 }
 
 /// A user message: the results for the last reply's calls, then prompts.
@@ -64,15 +100,16 @@ impl History {
         if content.is_empty() {
             return;
         }
+        self.begin_with_user();
         let answers = Open {
             calls: calls_of(&reply),
             unanswered,
             prompts: Vec::new(),
         };
         if let Some(message) = user_message(&std::mem::replace(&mut self.open, answers)) {
-            push_message(&mut self.sealed, &message);
+            self.sealed.push(&message);
         }
-        push_message(&mut self.sealed, &assistant_message(&content));
+        self.sealed.push(&assistant_message(&content));
     }
 
     /// Adds a reply that the API paused. Without anything to send back the same request is made
@@ -82,11 +119,22 @@ impl History {
         reply.extend(blocks);
         // What follows is a reply to what is sent back, so what is not sent now never is.
         self.paused = sendable(&reply, true).into_iter().cloned().collect();
+        if !self.paused.is_empty() {
+            self.begin_with_user();
+        }
+    }
+
+    /// A reply follows on a user message, even where a damaged journal has none.
+    fn begin_with_user(&mut self) {
+        if self.open.calls.is_empty() && self.open.prompts.is_empty() {
+            self.open.prompts.push(LOST.to_owned());
+        }
     }
 
     /// Adds the result of a call of the last reply.
     pub fn push_result(&mut self, id: &str, result: &str, is_error: bool) {
-        if let Some(call) = self.open.calls.iter_mut().find(|call| call.id == id) {
+        let mut calls = self.open.calls.iter_mut();
+        if let Some(call) = calls.find(|call| call.id == id && call.result.is_none()) {
             call.result = Some((result.to_owned(), is_error));
         }
     }
@@ -94,6 +142,14 @@ impl History {
     /// Says why the calls of the last reply that have no result will get none.
     pub fn leave_unanswered(&mut self, reason: Unanswered) {
         self.open.unanswered = reason;
+    }
+
+    /// Calls of the last reply that have no result by now get none.
+    pub fn settle(&mut self) {
+        let reason = self.open.unanswered.text();
+        for call in &mut self.open.calls {
+            call.result.get_or_insert_with(|| (reason.to_owned(), true));
+        }
     }
 
     /// The API refused the last request: what was new in it is left out from now on, or every
@@ -123,10 +179,26 @@ impl History {
         id
     }
 
+    /// Notes that a call has that id.
+    pub fn note_id(&mut self, id: &str) {
+        self.ids.entry(id.to_owned()).or_insert(2);
+    }
+
+    /// The calls of the last reply that have no result and were not skipped.
+    #[must_use]
+    pub fn dangling(&self) -> Vec<String> {
+        if self.open.unanswered != Unanswered::Interrupted {
+            return Vec::new();
+        }
+        let calls = self.open.calls.iter();
+        let dangling = calls.filter(|call| call.result.is_none());
+        dangling.map(|call| call.id.clone()).collect()
+    }
+
     /// The messages of the next request, serialized, with commas between them.
     #[must_use]
     pub fn messages(&self) -> Vec<Bytes> {
-        let mut messages = self.sealed.clone();
+        let mut messages = self.sealed.pieces();
         if let Some(message) = user_message(&self.open) {
             push_message(&mut messages, &message);
         }

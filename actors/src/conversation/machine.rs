@@ -1,18 +1,17 @@
 //! Every decision of a conversation: what was told goes in, what is to be done comes out.
 //!
-//! Invariant: no actor, no IO, no clock. A run ends with exactly one `Effect::EndRun`, and the
-//! publication before it is its `idle` or `error` status.
+//! Invariant: no actor, no IO, no clock. What lasts changes by records alone, which the ledger
+//! adds up, here as after a crash. A run ends with exactly one `Effect::EndRun`, and the record
+//! before it is its `idle` or `error` status.
 
 use std::collections::VecDeque;
 
-use harness_protocol::State;
-
-use super::effect::{Effect, shown, status};
+use super::effect::{Effect, Passing};
 use super::history::History;
 use super::input::Input;
-use super::publication::Publication;
+use super::ledger::Ledger;
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::Unanswered;
+use crate::journal::{Activity, Outcome, Record, Unanswered};
 use crate::messages::{ModelEvent, RunOutcome, SubmitError, ToolEvent};
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
@@ -28,26 +27,43 @@ pub struct Limits {
     pub max_turns: u32,
 }
 
+/// A prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prompt {
+    /// What to ask; must not be blank.
+    pub content: String,
+    /// A prompt with a key that was used before is not run again.
+    pub key: Option<String>,
+    /// Who sent it.
+    pub by: Option<String>,
+}
+
+/// What became of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Submitted {
+    /// It started a run.
+    Started(RunId, Vec<Effect>),
+    /// It was accepted before, and started that run then.
+    Repeated(RunId),
+}
+
 /// One conversation.
 #[derive(Debug)]
 pub struct Machine {
     id: ConversationId,
     limits: Limits,
-    history: History,
+    ledger: Ledger,
     run: Option<Run>,
     stopping: bool,
-    runs: u64,
     calls: u64,
 }
 
-/// A run that is going.
+/// What of a run is not in the ledger.
 #[derive(Debug)]
 struct Run {
     id: RunId,
     turns: u32,
     pauses: u32,
-    /// The finished blocks of the reply that is under way, by their place in it.
-    reply: Vec<(u64, Block)>,
     step: Step,
     ending: Option<Ending>,
 }
@@ -71,24 +87,30 @@ enum Ending {
 }
 
 impl Machine {
-    /// A new conversation.
+    /// A conversation with that past. Its calls are numbered from `calls` on, so that an answer to
+    /// a call of an earlier machine is known to be late.
     #[must_use]
-    pub fn new(id: ConversationId, limits: Limits) -> Self {
+    pub fn new(id: ConversationId, limits: Limits, ledger: Ledger, calls: u64) -> Self {
         Self {
             id,
             limits,
-            history: History::default(),
+            ledger,
             run: None,
             stopping: false,
-            runs: 0,
-            calls: 0,
+            calls,
         }
     }
 
     /// The past, which the next request is made of.
     #[must_use]
     pub fn history(&self) -> &History {
-        &self.history
+        self.ledger.history()
+    }
+
+    /// What the records add up to.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// The run that is going.
@@ -97,11 +119,25 @@ impl Machine {
         self.run.as_ref().map(|run| run.id)
     }
 
-    /// Starts a run.
+    /// The number of the last call.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Starts a run, after ending what a service left open when it died.
     ///
     /// # Errors
-    /// Refused prompts change nothing and publish nothing.
-    pub fn submit(&mut self, content: String) -> Result<(RunId, Vec<Effect>), SubmitError> {
+    /// Refused prompts change nothing and show nothing.
+    pub fn submit(&mut self, prompt: Prompt) -> Result<Submitted, SubmitError> {
+        let Prompt { content, key, by } = prompt;
+        if let Some(keyed) = key.as_ref().and_then(|key| self.ledger.keyed(key)) {
+            return if keyed.is_of(&content) {
+                Ok(Submitted::Repeated(keyed.run))
+            } else {
+                Err(SubmitError::KeyReused)
+            };
+        }
         if self.stopping {
             return Err(SubmitError::Stopping);
         }
@@ -111,24 +147,46 @@ impl Machine {
         if content.trim().is_empty() {
             return Err(SubmitError::Blank);
         }
-        self.history.push_prompt(&content);
-        self.runs += 1;
-        let id = RunId(self.runs);
+        let closing = self.ledger.closing().into_iter();
+        let mut effects: Vec<Effect> = closing.map(|record| self.note(record)).collect();
+        let id = RunId(self.ledger.totals().runs + 1);
         let call_id = self.next_call();
         self.run = Some(Run {
             id,
             turns: 1,
             pauses: 0,
-            reply: Vec::new(),
             step: Step::Model(call_id.clone()),
             ending: None,
         });
-        let effects = vec![
-            Effect::Publish(Publication::User(content)),
-            status(State::Thinking, ""),
-            Effect::CallModel(call_id),
-        ];
-        Ok((id, effects))
+        effects.push(self.note(Record::RunStarted { run: id }));
+        effects.push(self.note(Record::Prompt {
+            run: id,
+            content,
+            key,
+            by,
+        }));
+        effects.push(self.status(Activity::Thinking, ""));
+        effects.push(self.note(Record::TurnStarted { run: id, turn: 1 }));
+        effects.push(Effect::CallModel(call_id));
+        Ok(Submitted::Started(id, effects))
+    }
+
+    /// Gives the conversation another title.
+    pub fn rename(&mut self, title: String) -> Vec<Effect> {
+        vec![self.note(Record::Renamed { title })]
+    }
+
+    /// Adds a record to the ledger, and tells to write it down.
+    fn note(&mut self, record: Record) -> Effect {
+        self.ledger.apply(&record);
+        Effect::Record(record)
+    }
+
+    fn status(&mut self, activity: Activity, message: &str) -> Effect {
+        self.note(Record::Status {
+            activity,
+            message: message.to_owned(),
+        })
     }
 
     /// Takes what the conversation is told. An answer to a call that is not waited for is late
@@ -174,13 +232,34 @@ impl Machine {
                 max_retries,
                 delay,
                 error,
-            } => self.remark(
-                &call_id,
-                &format!(
-                    "retrying in {:.1} s ({retry} of {max_retries}): {error}",
-                    delay.as_secs_f64()
-                ),
-            ),
+            } => {
+                let mut effects = self.remark(
+                    &call_id,
+                    &format!(
+                        "retrying in {:.1} s ({retry} of {max_retries}): {error}",
+                        delay.as_secs_f64()
+                    ),
+                );
+                if !effects.is_empty() {
+                    effects.insert(0, Effect::Show(Passing::Discarded));
+                }
+                effects
+            }
+            ModelEvent::Delta {
+                call_id,
+                index,
+                kind,
+                offset,
+                text,
+            } => match self.asking(&call_id) {
+                Some(run) if run.ending.is_none() => vec![Effect::Show(Passing::Delta {
+                    index,
+                    kind,
+                    offset,
+                    text,
+                })],
+                Some(_) | None => vec![],
+            },
             ModelEvent::ModelReplaced { call_id, from, to } => self.remark(
                 &call_id,
                 &format!("the model {from} is not served any more; using {to}"),
@@ -202,7 +281,7 @@ impl Machine {
     /// Says what the model's call is up to.
     fn remark(&mut self, call_id: &CallId, remark: &str) -> Vec<Effect> {
         match self.asking(call_id) {
-            Some(run) if run.ending.is_none() => vec![status(State::Thinking, remark)],
+            Some(run) if run.ending.is_none() => vec![self.status(Activity::Thinking, remark)],
             Some(_) | None => vec![],
         }
     }
@@ -212,15 +291,25 @@ impl Machine {
             return vec![];
         }
         if let BlockKind::ToolCall { id, .. } = block.kind() {
-            let unique = self.history.unique_id(id);
+            let unique = self.ledger.unique_id(id);
             if unique != id {
                 block.set_id(unique);
             }
         }
-        let effects = shown(&block, false);
-        if let Some(run) = self.asking(call_id) {
-            run.reply.push((index, block));
+        self.show_block(index, block, false)
+    }
+
+    /// Records a block; a call is announced before.
+    fn show_block(&mut self, index: u64, block: Block, partial: bool) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let BlockKind::ToolCall { name, .. } = block.kind() {
+            effects.push(self.status(Activity::RunningTool, name));
         }
+        effects.push(self.note(Record::Block {
+            index,
+            block,
+            partial,
+        }));
         effects
     }
 
@@ -228,60 +317,61 @@ impl Machine {
         let Some(run) = self.asking(call_id) else {
             return vec![];
         };
-        let blocks = take_reply(run);
-        let calls = tool_calls(&blocks);
-        if run.ending.is_some() {
-            self.history.push_reply(blocks, Unanswered::Cancelled);
-            return self.end_as_asked();
-        }
-        match &end.stop_reason {
+        let ending = run.ending;
+        let calls = self.ledger.calls();
+        let reason = &end.stop_reason;
+        let paused = *reason == StopReason::PauseTurn && calls.is_empty() && ending.is_none();
+        let unanswered = match (ending, reason) {
+            (Some(_), _) => Unanswered::Cancelled,
+            (None, StopReason::Refusal) => Unanswered::Refused,
+            (None, _) => Unanswered::Interrupted,
+        };
+        let mut effects = vec![self.note(Record::ReplyEnded {
+            id: end.id.clone(),
+            model: end.model.clone(),
+            stop_reason: reason.to_string(),
+            usage: end.usage.json().clone(),
+            paused,
+            unanswered,
+        })];
+        effects.extend(match reason {
+            _ if ending.is_some() => self.end_as_asked(),
             StopReason::MaxTokens if !calls.is_empty() => {
-                let mut effects = self.refuse_cut_calls(blocks, &calls);
+                let mut effects = self.refuse_cut_calls(&calls);
                 effects.extend(self.next_turn());
                 effects
             }
             StopReason::ContextWindowExceeded => {
-                let mut effects = self.refuse_cut_calls(blocks, &calls);
-                let remark = "stopped: the model's context window is full";
-                effects.extend(self.end(remark));
+                let mut effects = self.refuse_cut_calls(&calls);
+                effects.extend(self.end("stopped: the model's context window is full"));
                 effects
             }
-            StopReason::MaxTokens => {
-                self.history.push_reply(blocks, Unanswered::Interrupted);
-                self.end("stopped: the reply reached max_tokens")
-            }
-            StopReason::Refusal => {
-                self.history.push_reply(blocks, Unanswered::Refused);
-                self.end(&refusal(end))
-            }
-            StopReason::PauseTurn if calls.is_empty() => {
-                self.history.push_paused(blocks);
-                self.after_pause()
-            }
-            StopReason::Other(reason) => {
-                self.history.push_reply(blocks, Unanswered::Interrupted);
-                self.end(&format!("stopped: {reason}"))
-            }
+            StopReason::MaxTokens => self.end("stopped: the reply reached max_tokens"),
+            StopReason::Refusal => self.end(&refusal(end)),
+            StopReason::PauseTurn if paused => self.after_pause(),
+            StopReason::Other(reason) => self.end(&format!("stopped: {reason}")),
             StopReason::EndTurn
             | StopReason::StopSequence
             | StopReason::ToolUse
-            | StopReason::PauseTurn => {
-                self.history.push_reply(blocks, Unanswered::Interrupted);
-                self.run_tools(calls.into())
-            }
-        }
+            | StopReason::PauseTurn => self.run_tools(calls.into()),
+        });
+        effects
+    }
+
+    /// Says that the calls get no results.
+    fn skip_calls(&mut self, calls: &[ToolCall], reason: Unanswered) -> Option<Effect> {
+        (!calls.is_empty()).then(|| self.note(Record::CallsSkipped { reason }))
     }
 
     /// Answers the calls of a reply that the output limit cut: their inputs may be incomplete.
-    fn refuse_cut_calls(&mut self, blocks: Vec<Block>, calls: &[ToolCall]) -> Vec<Effect> {
-        self.history.push_reply(blocks, Unanswered::Interrupted);
+    fn refuse_cut_calls(&mut self, calls: &[ToolCall]) -> Vec<Effect> {
         let outcome = ToolOutcome::failed(
             "not executed: the reply was cut at the output limit, so the call may be incomplete; \
              make it again, shorter",
         );
         let refuse = |call: &ToolCall| {
             let answer = self.tool_answered(call, &outcome);
-            [answer, status(State::Thinking, "")]
+            [answer, self.status(Activity::Thinking, "")]
         };
         calls.iter().flat_map(refuse).collect()
     }
@@ -327,31 +417,30 @@ impl Machine {
             Step::Tool { .. } | Step::Model(_) => return vec![],
         };
         let mut effects = vec![self.tool_answered(&running, outcome)];
+        let rest = Vec::from(rest);
         if ending.is_some() {
-            self.history.leave_unanswered(Unanswered::Cancelled);
+            effects.extend(self.skip_calls(&rest, Unanswered::Cancelled));
             effects.extend(self.end_as_asked());
             return effects;
         }
-        effects.push(status(State::Thinking, ""));
+        effects.push(self.status(Activity::Thinking, ""));
         if outcome.is_error {
-            self.history.leave_unanswered(Unanswered::EarlierToolFailed);
+            effects.extend(self.skip_calls(&rest, Unanswered::EarlierToolFailed));
         }
         effects.extend(if outcome.is_error || rest.is_empty() {
             self.next_turn()
         } else {
-            self.run_tools(rest)
+            self.run_tools(rest.into())
         });
         effects
     }
 
-    /// Records and shows the result of a call.
+    /// Records the result of a call.
     fn tool_answered(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> Effect {
-        let ToolOutcome { result, is_error } = outcome;
-        self.history.push_result(&call.id, result, *is_error);
-        Effect::Publish(Publication::ToolResult {
+        self.note(Record::ToolResult {
             id: call.id.clone(),
-            result: result.clone(),
-            is_error: *is_error,
+            result: outcome.result.clone(),
+            is_error: outcome.is_error,
         })
     }
 
@@ -366,7 +455,12 @@ impl Machine {
         }
         run.turns += 1;
         run.step = Step::Model(call_id.clone());
-        vec![Effect::CallModel(call_id)]
+        let (run, turn) = (run.id, run.turns);
+        let ended = self.end_turn(run, Outcome::Completed);
+        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        effects.push(self.note(Record::TurnStarted { run, turn }));
+        effects.push(Effect::CallModel(call_id));
+        effects
     }
 
     fn model_failed(
@@ -378,21 +472,21 @@ impl Machine {
         let Some(run) = self.asking(call_id) else {
             return vec![];
         };
-        let mut effects = Vec::new();
-        for (_, block) in &partial {
-            effects.extend(shown(block, true));
-        }
-        run.reply.extend(partial);
         let ending = run.ending;
-        let blocks = take_reply(run);
-        if blocks.is_empty() && failure.error.is_refused_request() {
-            self.history.leave_out_refused();
+        let mut effects = Vec::new();
+        for (index, block) in partial {
+            effects.extend(self.show_block(index, block, true));
         }
         let unanswered = match ending {
             Some(_) => Unanswered::Cancelled,
             None => Unanswered::Interrupted,
         };
-        self.history.push_reply(blocks, unanswered);
+        let refused = !self.ledger.has_block() && failure.error.is_refused_request();
+        effects.push(self.note(Record::ReplyFailed {
+            error: failure.to_string(),
+            unanswered,
+            refused,
+        }));
         effects.extend(match ending {
             Some(_) => self.end_as_asked(),
             None => self.fail(failure),
@@ -422,34 +516,55 @@ impl Machine {
     fn end_as_asked(&mut self) -> Vec<Effect> {
         match self.run.as_ref().and_then(|run| run.ending) {
             Some(Ending::Cancelled) => {
-                self.end_with(State::Idle, "cancelled", RunOutcome::Cancelled)
+                let ending = (Activity::Idle, Outcome::Cancelled);
+                self.end_with(ending, "cancelled", RunOutcome::Cancelled)
             }
             Some(Ending::Stopped) => {
+                let ending = (Activity::Error, Outcome::Interrupted);
                 let message = "interrupted: the service was stopped";
-                self.end_with(State::Error, message, RunOutcome::Cancelled)
+                self.end_with(ending, message, RunOutcome::Cancelled)
             }
             None => vec![],
         }
     }
 
     fn end(&mut self, remark: &str) -> Vec<Effect> {
+        let ending = (Activity::Idle, Outcome::Completed);
         let remark = remark.to_owned();
-        self.end_with(State::Idle, &remark.clone(), RunOutcome::Ended { remark })
+        self.end_with(ending, &remark.clone(), RunOutcome::Ended { remark })
     }
 
     fn fail(&mut self, failure: ModelFailure) -> Vec<Effect> {
-        self.end_with(
-            State::Error,
-            &failure.to_string(),
-            RunOutcome::Failed(failure),
-        )
+        let ending = (Activity::Error, Outcome::Error);
+        let message = failure.to_string();
+        self.end_with(ending, &message, RunOutcome::Failed(failure))
     }
 
-    fn end_with(&mut self, state: State, message: &str, outcome: RunOutcome) -> Vec<Effect> {
-        let Some(run) = self.run.take() else {
+    fn end_with(
+        &mut self,
+        (activity, ended): (Activity, Outcome),
+        message: &str,
+        outcome: RunOutcome,
+    ) -> Vec<Effect> {
+        let Some(Run { id: run, .. }) = self.run.take() else {
             return vec![];
         };
-        vec![status(state, message), Effect::EndRun(run.id, outcome)]
+        let mut effects: Vec<Effect> = self.end_turn(run, ended).into_iter().collect();
+        effects.push(self.note(Record::RunEnded {
+            run,
+            outcome: ended,
+            message: message.to_owned(),
+            totals: self.ledger.totals().clone(),
+        }));
+        effects.push(self.status(activity, message));
+        effects.push(Effect::EndRun(run, outcome));
+        effects
+    }
+
+    /// Ends the turn that is under way.
+    fn end_turn(&mut self, run: RunId, outcome: Outcome) -> Option<Effect> {
+        let turn = self.ledger.turn()?;
+        Some(self.note(Record::TurnEnded { run, turn, outcome }))
     }
 
     fn next_call(&mut self) -> CallId {
@@ -459,27 +574,6 @@ impl Machine {
             number: self.calls,
         }
     }
-}
-
-/// The finished blocks in their order.
-fn take_reply(run: &mut Run) -> Vec<Block> {
-    let mut blocks = std::mem::take(&mut run.reply);
-    blocks.sort_by_key(|(index, _)| *index);
-    blocks.into_iter().map(|(_, block)| block).collect()
-}
-
-fn tool_calls(blocks: &[Block]) -> Vec<ToolCall> {
-    let call = |block: &Block| {
-        let BlockKind::ToolCall { id, name, input } = block.kind() else {
-            return None;
-        };
-        Some(ToolCall {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            input: input.clone(),
-        })
-    };
-    blocks.iter().filter_map(call).collect()
 }
 
 /// Says that the API declined, with the category and explanation that it gave.
@@ -507,6 +601,10 @@ mod tests;
 #[cfg(test)]
 #[path = "machine_end_tests.rs"]
 mod end_tests;
+
+#[cfg(test)]
+#[path = "machine_record_tests.rs"]
+mod record_tests;
 
 #[cfg(test)]
 #[path = "random_tests.rs"]

@@ -27,10 +27,10 @@ fn a_cancel_drops_the_call_of_the_model_and_keeps_finished_blocks() {
         let mut machine = asking();
         let got = (0..).zip(blocks).map(|(index, block)| got(1, index, block));
         play(&mut machine, got);
-        let effects = machine.handle(Input::CancelRequested);
+        let effects = machine.shown(Input::CancelRequested);
         assert_eq!(effects, [Effect::CancelModel(id(1))]);
-        assert_eq!(machine.submit("x".to_owned()), Err(SubmitError::Busy));
-        let effects = machine.handle(failed(1, ModelError::Cancelled));
+        assert_eq!(machine.prompt("x"), Err(SubmitError::Busy));
+        let effects = machine.shown(failed(1, ModelError::Cancelled));
         assert_eq!(effects, cancelled(1));
         let list = |value: &Value| value.as_array().unwrap().clone();
         let expected = if list(&reply).is_empty() {
@@ -77,7 +77,7 @@ fn running() -> Machine {
         &mut machine,
         calls.map(|(index, id)| got(1, index, tool(id))),
     );
-    let effects = machine.handle(finished(1, StopReason::ToolUse));
+    let effects = machine.shown(finished(1, StopReason::ToolUse));
     assert_eq!(effects, [run_tool(2, "a")]);
     machine
 }
@@ -94,12 +94,12 @@ fn a_cancel_stops_the_running_tool_and_starts_no_other() {
     let before_it = (ok(2, "1"), "1", false);
     for (end, text_of_a, is_error) in [by_cancel, before_it] {
         let mut machine = running();
-        let effects = machine.handle(Input::CancelRequested);
+        let effects = machine.shown(Input::CancelRequested);
         assert_eq!(effects, [Effect::CancelTool(id(2))]);
         let mut expected = effects![answered("a", text_of_a, is_error)];
         expected.pop(); // The run does not think on.
         expected.extend(cancelled(1));
-        assert_eq!(machine.handle(end), expected);
+        assert_eq!(machine.shown(end), expected);
         let note = "not executed: cancelled by user";
         let results = json!([
             result("a", text_of_a, is_error),
@@ -132,7 +132,7 @@ fn a_reply_that_is_complete_before_its_cancel_arrives_runs_no_tool() {
         let effects = play(&mut machine, inputs);
         let expected = effects![Effect::CancelModel(id(1)), called("a"), cancelled(1)];
         assert_eq!(effects, expected);
-        assert_eq!(machine.handle(failed(1, ModelError::Cancelled)), []);
+        assert_eq!(machine.shown(failed(1, ModelError::Cancelled)), []);
     }
 }
 
@@ -140,7 +140,7 @@ fn a_reply_that_is_complete_before_its_cancel_arrives_runs_no_tool() {
 #[test]
 fn a_cancel_in_the_wait_before_a_retry_ends_the_run() {
     let mut machine = asking();
-    machine.handle(retrying(1));
+    machine.shown(retrying(1));
     let inputs = [
         Input::CancelRequested,
         retrying(1),
@@ -154,16 +154,16 @@ fn a_cancel_in_the_wait_before_a_retry_ends_the_run() {
 /// Spec: [CONV-24]
 #[test]
 fn a_second_cancel_and_one_of_an_idle_conversation_do_nothing() {
-    assert_eq!(machine(10).handle(Input::CancelRequested), []);
+    assert_eq!(machine(10).shown(Input::CancelRequested), []);
     for (mut machine, end) in [
         (asking(), failed(1, ModelError::Cancelled)),
         (running(), error(2, "cancelled by user")),
     ] {
-        assert_eq!(machine.handle(Input::CancelRequested).len(), 1);
-        assert_eq!(machine.handle(Input::CancelRequested), []);
-        assert!(machine.handle(end).ends_with(&cancelled(1)));
-        assert_eq!(machine.handle(Input::CancelRequested), []);
-        machine.submit("again".to_owned()).unwrap();
+        assert_eq!(machine.shown(Input::CancelRequested).len(), 1);
+        assert_eq!(machine.shown(Input::CancelRequested), []);
+        assert!(machine.shown(end).ends_with(&cancelled(1)));
+        assert_eq!(machine.shown(Input::CancelRequested), []);
+        machine.prompt("again").unwrap();
     }
 }
 
@@ -171,7 +171,7 @@ fn a_second_cancel_and_one_of_an_idle_conversation_do_nothing() {
 #[test]
 fn a_stop_ends_the_run_as_interrupted_and_takes_no_more_prompts() {
     let stopped = [
-        status(State::Error, "interrupted: the service was stopped"),
+        status(Activity::Error, "interrupted: the service was stopped"),
         Effect::EndRun(RunId(1), RunOutcome::Cancelled),
     ];
     let ask = (
@@ -190,8 +190,8 @@ fn a_stop_ends_the_run_as_interrupted_and_takes_no_more_prompts() {
             let inputs = [early, vec![Input::StopRequested, Input::CancelRequested]].concat();
             let effects = play(&mut machine, inputs);
             assert_eq!(effects, std::slice::from_ref(&cancel));
-            assert!(machine.handle(end.clone()).ends_with(&stopped));
-            let refused = machine.submit("x".to_owned());
+            assert!(machine.shown(end.clone()).ends_with(&stopped));
+            let refused = machine.prompt("x");
             assert_eq!(refused, Err(SubmitError::Stopping));
         }
     }
@@ -242,7 +242,7 @@ fn late_answers_of_every_kind_change_nothing() {
 #[test]
 fn an_answer_of_the_wrong_kind_changes_nothing() {
     let mut machine = asking();
-    assert_eq!(machine.handle(ok(1, "x")), []);
+    assert_eq!(machine.shown(ok(1, "x")), []);
     let mut machine = running();
     let inputs = [
         got(2, 0, tool("x")),
@@ -261,14 +261,14 @@ fn an_answer_to_another_conversation_changes_nothing() {
         conversation: ConversationId::new("d"),
         number: 1,
     };
-    assert_eq!(machine.handle(Input::CallLost(call_id)), []);
+    assert_eq!(machine.shown(Input::CallLost(call_id)), []);
 }
 
 /// Spec: [CONV-27]
 #[test]
 fn a_lost_call_of_the_model_fails_the_run() {
     let mut machine = asking();
-    let effects = machine.handle(Input::CallLost(id(1)));
+    let effects = machine.shown(Input::CallLost(id(1)));
     let message = "the model's actor does not take the call";
     let expected = failure(1, message, ModelError::Unavailable, false);
     assert_eq!(effects, expected);
@@ -284,12 +284,12 @@ fn a_lost_call_of_the_model_fails_the_run() {
 fn a_lost_call_of_a_tool_is_a_failed_one() {
     let lost = r#"{"error":"the tools' actor does not take the call"}"#;
     let mut machine = running();
-    let effects = machine.handle(Input::CallLost(id(2)));
+    let effects = machine.shown(Input::CallLost(id(2)));
     assert_eq!(effects, effects![answered("a", lost, true), ask(3)]);
 
     let mut machine = running();
-    machine.handle(Input::CancelRequested);
-    let effects = machine.handle(Input::CallLost(id(2)));
+    machine.shown(Input::CancelRequested);
+    let effects = machine.shown(Input::CallLost(id(2)));
     assert!(effects.ends_with(&cancelled(1)));
 }
 
@@ -299,7 +299,7 @@ fn a_lost_call_of_a_tool_is_a_failed_one() {
 #[test]
 fn a_prompt_that_the_api_refused_is_left_out() {
     let mut machine = asking();
-    let effects = machine.handle(failed(1, refused()));
+    let effects = machine.shown(failed(1, refused()));
     let message = "invalid_request_error: no (HTTP 400)";
     assert_eq!(effects, failure(1, message, refused(), false));
     let expected = json!([user(&json!([text("next")]))]);
@@ -311,8 +311,8 @@ fn a_prompt_that_the_api_refused_is_left_out() {
         finished(2, StopReason::EndTurn),
     ];
     play(&mut machine, inputs);
-    machine.submit("poison".to_owned()).unwrap();
-    machine.handle(failed(3, ModelError::TooLarge { bytes: 2, limit: 1 }));
+    machine.prompt("poison").unwrap();
+    machine.shown(failed(3, ModelError::TooLarge { bytes: 2, limit: 1 }));
     let expected = json!([
         user(&json!([text("next")])),
         assistant(&json!([text("a")])),
@@ -367,7 +367,7 @@ fn a_prompt_stays_when_the_failure_is_not_its_fault() {
     ];
     for (error, message) in rows {
         let mut machine = asking();
-        let effects = machine.handle(failed(1, error.clone()));
+        let effects = machine.shown(failed(1, error.clone()));
         assert_eq!(effects, failure(1, message, error, false));
         let expected = json!([user(&json!([text("hi"), text("next")]))]);
         assert_eq!(next_messages(&mut machine), expected);
@@ -387,7 +387,7 @@ fn a_reply_that_breaks_off_keeps_its_finished_blocks_and_runs_no_tool() {
     ];
     let effects = play(&mut machine, inputs);
     let message = "interrupted: the reply ended before message_stop";
-    let reasoning = Effect::Publish(Publication::Reasoning("hm".to_owned()));
+    let reasoning = finished_block(block(&thought), false);
     let expected = effects![
         said("a"),
         called("t"),

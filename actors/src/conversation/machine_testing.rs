@@ -1,16 +1,86 @@
 //! What the tests of the machine are written with: inputs, effects and messages in short.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test fails at whatever it does not name"
+)]
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::super::face::{event, plain};
 use super::*;
 use crate::reply::Object;
 
 // What goes in.
 
 pub(super) fn machine(max_turns: u32) -> Machine {
-    Machine::new(ConversationId::new("c"), Limits { max_turns })
+    revived(max_turns, Ledger::default(), 0)
+}
+
+/// A machine with that past.
+pub(super) fn revived(max_turns: u32, ledger: Ledger, calls: u64) -> Machine {
+    let limits = Limits { max_turns };
+    Machine::new(ConversationId::new("c"), limits, ledger, calls)
+}
+
+pub(super) fn prompt(content: &str) -> Prompt {
+    Prompt {
+        content: content.to_owned(),
+        ..Prompt::default()
+    }
+}
+
+/// What of a machine's effects the operator of a plain client sees, and the calls. The other
+/// records are left out, and blocks are at place 0.
+pub(super) trait Shown {
+    fn shown(&mut self, input: Input) -> Vec<Effect>;
+
+    fn prompt(&mut self, content: &str) -> Result<(RunId, Vec<Effect>), SubmitError>;
+}
+
+impl Shown for Machine {
+    fn shown(&mut self, input: Input) -> Vec<Effect> {
+        shown(self.handle(input))
+    }
+
+    fn prompt(&mut self, content: &str) -> Result<(RunId, Vec<Effect>), SubmitError> {
+        match self.submit(prompt(content))? {
+            Submitted::Started(run, effects) => Ok((run, shown(effects))),
+            Submitted::Repeated(run) => panic!("{run:?} is repeated without a key"),
+        }
+    }
+}
+
+fn shown(effects: Vec<Effect>) -> Vec<Effect> {
+    let shown = |effect| match effect {
+        Effect::Record(record) => {
+            plain(&event(&record, 0)).map(|_| Effect::Record(at_place_0(record)))
+        }
+        other => Some(other),
+    };
+    effects.into_iter().filter_map(shown).collect()
+}
+
+fn at_place_0(record: Record) -> Record {
+    match record {
+        Record::Block { block, partial, .. } => Record::Block {
+            index: 0,
+            block,
+            partial,
+        },
+        other => other,
+    }
+}
+
+/// All that a run does at a prompt and these inputs.
+pub(super) fn whole(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<Effect> {
+    let Ok(Submitted::Started(_, mut effects)) = machine.submit(prompt("hi")) else {
+        panic!("the prompt is taken");
+    };
+    effects.extend(inputs.into_iter().flat_map(|input| machine.handle(input)));
+    effects
 }
 
 /// A machine whose first run asks the model, as call 1.
@@ -20,7 +90,7 @@ pub(super) fn asking() -> Machine {
 
 pub(super) fn asking_within(max_turns: u32) -> Machine {
     let mut machine = machine(max_turns);
-    machine.submit("hi".to_owned()).unwrap();
+    machine.prompt("hi").unwrap();
     machine
 }
 
@@ -107,7 +177,7 @@ pub(super) fn error(call: u64, text: &str) -> Input {
 }
 
 pub(super) fn play(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<Effect> {
-    let handle = |input| machine.handle(input);
+    let handle = |input| machine.shown(input);
     inputs.into_iter().flat_map(handle).collect()
 }
 
@@ -136,24 +206,39 @@ pub(super) fn said(content: &str) -> Effect {
 }
 
 pub(super) fn said_in_part(content: &str, partial: bool) -> Effect {
-    Effect::Publish(Publication::Text {
-        content: content.to_owned(),
+    finished_block(Block::text(content), partial)
+}
+
+/// A block as clients see it.
+pub(super) fn finished_block(block: Block, partial: bool) -> Effect {
+    Effect::Record(Record::Block {
+        index: 0,
+        block,
         partial,
     })
 }
 
+pub(super) fn status(activity: Activity, message: &str) -> Effect {
+    Effect::Record(Record::Status {
+        activity,
+        message: message.to_owned(),
+    })
+}
+
 pub(super) fn thinking() -> Effect {
-    status(State::Thinking, "")
+    status(Activity::Thinking, "")
+}
+
+pub(super) fn discarded() -> Effect {
+    Effect::Show(Passing::Discarded)
 }
 
 /// A call of `read` as clients see it.
 pub(super) fn called(id: &str) -> [Effect; 2] {
-    let call = Publication::ToolCall {
-        id: id.to_owned(),
-        name: "read".to_owned(),
-        input: Object::new(),
-    };
-    [status(State::RunningTool, "read"), Effect::Publish(call)]
+    [
+        status(Activity::RunningTool, "read"),
+        finished_block(tool(id), false),
+    ]
 }
 
 pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
@@ -167,12 +252,12 @@ pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
 
 /// A result as clients see it.
 pub(super) fn answered(id: &str, result: &str, is_error: bool) -> [Effect; 2] {
-    let result = Publication::ToolResult {
+    let result = Record::ToolResult {
         id: id.to_owned(),
         result: result.to_owned(),
         is_error,
     };
-    [Effect::Publish(result), thinking()]
+    [Effect::Record(result), thinking()]
 }
 
 pub(super) fn ask(call: u64) -> Effect {
@@ -184,14 +269,14 @@ pub(super) fn ended(run: u64, remark: &str) -> [Effect; 2] {
         remark: remark.to_owned(),
     };
     [
-        status(State::Idle, remark),
+        status(Activity::Idle, remark),
         Effect::EndRun(RunId(run), outcome),
     ]
 }
 
 pub(super) fn cancelled(run: u64) -> [Effect; 2] {
     [
-        status(State::Idle, "cancelled"),
+        status(Activity::Idle, "cancelled"),
         Effect::EndRun(RunId(run), RunOutcome::Cancelled),
     ]
 }
@@ -204,7 +289,7 @@ pub(super) fn failure(
 ) -> [Effect; 2] {
     let failure = ModelFailure { error, interrupted };
     [
-        status(State::Error, message),
+        status(Activity::Error, message),
         Effect::EndRun(RunId(run), RunOutcome::Failed(failure)),
     ]
 }
@@ -244,7 +329,7 @@ pub(super) fn messages(machine: &Machine) -> Value {
 
 /// The messages of a request that is made with the next prompt, `next`.
 pub(super) fn next_messages(machine: &mut Machine) -> Value {
-    machine.submit("next".to_owned()).unwrap();
+    machine.prompt("next").unwrap();
     messages(machine)
 }
 

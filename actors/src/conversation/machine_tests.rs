@@ -12,13 +12,18 @@ use crate::reply::Object;
 #[test]
 fn a_reply_without_calls_ends_the_run() {
     let mut machine = machine(10);
-    let (run, effects) = machine.submit("hi".to_owned()).unwrap();
-    let prompt = Effect::Publish(Publication::User("hi".to_owned()));
+    let (run, effects) = machine.prompt("hi").unwrap();
+    let prompt = Effect::Record(Record::Prompt {
+        run: RunId(1),
+        content: "hi".to_owned(),
+        key: None,
+        by: None,
+    });
     assert_eq!(run, RunId(1));
     assert_eq!(effects, effects![prompt, thinking(), ask(1)]);
-    assert_eq!(machine.handle(got(1, 0, Block::text("a"))), [said("a")]);
-    assert_eq!(machine.handle(got(1, 1, Block::text("b"))), [said("b")]);
-    let effects = machine.handle(finished(1, StopReason::EndTurn));
+    assert_eq!(machine.shown(got(1, 0, Block::text("a"))), [said("a")]);
+    assert_eq!(machine.shown(got(1, 1, Block::text("b"))), [said("b")]);
+    let effects = machine.shown(finished(1, StopReason::EndTurn));
     assert_eq!(effects, ended(1, ""));
     assert_eq!(machine.run(), None);
 }
@@ -28,7 +33,7 @@ fn a_reply_without_calls_ends_the_run() {
 fn a_reply_without_calls_ends_the_run_whatever_it_says() {
     for reason in [StopReason::ToolUse, StopReason::StopSequence] {
         let mut machine = asking();
-        assert_eq!(machine.handle(finished(1, reason)), ended(1, ""));
+        assert_eq!(machine.shown(finished(1, reason)), ended(1, ""));
     }
 }
 
@@ -38,31 +43,29 @@ fn readable_thinking_is_shown_and_the_rest_is_not() {
     let mut machine = asking();
     let thought = |text: &str| json!({"type": "thinking", "thinking": text, "signature": "s"});
     let rows = [
-        (thought("hm"), Some("hm")),
-        (thought(""), None),
-        (json!({"type": "redacted_thinking", "data": "x"}), None),
+        (thought("hm"), true),
+        (thought(""), false),
+        (json!({"type": "redacted_thinking", "data": "x"}), false),
         (
             json!({"type": "server_tool_use", "id": "s", "name": "n", "input": {}}),
-            None,
+            false,
         ),
         (
             json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
-            None,
+            false,
         ),
-        (json!({"type": "poem", "text": "x"}), None),
+        (json!({"type": "poem", "text": "x"}), false),
         (
             json!({"type": "tool_use", "id": "t", "name": "read", "input": "{}"}),
-            None,
+            false,
         ),
     ];
     for (index, (json, shown)) in (0..).zip(rows) {
-        let effects = machine.handle(got(1, index, block(&json)));
-        let shown = shown
-            .map(|text| Effect::Publish(Publication::Reasoning(text.to_owned())))
-            .into_iter();
-        assert_eq!(effects, shown.collect::<Vec<_>>(), "{json}");
+        let effects = machine.shown(got(1, index, block(&json)));
+        let shown = shown.then(|| finished_block(block(&json), false));
+        assert_eq!(effects, shown.into_iter().collect::<Vec<_>>(), "{json}");
     }
-    let effects = machine.handle(finished(1, StopReason::EndTurn));
+    let effects = machine.shown(finished(1, StopReason::EndTurn));
     assert_eq!(effects, ended(1, ""));
 }
 
@@ -228,9 +231,9 @@ fn three_turns_are_made_when_four_are_needed() {
 fn turns_are_counted_anew_in_each_run() {
     let mut machine = asking_within(1);
     for run in 1..4 {
-        let effects = machine.handle(finished(run, StopReason::EndTurn));
+        let effects = machine.shown(finished(run, StopReason::EndTurn));
         assert_eq!(effects, ended(run, ""));
-        machine.submit("again".to_owned()).unwrap();
+        machine.prompt("again").unwrap();
     }
 }
 
@@ -239,21 +242,21 @@ fn turns_are_counted_anew_in_each_run() {
 fn a_refused_prompt_changes_nothing() {
     let mut idle = machine(10);
     for blank in ["", " ", "\n\t \u{a0}"] {
-        let refused = idle.submit(blank.to_owned());
+        let refused = idle.prompt(blank);
         assert_eq!(refused, Err(SubmitError::Blank));
         assert_eq!((idle.run(), messages(&idle)), (None, json!([])));
     }
     let mut busy = asking();
     for content in ["again", ""] {
-        let refused = busy.submit(content.to_owned());
+        let refused = busy.prompt(content);
         assert_eq!(refused, Err(SubmitError::Busy));
     }
     assert_eq!(messages(&busy), json!([user(&json!([text("hi")]))]));
-    let effects = busy.handle(finished(1, StopReason::EndTurn));
+    let effects = busy.shown(finished(1, StopReason::EndTurn));
     assert_eq!(effects, ended(1, ""));
 
-    assert_eq!(idle.handle(Input::StopRequested), []);
-    let refused = idle.submit("hi".to_owned());
+    assert_eq!(idle.shown(Input::StopRequested), []);
+    let refused = idle.prompt("hi");
     assert_eq!(refused, Err(SubmitError::Stopping));
     assert_eq!((idle.run(), messages(&idle)), (None, json!([])));
 }
@@ -263,11 +266,11 @@ fn a_refused_prompt_changes_nothing() {
 fn what_the_call_is_up_to_is_a_remark_of_the_state() {
     let mut machine = asking();
     let remark = "retrying in 1.2 s (1 of 4): the reply ended before message_stop";
-    let effects = machine.handle(retrying(1));
-    assert_eq!(effects, [status(State::Thinking, remark)]);
+    let effects = machine.shown(retrying(1));
+    assert_eq!(effects, [discarded(), status(Activity::Thinking, remark)]);
     let remark = "the model old is not served any more; using new";
-    let effects = machine.handle(replaced(1));
-    assert_eq!(effects, [status(State::Thinking, remark)]);
+    let effects = machine.shown(replaced(1));
+    assert_eq!(effects, [status(Activity::Thinking, remark)]);
 }
 
 // Ids and names.
@@ -286,10 +289,10 @@ fn ids_of_calls_become_unique_and_valid() {
     ];
     let mut machine = asking();
     for (index, (given, unique)) in (0..).zip(rows) {
-        let effects = machine.handle(got(1, index, tool(given)));
+        let effects = machine.shown(got(1, index, tool(given)));
         assert_eq!(effects, called(unique), "{given:?}");
     }
-    let effects = machine.handle(finished(1, StopReason::ToolUse));
+    let effects = machine.shown(finished(1, StopReason::ToolUse));
     assert_eq!(effects, [run_tool(2, "t")]);
     play(
         &mut machine,
@@ -329,7 +332,7 @@ fn a_name_that_no_tool_can_have_is_run_as_it_is_and_sent_back_changed() {
             panic!("{effects:?}");
         };
         assert_eq!(call.name, name);
-        assert_eq!(effects[0], status(State::RunningTool, name));
+        assert_eq!(effects[0], status(Activity::RunningTool, name));
         assert_eq!(messages(&machine)[1]["content"][0]["name"], sent);
     }
 }
@@ -405,7 +408,7 @@ fn a_model_whose_replies_are_always_cut_is_not_asked_for_ever() {
 fn a_full_context_window_ends_the_run() {
     let remark = "stopped: the model's context window is full";
     let mut machine = asking();
-    let effects = machine.handle(finished(1, StopReason::ContextWindowExceeded));
+    let effects = machine.shown(finished(1, StopReason::ContextWindowExceeded));
     assert_eq!(effects, ended(1, remark));
 
     let mut machine = asking();
@@ -501,7 +504,7 @@ fn a_reply_is_paused_at_most_eight_times() {
         let inputs = [got(call, 0, search), finished(call, StopReason::PauseTurn)];
         assert_eq!(play(&mut machine, inputs), [ask(call + 1)]);
     }
-    let effects = machine.handle(finished(9, StopReason::PauseTurn));
+    let effects = machine.shown(finished(9, StopReason::PauseTurn));
     assert_eq!(effects, ended(1, "stopped: the reply was paused 8 times"));
 }
 
@@ -519,7 +522,7 @@ fn a_pause_with_calls_of_our_tools_runs_them() {
 fn an_unknown_stop_reason_ends_the_reply() {
     let unknown = || StopReason::Other("tired".to_owned());
     let mut machine = asking();
-    let effects = machine.handle(finished(1, unknown()));
+    let effects = machine.shown(finished(1, unknown()));
     assert_eq!(effects, ended(1, "stopped: tired"));
 
     let mut machine = asking();

@@ -2,14 +2,20 @@
 
 mod actor;
 mod effect;
+mod face;
 mod history;
 mod input;
+mod ledger;
 mod machine;
-mod publication;
+mod orders;
+mod outbox;
+mod revival;
 
 pub use actor::{ConversationActor, Downstream};
-pub use effect::Effect;
+pub use effect::{Effect, Passing};
+pub use face::{event, is_plain, passing_event, plain, state, usage};
 pub use history::History;
 pub use input::Input;
-pub use machine::{Limits, Machine};
-pub use publication::Publication;
+pub use ledger::{INTERRUPTED, Ledger, Status};
+pub use machine::{Limits, Machine, Prompt, Submitted};
+pub use revival::{Glance, glance, revive};

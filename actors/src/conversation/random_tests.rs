@@ -1,15 +1,22 @@
 //! Random interleavings of everything that can happen to a conversation, against what must
 //! always hold.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test fails at whatever it does not name"
+)]
+
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use harness_standin::{Endpoint, strict_roles, validate};
+use harness_protocol::DeltaKind;
+use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use super::testing::{block, machine, messages, object};
+use super::super::ledger::INTERRUPTED;
+use super::testing::{block, machine, messages, object, prompt, revived};
 use super::*;
 use crate::model::{ModelChoice, RequestHead};
 
@@ -28,6 +35,7 @@ enum Action {
 enum Answer {
     Retrying,
     Replaced,
+    Delta,
     Block(Block),
     Finished(StopReason),
     Failed(ModelError, Vec<Block>),
@@ -42,7 +50,7 @@ impl Answer {
 
     fn is_terminal(&self) -> bool {
         match self {
-            Self::Retrying | Self::Replaced | Self::Block(_) => false,
+            Self::Retrying | Self::Replaced | Self::Delta | Self::Block(_) => false,
             Self::Finished(_) | Self::Failed(..) | Self::Tool(_) | Self::Lost => true,
         }
     }
@@ -152,6 +160,7 @@ fn answer() -> impl Strategy<Value = Answer> {
         1 => Just(Answer::Lost),
         1 => Just(Answer::Retrying),
         1 => Just(Answer::Replaced),
+        2 => Just(Answer::Delta),
     ]
 }
 
@@ -195,6 +204,9 @@ struct World {
     blocks: u64,
     /// The part of the last request that must not change any more.
     sealed: Vec<u8>,
+    /// All records, and what they add up to.
+    records: Vec<Record>,
+    ledger: Ledger,
 }
 
 impl World {
@@ -214,6 +226,8 @@ impl World {
             server_called: false,
             blocks: 0,
             sealed: Vec::new(),
+            records: Vec::new(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -243,6 +257,20 @@ impl World {
         // A run waits for exactly one call.
         assert_eq!(self.machine.run(), self.running);
         assert_eq!(self.running.is_some(), self.call.is_some());
+        self.check_ledger();
+    }
+
+    /// The records alone say what the machine knows.
+    fn check_ledger(&self) {
+        let machine = self.machine.ledger();
+        let history = self.machine.history().messages();
+        assert_eq!(self.ledger.history().messages(), history);
+        assert_eq!(self.ledger.totals(), machine.totals());
+        assert_eq!(self.ledger.run(), self.running);
+        assert_eq!(self.ledger.turn(), machine.turn());
+        assert_eq!(self.ledger.turn().is_some(), self.running.is_some());
+        assert_eq!(self.ledger.status(), machine.status());
+        check_pairs(&self.records, self.running.is_some());
     }
 
     fn prompt(&mut self, content: &str) {
@@ -256,8 +284,9 @@ impl World {
         } else {
             None
         };
-        match self.machine.submit(content.to_owned()) {
-            Ok((run, effects)) => {
+        match self.machine.submit(prompt(content)) {
+            Ok(Submitted::Repeated(run)) => panic!("{run:?} is repeated without a key"),
+            Ok(Submitted::Started(run, effects)) => {
                 assert_eq!(refusal, None);
                 self.runs += 1;
                 assert_eq!(run, RunId(self.runs));
@@ -321,7 +350,7 @@ impl World {
                 self.server_called = false;
                 self.called = false;
             }
-            Answer::Retrying | Answer::Replaced => {}
+            Answer::Retrying | Answer::Replaced | Answer::Delta => {}
         }
     }
 
@@ -344,6 +373,13 @@ impl World {
                 from: "old".to_owned(),
                 to: "new".to_owned(),
             },
+            Answer::Delta => ModelEvent::Delta {
+                call_id,
+                index: self.blocks,
+                kind: DeltaKind::Text,
+                offset: 0,
+                text: "a".to_owned(),
+            },
             Answer::Block(block) => ModelEvent::BlockFinished {
                 call_id,
                 index: self.blocks,
@@ -354,6 +390,7 @@ impl World {
                 end: ReplyEnd {
                     stop_reason,
                     stop_details: object(&json!({"category": "c"})),
+                    usage: object(&json!({"input_tokens": 5, "output_tokens": self.blocks})).into(),
                     ..ReplyEnd::default()
                 },
             },
@@ -388,11 +425,15 @@ impl World {
             assert!(self.running.is_some(), "{effect:?} without a run");
             let is_end = matches!(
                 effect,
-                Effect::Publish(Publication::Status(State::Idle | State::Error, _))
+                Effect::Record(Record::Status {
+                    activity: Activity::Idle | Activity::Error,
+                    ..
+                })
             );
             assert_eq!(is_end, ends_run && place + 1 == last, "{effects:?}");
             match effect {
-                Effect::Publish(publication) => self.observe_publication(publication),
+                Effect::Record(record) => self.observe_record(record),
+                Effect::Show(_) => assert!(!self.ending && self.call.is_some()),
                 Effect::CallModel(call_id) => {
                     self.start(call_id, Waiting::Model);
                     assert_eq!(place, last);
@@ -417,12 +458,20 @@ impl World {
         }
     }
 
-    fn observe_publication(&mut self, publication: &Publication) {
-        match publication {
-            Publication::ToolCall { id, .. } => {
-                assert!(self.shown.insert(id.clone()), "{id} was shown twice");
+    fn observe_record(&mut self, record: &Record) {
+        // As it comes back from a journal.
+        let json = serde_json::to_string(record).unwrap();
+        let read: Record = serde_json::from_str(&json).unwrap();
+        assert_eq!(&read, record);
+        self.ledger.apply(&read);
+        self.records.push(read);
+        match record {
+            Record::Block { block, .. } => {
+                if let BlockKind::ToolCall { id, .. } = block.kind() {
+                    assert!(self.shown.insert(id.to_owned()), "{id} was shown twice");
+                }
             }
-            Publication::ToolResult {
+            Record::ToolResult {
                 id,
                 result,
                 is_error,
@@ -432,10 +481,17 @@ impl World {
                 let before = self.results.insert(id.clone(), result);
                 assert_eq!(before, None, "{id} has two results");
             }
-            Publication::User(_)
-            | Publication::Text { .. }
-            | Publication::Reasoning(_)
-            | Publication::Status(..) => {}
+            Record::RunStarted { .. }
+            | Record::Prompt { .. }
+            | Record::Status { .. }
+            | Record::TurnStarted { .. }
+            | Record::ReplyEnded { .. }
+            | Record::ReplyFailed { .. }
+            | Record::CallsSkipped { .. }
+            | Record::TurnEnded { .. }
+            | Record::RunEnded { .. }
+            | Record::Renamed { .. }
+            | Record::Unknown { .. } => {}
         }
     }
 
@@ -449,25 +505,7 @@ impl World {
     /// Checks the request that is made now.
     fn check_request(&mut self) {
         let pieces = self.machine.history().messages();
-        let model = "claude-sonnet-5-5";
-        let choice = ModelChoice {
-            id: model.into(),
-            chosen: true,
-        };
-        let read = json!({"name": "read", "description": "d", "input_schema": {"type": "object"}});
-        let request = RequestHead::new(choice, 100, "", &[read]).request(pieces.clone());
-        let headers = [
-            ("x-api-key", "k"),
-            ("anthropic-version", "2023-06-01"),
-            ("content-type", "application/json"),
-        ];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let body = request.body(model).concat();
-        let request = match validate(Endpoint::Messages, &headers, &body) {
-            Ok(request) => request,
-            Err(error) => panic!("{error:?} in {}", String::from_utf8_lossy(&body)),
-        };
-        assert_eq!(strict_roles(&request), [""; 0]);
+        let request = valid_request(&self.machine);
         for message in request.messages() {
             self.check_results(message);
         }
@@ -514,10 +552,222 @@ impl World {
     }
 }
 
+/// The request that is made now, which the API takes.
+fn valid_request(machine: &Machine) -> MessagesRequest {
+    let model = "claude-sonnet-5-5";
+    let choice = ModelChoice {
+        id: model.into(),
+        chosen: true,
+    };
+    let read = json!({"name": "read", "description": "d", "input_schema": {"type": "object"}});
+    let head = RequestHead::new(choice, 100, "", &[read]);
+    let request = head.request(machine.history().messages());
+    let headers = [
+        ("x-api-key", "k"),
+        ("anthropic-version", "2023-06-01"),
+        ("content-type", "application/json"),
+    ];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let body = request.body(model).concat();
+    let request = match validate(Endpoint::Messages, &headers, &body) {
+        Ok(request) => request,
+        Err(error) => panic!("{error:?} in {}", String::from_utf8_lossy(&body)),
+    };
+    assert_eq!(strict_roles(&request), [""; 0]);
+    request
+}
+
+/// Every run and every turn ends once, but for the last ones as long as the run goes on.
+fn check_pairs(records: &[Record], is_running: bool) {
+    let mut run = None;
+    let mut turn = None;
+    for record in records {
+        match record {
+            Record::RunStarted { run: started } => {
+                assert_eq!((run, turn), (None, None), "two runs at a time");
+                run = Some(*started);
+            }
+            Record::TurnStarted {
+                run: of,
+                turn: started,
+            } => {
+                assert_eq!((Some(*of), turn), (run, None), "two turns at a time");
+                turn = Some(*started);
+            }
+            Record::TurnEnded {
+                run: of,
+                turn: ended,
+                ..
+            } => {
+                assert_eq!((Some(*of), Some(*ended)), (run, turn));
+                turn = None;
+            }
+            Record::RunEnded { run: ended, .. } => {
+                assert_eq!((Some(*ended), turn), (run, None));
+                run = None;
+            }
+            Record::Prompt { .. }
+            | Record::Status { .. }
+            | Record::Block { .. }
+            | Record::ReplyEnded { .. }
+            | Record::ReplyFailed { .. }
+            | Record::ToolResult { .. }
+            | Record::CallsSkipped { .. }
+            | Record::Renamed { .. }
+            | Record::Unknown { .. } => {}
+        }
+    }
+    assert_eq!(run.is_some(), is_running);
+}
+
+// What comes after a crash.
+
+/// The calls that ran or might have, without a result; told by the records of the last turn.
+fn dangling(records: &[Record]) -> Vec<String> {
+    let mut open: Vec<(u64, String)> = Vec::new();
+    for record in records {
+        match record {
+            Record::TurnStarted { .. } | Record::RunEnded { .. } | Record::CallsSkipped { .. } => {
+                open.clear();
+            }
+            Record::Block { index, block, .. } => {
+                if let BlockKind::ToolCall { id, .. } = block.kind() {
+                    open.push((*index, id.to_owned()));
+                }
+            }
+            Record::ReplyEnded { unanswered, .. } | Record::ReplyFailed { unanswered, .. } => {
+                if *unanswered != Unanswered::Interrupted {
+                    open.clear();
+                }
+            }
+            Record::ToolResult { id, .. } => open.retain(|(_, open)| open != id),
+            Record::RunStarted { .. }
+            | Record::Prompt { .. }
+            | Record::Status { .. }
+            | Record::TurnEnded { .. }
+            | Record::Renamed { .. }
+            | Record::Unknown { .. } => {}
+        }
+    }
+    open.sort();
+    open.into_iter().map(|(_, id)| id).collect()
+}
+
+fn fold<'a>(records: impl IntoIterator<Item = &'a Record>) -> Ledger {
+    let mut ledger = Ledger::default();
+    records.into_iter().for_each(|record| ledger.apply(record));
+    ledger
+}
+
+const UNKNOWN_EFFECT: &str = r#"{"error":"interrupted, effect unknown"}"#;
+
+/// A conversation with these records goes on with the next prompt; what it writes before that.
+fn go_on(records: &[Record]) -> Vec<Record> {
+    let mut machine = revived(3, fold(records), 1000);
+    let last = machine.ledger().totals().runs;
+    let Ok(Submitted::Started(run, effects)) = machine.submit(prompt("and now")) else {
+        panic!("the prompt is taken");
+    };
+    assert_eq!(run, RunId(last + 1));
+    let request = valid_request(&machine);
+    let content = request.messages().last().unwrap()["content"].clone();
+    assert_eq!(
+        content.as_array().unwrap().last().unwrap()["text"],
+        "and now"
+    );
+    assert_eq!(
+        (machine.ledger().run(), machine.ledger().turn()),
+        (Some(run), Some(1))
+    );
+
+    let mut written: Vec<Record> = effects
+        .into_iter()
+        .filter_map(|effect| match effect {
+            Effect::Record(record) => Some(record),
+            Effect::CallModel(_) => None,
+            other => panic!("{other:?} at a prompt"),
+        })
+        .collect();
+    let all: Vec<Record> = records.iter().chain(&written).cloned().collect();
+    assert_eq!(
+        fold(&all).history().messages(),
+        machine.history().messages()
+    );
+    let is_start = |record: &Record| matches!(record, Record::RunStarted { .. });
+    let start = written.iter().position(is_start).unwrap();
+    assert_eq!(written.len() - start, 4, "{written:?}");
+    written.truncate(start);
+
+    // Whatever the model does now, the conversation goes on.
+    let reply = Answer::Block(block(
+        &json!({"type": "tool_use", "id": "t", "name": "read", "input": {}}),
+    ));
+    let mut world = World::new(3);
+    world.blocks = 7;
+    let calls = machine.calls();
+    let call_id = |number| CallId {
+        conversation: ConversationId::new("c"),
+        number,
+    };
+    machine.handle(world.input(call_id(calls), reply));
+    let effects =
+        machine.handle(world.input(call_id(calls), Answer::Finished(StopReason::ToolUse)));
+    assert!(
+        matches!(effects.last(), Some(Effect::RunTool(..))),
+        "{effects:?}"
+    );
+    let found = ToolOutcome {
+        result: "x".to_owned(),
+        is_error: false,
+    };
+    machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
+    valid_request(&machine);
+    written
+}
+
+fn check_closing(records: &[Record], closing: &[Record]) {
+    let results: Vec<String> = closing
+        .iter()
+        .filter_map(|record| match record {
+            Record::ToolResult {
+                id,
+                result,
+                is_error,
+            } => {
+                assert_eq!((result.as_str(), *is_error), (UNKNOWN_EFFECT, true));
+                Some(id.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results, dangling(records));
+    let all: Vec<Record> = records.iter().chain(closing).cloned().collect();
+    check_pairs(&all, false);
+    let was_open = fold(records).run().is_some();
+    assert_eq!(!closing.is_empty(), was_open, "{closing:?}");
+    if was_open {
+        let status = Record::Status {
+            activity: Activity::Error,
+            message: INTERRUPTED.to_owned(),
+        };
+        assert_eq!(closing.last(), Some(&status));
+    }
+}
+
+/// A conversation to which all that happens.
+fn lived(max_turns: u32, actions: Vec<Action>) -> World {
+    let mut world = World::new(max_turns);
+    world.act(Action::Prompt("p"));
+    for action in actions {
+        world.act(action);
+    }
+    world
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Spec: [CONV-03] [CONV-13] [CONV-22] [CONV-26] [CONV-32] [CONV-34] [CONV-39]
+    /// Spec: [CONV-03] [CONV-13] [CONV-22] [CONV-26] [CONV-32] [CONV-34] [CONV-39] [CONV-41] [CONV-42]
     #[test]
     fn whatever_happens_the_rules_hold(
         max_turns in 1..6_u32,
@@ -534,5 +784,31 @@ proptest! {
             world.act(action);
         }
         world.settle();
+    }
+
+    /// Spec: [CONV-41] [CONV-43] [CONV-44]
+    #[test]
+    fn a_conversation_comes_back_from_any_place_at_which_its_journal_ends(
+        max_turns in 1..6_u32,
+        actions in prop::collection::vec(action(), 1..60),
+        cut in any::<Index>(),
+    ) {
+        let mut records = lived(max_turns, actions).records;
+        records.truncate(cut.index(records.len() + 1));
+        let closing = go_on(&records);
+        check_closing(&records, &closing);
+    }
+
+    /// Spec: [CONV-45]
+    #[test]
+    fn a_conversation_goes_on_whatever_its_journal_lacks(
+        max_turns in 1..6_u32,
+        actions in prop::collection::vec(action(), 1..60),
+        kept in prop::collection::vec(prop::bool::weighted(0.8), 400),
+    ) {
+        let records = lived(max_turns, actions).records;
+        let kept = records.into_iter().zip(kept.into_iter().cycle());
+        let records: Vec<Record> = kept.filter(|(_, kept)| *kept).map(|(record, _)| record).collect();
+        go_on(&records);
     }
 }

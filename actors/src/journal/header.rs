@@ -27,7 +27,6 @@ pub struct Header {
 
 /// The settings of one conversation; what is left out is as the service has it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The model to ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]

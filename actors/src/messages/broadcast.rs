@@ -1,36 +1,71 @@
-//! What the broadcaster is told.
+//! What the broadcaster of a conversation is told.
 
 use actix::Message;
-use derive_more::{Display, Error};
 use harness_protocol::Event;
 
-use crate::broadcast::Subscription;
+use crate::broadcast::{Subscription, View};
+use crate::journal::Position;
 
-/// Fans one event out. Sent by a conversation; no answer.
+/// Shows something to every client that is attached. Sent by a conversation; no answer.
 #[derive(Debug, Clone, PartialEq, Message)]
 #[rtype(result = "()")]
-pub struct Publish(pub Event);
-
-/// Attaches one client. Sent by HTTP; the answer yields every event published from now on.
-#[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Result<Subscription, SubscribeError>")]
-pub struct Subscribe;
-
-/// Why a client was not attached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, Error)]
-pub enum SubscribeError {
-    /// As many clients are attached as the service takes.
-    #[display("{limit} clients are attached, and the service takes no more")]
-    Full {
-        /// How many the service takes.
-        limit: usize,
+pub enum Publish {
+    /// What a record says. The record is in the journal.
+    Lasting {
+        /// Right behind the record.
+        position: Position,
+        /// What it says.
+        event: Event,
     },
-    /// The service is stopping.
-    #[display("the service is stopping")]
-    Closed,
+    /// What is shown once and never again.
+    Passing(Event),
 }
 
-/// Ends every subscription and takes no more. Sent when the service stops; no answer.
+/// Attaches one client. Sent by a follower.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Joined")]
+pub struct Join {
+    /// The last record that the client has; the last one there is, if none.
+    pub after: Option<u64>,
+    /// What it is shown.
+    pub view: View,
+    /// What it is called.
+    pub name: Option<String>,
+}
+
+/// Whether a client was attached.
+#[derive(Debug)]
+pub enum Joined {
+    /// It was: the subscription yields all that it has not, and then what happens.
+    Live {
+        /// What it gets.
+        subscription: Subscription,
+        /// Where the client was when it was attached.
+        position: Position,
+    },
+    /// The client lacks more than the broadcaster remembers: it is to read the journal up to this
+    /// record first.
+    Behind {
+        /// The last record.
+        end: u64,
+    },
+    /// No client is attached any more.
+    Closed(Closing),
+}
+
+/// Ends every subscription and takes no more. Sent when the service stops or the conversation is
+/// deleted; no answer.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
-pub struct CloseSubscribers;
+pub struct CloseSubscribers(pub Closing);
+
+/// Why streams end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// The service stops; clients may come back.
+    Stopping,
+    /// The conversation was deleted.
+    Deleted,
+    /// The conversation's actors died, and others take their place; clients are to come back.
+    Replaced,
+}

@@ -4,12 +4,20 @@
 
 mod broadcast;
 mod conversation;
+mod directory;
 mod model;
 mod send;
 mod tool;
 
-pub use broadcast::{CloseSubscribers, Publish, Subscribe, SubscribeError};
-pub use conversation::{CancelRun, RunOutcome, StopRuns, SubmitError, SubmitPrompt, WaitForEnd};
+pub use broadcast::{CloseSubscribers, Closing, Join, Joined, Publish};
+pub use conversation::{
+    CancelRun, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome, StopRuns,
+    SubmitError, SubmitPrompt, WaitForEnd,
+};
+pub use directory::{
+    CreateConversation, ForkConversation, ForkError, ListConversations, OpenConversation,
+    RemoveConversation, RemoveError, Row, StopAll,
+};
 pub use model::{CancelModelCall, ModelEvent, StartModelCall};
 pub use send::{publish, reply};
 pub use tool::{CancelTool, RunTool, ToolEvent};

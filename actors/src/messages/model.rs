@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix::{Message, Recipient};
+use harness_protocol::DeltaKind;
 
 use crate::ids::CallId;
 use crate::model::{ModelError, ModelFailure, ModelRequest};
@@ -53,6 +54,20 @@ pub enum ModelEvent {
         from: String,
         /// The model that is asked instead.
         to: String,
+    },
+    /// A piece of a block arrived.
+    Delta {
+        /// The call.
+        call_id: CallId,
+        /// The block's place in the reply, from 0.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where the piece begins in its block, in bytes. An attempt that begins anew begins its
+        /// blocks at 0 again.
+        offset: u64,
+        /// The piece; never empty.
+        text: String,
     },
     /// A block of the reply is complete.
     BlockFinished {

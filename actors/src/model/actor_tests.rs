@@ -1,3 +1,8 @@
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test fails at whatever it does not name"
+)]
+
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -44,12 +49,13 @@ fn order(reply_to: Recipient<ModelEvent>, number: u64) -> StartModelCall {
         id: "m".into(),
         chosen: true,
     };
+    let message = r#"{"role":"user","content":"hi"}"#;
     StartModelCall {
         call_id: CallId {
             conversation: ConversationId::new("c"),
             number,
         },
-        request: RequestHead::new(model, 1, "", &[]).request(Vec::new()),
+        request: RequestHead::new(model, 1, "", &[]).request(vec![message.into()]),
         reply_to,
     }
 }
@@ -83,4 +89,50 @@ async fn a_call_that_panics_ends_and_the_actor_takes_the_next() {
     }
     let nothing_else = poll_fn(|cx| Poll::Ready(events.poll_recv(cx).is_pending()));
     assert!(nothing_else.await);
+}
+
+/// Spec: [MODEL-16] [MODEL-28]
+#[actix::test]
+async fn another_attempt_begins_its_blocks_anew() {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let probe = Probe(sender).start();
+    let (standin, script) = harness_standin::Standin::scripted().unwrap();
+    script.set_models(vec![harness_standin::Model::new("m")]);
+    // Cut in the middle of its first block.
+    script.push(
+        harness_standin::Reply::text("so far and no further")
+            .keep_events(4)
+            .cut(),
+    );
+    script.push(harness_standin::Reply::text("whole"));
+    let mut settings = settings(&standin.base_url());
+    settings.retry.max_retries = 1;
+    let model = ModelActor::new(settings, Clock::system()).start();
+    model.send(order(probe.recipient(), 1)).await.unwrap();
+    let mut pieces = String::new();
+    let mut retried = false;
+    loop {
+        match events.recv().await.unwrap() {
+            ModelEvent::Retrying { .. } => {
+                assert!("so far and no further".starts_with(&pieces) && !pieces.is_empty());
+                assert!(!std::mem::replace(&mut retried, true));
+                pieces.clear();
+            }
+            ModelEvent::Delta {
+                index,
+                offset,
+                text,
+                ..
+            } => {
+                assert_eq!((index, offset), (0, pieces.len() as u64));
+                pieces.push_str(&text);
+            }
+            ModelEvent::BlockFinished { block, .. } => {
+                assert_eq!(block, crate::reply::Block::text(&pieces));
+            }
+            ModelEvent::Finished { .. } => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((retried, pieces.as_str()), (true, "whole"));
 }

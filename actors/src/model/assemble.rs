@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use harness_protocol::DeltaKind;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -22,6 +23,17 @@ const MAX_TOOL_INPUT_BYTES: usize = 1024 * 1024;
 pub enum Step {
     /// Nothing that can be shown yet.
     Nothing,
+    /// A piece of an open block.
+    Delta {
+        /// The block's place in the reply.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where it begins in its block, in bytes.
+        offset: u64,
+        /// The piece; never empty.
+        text: String,
+    },
     /// A block is complete.
     Block(u64, Block),
     /// The reply is complete, with the blocks that were still open.
@@ -225,16 +237,15 @@ impl Assembler {
                 return Err(malformed("a tool call without id or name"));
             }
         }
-        self.open.insert(
-            index,
-            OpenBlock {
-                json,
-                text,
-                stopped: false,
-                half: None,
-            },
-        );
-        Ok(Step::Nothing)
+        let block = OpenBlock {
+            json,
+            text,
+            stopped: false,
+            half: None,
+        };
+        let begun = block.delta(index, 0);
+        self.open.insert(index, block);
+        Ok(begun)
     }
 
     fn extend_block(&mut self, event: BlockDelta<'_>, size: usize) -> Result<Step, ModelError> {
@@ -246,13 +257,15 @@ impl Assembler {
             .get_mut(&index)
             .filter(|block| !block.stopped)
             .ok_or_else(not_open)?;
+        let begun = block.text.len();
         let kept = block.extend(event.delta, size);
         if block.is_call() && block.text.len() > MAX_TOOL_INPUT_BYTES {
             let reason = format!("its input is larger than {MAX_TOOL_INPUT_BYTES} bytes");
             return Err(block.input_error(&reason));
         }
+        let step = block.delta(index, begun);
         self.count(kept)?;
-        Ok(Step::Nothing)
+        Ok(step)
     }
 
     /// Takes a delta that cannot be read as it is, because it begins or ends inside a character.
@@ -361,6 +374,25 @@ impl OpenBlock {
 
     fn is_call(&self) -> bool {
         is_call(self.kind())
+    }
+
+    /// What came since the text was that long, if clients can follow the block.
+    fn delta(&self, index: u64, begun: usize) -> Step {
+        let kind = match self.kind() {
+            "text" => DeltaKind::Text,
+            "thinking" => DeltaKind::Reasoning,
+            "tool_use" => DeltaKind::ToolInput,
+            _ => return Step::Nothing,
+        };
+        match self.text.get(begun..) {
+            Some(text) if !text.is_empty() => Step::Delta {
+                index,
+                kind,
+                offset: begun as u64,
+                text: text.to_owned(),
+            },
+            Some(_) | None => Step::Nothing,
+        }
     }
 
     /// Adds a delta from an event of `size` bytes, and tells how many bytes of it are kept. A

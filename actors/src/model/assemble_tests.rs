@@ -1,3 +1,8 @@
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test fails at whatever it does not name"
+)]
+
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -20,12 +25,22 @@ fn assemble<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
     let mut lines = SseLines::default();
     let mut assembler = Assembler::default();
     let mut blocks = Vec::new();
+    let mut pieces = Pieces::new();
     for chunk in chunks {
         let mut chunk = Bytes::copy_from_slice(chunk);
         while let Some(event) = lines.next(&mut chunk)? {
             match assembler.take(&event.event, &event.data)? {
                 Step::Nothing => {}
-                Step::Block(index, block) => blocks.push((index, block)),
+                Step::Delta {
+                    index,
+                    kind,
+                    offset,
+                    text,
+                } => follow(&mut pieces, (index, kind), offset, &text),
+                Step::Block(index, block) => {
+                    check_pieces(&mut pieces, index, &block);
+                    blocks.push((index, block));
+                }
                 Step::Finished(rest, end) => return Ok(finished(blocks, rest, end)),
             }
         }
@@ -38,6 +53,42 @@ fn assemble<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
         return Ok(finished(blocks, rest, end));
     }
     Err(ModelError::Truncated)
+}
+
+/// What came of each block in deltas.
+type Pieces = BTreeMap<u64, (DeltaKind, String)>;
+
+/// Adds a delta, which goes on where the last one of its block ended.
+fn follow(pieces: &mut Pieces, (index, kind): (u64, DeltaKind), offset: u64, text: &str) {
+    assert!(!text.is_empty());
+    let (kind_so_far, so_far) = pieces.entry(index).or_insert((kind, String::new()));
+    assert_eq!((*kind_so_far, so_far.len() as u64), (kind, offset));
+    so_far.push_str(text);
+}
+
+/// The deltas of a block add up to it.
+fn check_pieces(pieces: &mut Pieces, index: u64, block: &Block) {
+    let json = |key: &str| block.json().get(key).and_then(Value::as_str);
+    let (kind, whole) = match block.type_name() {
+        "text" => (DeltaKind::Text, json("text")),
+        "thinking" => (DeltaKind::Reasoning, json("thinking")),
+        "tool_use" => (DeltaKind::ToolInput, None),
+        _ => {
+            assert_eq!(pieces.remove(&index), None);
+            return;
+        }
+    };
+    let (told, pieces) = pieces.remove(&index).unwrap_or((kind, String::new()));
+    assert_eq!(told, kind);
+    match whole {
+        // Half a character at the end of a block is known to be one only then.
+        Some(whole) => assert_eq!(pieces, whole.strip_suffix('\u{fffd}').unwrap_or(whole)),
+        None if pieces.is_empty() => {}
+        None => assert_eq!(
+            serde_json::from_str::<Value>(&pieces).unwrap(),
+            block.json()["input"]
+        ),
+    }
 }
 
 fn finished(mut blocks: Vec<(u64, Block)>, rest: Vec<(u64, Block)>, end: ReplyEnd) -> Reply {
@@ -160,7 +211,7 @@ fn check(recording: &Path, assembled: &Assembled, how: &str) {
     }
 }
 
-/// Spec: [MODEL-04] [MODEL-05] [MODEL-06] [MODEL-11] [MODEL-12]
+/// Spec: [MODEL-04] [MODEL-05] [MODEL-06] [MODEL-11] [MODEL-12] [MODEL-27]
 #[test]
 fn recordings_are_assembled_as_the_official_sdks_do_in_every_chunking() {
     let mut random = fastrand::Rng::with_seed(fastrand::u64(..));
@@ -515,4 +566,60 @@ fn the_text_of_an_open_block_can_be_taken_as_far_as_it_came() {
         assembler.take("", &event.to_string()).unwrap();
     }
     assert_eq!(assembler.partial_texts(), [(2, Block::text("half "))]);
+}
+
+/// Spec: [MODEL-27]
+#[test]
+fn a_delta_says_where_in_its_block_it_begins() {
+    let mut assembler = Assembler::default();
+    let mut steps = Vec::new();
+    for event in [
+        begin(),
+        open(0, json!({"type": "thinking", "thinking": "h"})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "m é"})),
+        delta(0, json!({"type": "signature_delta", "signature": "s"})),
+        open(1, text_block()),
+        delta(1, text("a")),
+        delta(1, text("")),
+        delta(0, json!({"type": "thinking_delta", "thinking": "!"})),
+        open(
+            2,
+            json!({"type": "tool_use", "id": "t", "name": "read", "input": {}}),
+        ),
+        delta(
+            2,
+            json!({"type": "input_json_delta", "partial_json": "{\"a\""}),
+        ),
+        delta(
+            2,
+            json!({"type": "input_json_delta", "partial_json": ":1}"}),
+        ),
+        open(
+            3,
+            json!({"type": "server_tool_use", "id": "s", "name": "n", "input": {}}),
+        ),
+        delta(3, json!({"type": "input_json_delta", "partial_json": "{}"})),
+        delta(1, text("b")),
+    ] {
+        match assembler.take("", &event.to_string()).unwrap() {
+            Step::Nothing => {}
+            step => steps.push(step),
+        }
+    }
+    let expected = [
+        (0, DeltaKind::Reasoning, 0, "h"),
+        (0, DeltaKind::Reasoning, 1, "m é"),
+        (1, DeltaKind::Text, 0, "a"),
+        (0, DeltaKind::Reasoning, 5, "!"),
+        (2, DeltaKind::ToolInput, 0, "{\"a\""),
+        (2, DeltaKind::ToolInput, 4, ":1}"),
+        (1, DeltaKind::Text, 1, "b"),
+    ];
+    let expected = expected.map(|(index, kind, offset, text)| Step::Delta {
+        index,
+        kind,
+        offset,
+        text: text.to_owned(),
+    });
+    assert_eq!(steps, expected);
 }

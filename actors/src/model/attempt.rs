@@ -11,6 +11,7 @@ use awc::http::StatusCode;
 use awc::http::header::{self, HeaderMap};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
+use harness_protocol::DeltaKind;
 use serde_json::Value;
 use sse_core::MessageEvent;
 
@@ -59,16 +60,30 @@ impl AttemptError {
     }
 }
 
+/// What an attempt brings while it goes on.
+#[derive(Debug, PartialEq)]
+pub(super) enum Piece {
+    /// A piece of an open block, as in [`Step::Delta`].
+    Delta {
+        index: u64,
+        kind: DeltaKind,
+        offset: u64,
+        text: String,
+    },
+    /// A finished block, with its place in the reply.
+    Block(u64, Block),
+}
+
 /// The assembler of the attempt that is under way, where a cancel can look at it.
 pub(super) type SharedAssembler = Rc<RefCell<Assembler>>;
 
-/// Makes one attempt. Blocks go to `emit` as they are finished.
+/// Makes one attempt. What it brings goes to `emit` as it comes.
 pub(super) async fn attempt(
     client: &ApiClient,
     clock: Clock,
     body: Vec<Bytes>,
     assembler: &SharedAssembler,
-    emit: impl FnMut(u64, Block),
+    emit: impl FnMut(Piece),
 ) -> Result<ReplyEnd, AttemptError> {
     assembler.replace(Assembler::default());
     let size: usize = body.iter().map(Bytes::len).sum();
@@ -98,7 +113,7 @@ async fn read_reply(
     mut answer: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     idle_timeout: Duration,
     assembler: &SharedAssembler,
-    mut emit: impl FnMut(u64, Block),
+    mut emit: impl FnMut(Piece),
 ) -> Result<ReplyEnd, ModelError> {
     let mut lines = SseLines::default();
     let broken = loop {
@@ -135,19 +150,33 @@ async fn read_reply(
 fn take(
     event: &MessageEvent,
     assembler: &SharedAssembler,
-    emit: &mut impl FnMut(u64, Block),
+    emit: &mut impl FnMut(Piece),
 ) -> Result<Option<ReplyEnd>, ModelError> {
     let step = assembler.borrow_mut().take(&event.event, &event.data)?;
     Ok(match step {
         Step::Nothing => None,
+        Step::Delta {
+            index,
+            kind,
+            offset,
+            text,
+        } => {
+            emit(Piece::Delta {
+                index,
+                kind,
+                offset,
+                text,
+            });
+            None
+        }
         Step::Block(index, block) => {
-            emit(index, block);
+            emit(Piece::Block(index, block));
             None
         }
         Step::Finished(blocks, end) => {
-            blocks
-                .into_iter()
-                .for_each(|(index, block)| emit(index, block));
+            for (index, block) in blocks {
+                emit(Piece::Block(index, block));
+            }
             Some(end)
         }
     })

@@ -31,7 +31,7 @@ async fn read(chunks: Vec<(u64, Chunk)>, ends: bool) -> (Result<ReplyEnd, ModelE
         }
     });
     let answer = UnboundedReceiverStream::new(receiver);
-    let read = read_reply(answer, LIMIT, &SharedAssembler::default(), |_, _| ()).await;
+    let read = read_reply(answer, LIMIT, &SharedAssembler::default(), |_| ()).await;
     (read, began.elapsed())
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::assemble::Assembler;
-use super::attempt::{AttemptError, SharedAssembler, attempt};
+use super::attempt::{AttemptError, Piece, SharedAssembler, attempt};
 use super::client::ApiClient;
 use super::live_models::{live_models, successor};
 use super::retry::Retries;
@@ -73,12 +73,29 @@ impl Call {
         let body = self.order.request.body(&self.model());
         let shown = &mut self.shown;
         let order = &self.order;
-        let emit = |index, block| {
-            *shown = true;
-            let event = ModelEvent::BlockFinished {
-                call_id: order.call_id.clone(),
-                index,
-                block,
+        let emit = |piece| {
+            let call_id = order.call_id.clone();
+            let event = match piece {
+                Piece::Delta {
+                    index,
+                    kind,
+                    offset,
+                    text,
+                } => ModelEvent::Delta {
+                    call_id,
+                    index,
+                    kind,
+                    offset,
+                    text,
+                },
+                Piece::Block(index, block) => {
+                    *shown = true;
+                    ModelEvent::BlockFinished {
+                        call_id,
+                        index,
+                        block,
+                    }
+                }
             };
             reply(&order.reply_to, event);
         };

@@ -55,6 +55,11 @@ pub trait Tool: Send + Sync + 'static {
     /// The JSON schema of the input; its type is `object`.
     fn input_schema(&self) -> Value;
 
+    /// Whether the tool changes anything. What led to a call is on disk before such a tool runs.
+    fn has_effects(&self) -> bool {
+        true
+    }
+
     /// Runs the tool. The future must not block its thread. When `cancellation` fires it should
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;

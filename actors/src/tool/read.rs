@@ -60,6 +60,10 @@ impl Tool for Read {
         })
     }
 
+    fn has_effects(&self) -> bool {
+        false
+    }
+
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;

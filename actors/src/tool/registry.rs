@@ -1,5 +1,6 @@
 //! The tools of a service, by name.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use derive_more::{Display, Error};
@@ -64,6 +65,13 @@ impl Registry {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name).cloned()
+    }
+
+    /// The names of the tools that change nothing.
+    #[must_use]
+    pub fn harmless(&self) -> HashSet<String> {
+        let harmless = self.tools.iter().filter(|tool| !tool.has_effects());
+        harmless.map(|tool| tool.name().to_owned()).collect()
     }
 
     /// The tools in the API's format.

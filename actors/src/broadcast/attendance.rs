@@ -1,0 +1,54 @@
+//! How many clients are attached to a conversation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+
+/// Counts the clients that are attached to a conversation. Clones share the count.
+#[derive(Debug, Clone, Default)]
+pub struct Attendance(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    count: AtomicUsize,
+    changed: Notify,
+}
+
+impl Attendance {
+    /// How many clients are attached.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.count.load(Ordering::Acquire)
+    }
+
+    /// Counts a client for as long as the guard lives.
+    pub(super) fn enter(&self) -> Attending {
+        self.0.count.fetch_add(1, Ordering::AcqRel);
+        self.0.changed.notify_one();
+        Attending(self.clone())
+    }
+
+    /// Counts a client without a stream.
+    #[cfg(test)]
+    pub(crate) fn attend(&self) -> impl Drop + use<> {
+        self.enter()
+    }
+
+    /// Returns when a client came or went since the last call.
+    pub(super) async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+}
+
+/// One client that is attached.
+#[derive(Debug)]
+pub(super) struct Attending(Attendance);
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        let Attendance(shared) = &self.0;
+        shared.count.fetch_sub(1, Ordering::AcqRel);
+        shared.changed.notify_one();
+    }
+}

@@ -1,0 +1,91 @@
+//! Events as they stand in an event stream, encoded once for all clients.
+
+use bytes::Bytes;
+use harness_protocol::Event;
+
+use crate::conversation::{is_plain, plain};
+use crate::journal::Position;
+
+/// Which events a client is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The six types of `GET /events`.
+    Plain,
+    /// All.
+    Full,
+}
+
+/// One encoded event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// The record that the event is of; none if it is passing.
+    pub(super) seq: Option<u64>,
+    plain: Option<Bytes>,
+    full: Bytes,
+}
+
+impl Frame {
+    /// The frame of a record's event.
+    #[must_use]
+    pub fn lasting(position: Position, event: &Event) -> Self {
+        let encode = |event: &Event| Bytes::from(format!("id: {position}\n{}", data(event)));
+        let full = encode(event);
+        // A prompt has more fields in the full view; all else is the same bytes.
+        let plain = if matches!(event, Event::User { .. }) {
+            plain(event).map(|plain| encode(&plain))
+        } else {
+            is_plain(event).then(|| full.clone())
+        };
+        Self {
+            seq: Some(position.seq),
+            plain,
+            full,
+        }
+    }
+
+    /// The frame of an event that passes and tells a position: whoever comes back shows that.
+    #[must_use]
+    pub fn marking(position: Position, event: &Event) -> Self {
+        Self {
+            seq: None,
+            plain: None,
+            full: Bytes::from(format!("id: {position}\n{}", data(event))),
+        }
+    }
+
+    /// The frame of an event that passes. Only a status is passing in the plain view.
+    #[must_use]
+    pub fn passing(event: &Event) -> Self {
+        let full = Bytes::from(data(event));
+        Self {
+            seq: None,
+            plain: matches!(event, Event::Status { .. }).then(|| full.clone()),
+            full,
+        }
+    }
+
+    /// What a client is sent, if it is shown the event.
+    #[must_use]
+    pub fn bytes(&self, view: View) -> Option<&Bytes> {
+        match view {
+            View::Plain => self.plain.as_ref(),
+            View::Full => Some(&self.full),
+        }
+    }
+
+    /// How much memory it takes, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.full.len()
+    }
+}
+
+/// The lines of an event. JSON text holds no line break, so its data is one line.
+fn data(event: &Event) -> String {
+    match serde_json::to_string(event) {
+        Ok(json) => format!("data: {json}\n\n"),
+        Err(error) => {
+            log::error!("an event could not be encoded: {error}");
+            ": an event could not be encoded\n\n".to_owned()
+        }
+    }
+}

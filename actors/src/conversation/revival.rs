@@ -1,0 +1,111 @@
+//! Reading a conversation back from its journal: all of it to go on, or its end to show it.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::ledger::Ledger;
+use crate::journal::{Journal, PageLimit, Position, Record, StorageError};
+
+/// How much is read at once to go on.
+const PAGE: PageLimit = PageLimit {
+    records: 8192,
+    bytes: 1024 * 1024,
+};
+/// How many records at the end are looked at first.
+const FIRST_LOOK: u64 = 32;
+
+/// A look at the end of a journal.
+#[derive(Debug)]
+pub struct Glance {
+    /// The end.
+    pub position: Position,
+    /// The sums of the whole journal, and the state that it ends in. The history in it is that of
+    /// the last run only.
+    pub ledger: Ledger,
+    /// When the last record was written, in milliseconds since the Unix epoch; 0 if there is none.
+    pub active_at: u64,
+}
+
+/// Looks at the end of a journal: as far back as the end of the last run, which tells the sums of
+/// everything before it.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
+    let position = journal.end();
+    let mut look = FIRST_LOOK;
+    loop {
+        let from = position.seq.saturating_sub(look);
+        let mut ledger = Ledger::default();
+        let mut is_whole = from == 0;
+        let mut active_at = 0;
+        each_record(journal, from, position.seq, |at, record| {
+            if matches!(record, Record::RunEnded { .. }) && !is_whole {
+                ledger = Ledger::default();
+                is_whole = true;
+            }
+            ledger.apply(record);
+            active_at = at;
+        })
+        .await?;
+        if is_whole {
+            return Ok(Glance {
+                position,
+                ledger,
+                active_at,
+            });
+        }
+        look *= 8;
+    }
+}
+
+/// Adds a whole journal up, on a thread that may block.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub async fn revive(journal: Arc<dyn Journal>) -> Result<Ledger, StorageError> {
+    let path = journal.header().conversation.to_string();
+    let runtime = Handle::current();
+    let folding = tokio::task::spawn_blocking(move || {
+        runtime.block_on(async {
+            let mut ledger = Ledger::default();
+            let end = journal.end().seq;
+            each_record(&*journal, 0, end, |_, record| ledger.apply(record)).await?;
+            Ok(ledger)
+        })
+    });
+    folding.await.unwrap_or_else(|panic| {
+        Err(StorageError {
+            doing: "read back".to_owned(),
+            path,
+            reason: panic.to_string(),
+        })
+    })
+}
+
+/// Reads the records behind `after` up to `end`, with their times.
+async fn each_record(
+    journal: &dyn Journal,
+    mut after: u64,
+    end: u64,
+    mut take: impl FnMut(u64, &Record),
+) -> Result<(), StorageError> {
+    while after < end {
+        let page = journal.read(after, PAGE).await?;
+        for entry in page.entries {
+            after = entry.position.seq;
+            if after <= end {
+                take(entry.at, &entry.record);
+            }
+        }
+        if page.at_end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "revival_tests.rs"]
+mod tests;

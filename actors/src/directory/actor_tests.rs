@@ -1,0 +1,429 @@
+use std::sync::Mutex;
+
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::broadcast::{Followed, Follower, Start, View};
+use crate::clock::Clock;
+use crate::directory::Defaults;
+use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
+use crate::messages::{
+    CancelModelCall, CancelTool, ModelEvent, RunTool, StartModelCall, SubmitError, SubmitPrompt,
+    WaitForEnd,
+};
+use crate::model::ModelChoice;
+use crate::reply::{Block, ReplyEnd};
+use futures_util::StreamExt as _;
+
+/// Answers each call of the model at once, unless it is told to wait.
+struct Model {
+    asked: mpsc::UnboundedSender<StartModelCall>,
+}
+
+impl Actor for Model {
+    type Context = Context<Self>;
+}
+
+impl Handler<StartModelCall> for Model {
+    type Result = ();
+
+    fn handle(&mut self, order: StartModelCall, _: &mut Context<Self>) {
+        drop(self.asked.send(order));
+    }
+}
+
+macro_rules! ignores {
+    ($($message:ty),*) => {$(
+        impl Handler<$message> for Model {
+            type Result = ();
+
+            fn handle(&mut self, _: $message, _: &mut Context<Self>) {}
+        }
+    )*};
+}
+
+ignores!(CancelModelCall, RunTool, CancelTool);
+
+/// A store that fails to open for as long as it is told to.
+struct Store {
+    memory: MemoryStore,
+    broken: Mutex<bool>,
+}
+
+impl JournalStore for Store {
+    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+        if *self.broken.lock().unwrap() {
+            let error = StorageError {
+                doing: "open".to_owned(),
+                path: id.to_string(),
+                reason: "no".to_owned(),
+            };
+            return Box::pin(async { Err(OpenError::Storage(error)) });
+        }
+        self.memory.open(id)
+    }
+
+    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+        self.memory.open_or_new(header)
+    }
+
+    fn create(
+        &self,
+        header: Header,
+        entries: Vec<bytes::Bytes>,
+    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+        self.memory.create(header, entries)
+    }
+
+    fn list(
+        &self,
+        after: Option<Listed>,
+        limit: usize,
+    ) -> JournalFuture<Result<Vec<Listed>, StorageError>> {
+        self.memory.list(after, limit)
+    }
+
+    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>> {
+        self.memory.remove(id)
+    }
+}
+
+struct World {
+    directory: Addr<DirectoryActor>,
+    store: Arc<Store>,
+    asked: mpsc::UnboundedReceiver<StartModelCall>,
+}
+
+impl World {
+    fn new() -> Self {
+        let (sender, asked) = mpsc::unbounded_channel();
+        let model = Model { asked: sender }.start();
+        let parts = Parts {
+            start_model_call: model.clone().recipient(),
+            cancel_model_call: model.clone().recipient(),
+            run_tool: model.clone().recipient(),
+            cancel_tool: model.recipient(),
+            tools: Arc::new([]),
+            harmless_tools: Arc::default(),
+            defaults: Defaults {
+                model: ModelChoice {
+                    id: "m".into(),
+                    chosen: false,
+                },
+                max_tokens: 1,
+                max_turns: 10,
+                system_prompt: String::new(),
+            },
+            clock: Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),
+            broadcasting: Arbiter::current(),
+        };
+        let store = Arc::new(Store {
+            memory: MemoryStore::default(),
+            broken: Mutex::new(false),
+        });
+        let shared = Arc::clone(&store) as Arc<dyn JournalStore>;
+        Self {
+            directory: DirectoryActor::new(shared, parts).start(),
+            store,
+            asked,
+        }
+    }
+
+    async fn open(&self, id: &str) -> Result<Conversation, OpenError> {
+        let id = ConversationId::new(id);
+        self.directory.send(OpenConversation { id }).await.unwrap()
+    }
+
+    async fn create(&self, title: &str) -> Conversation {
+        let create = CreateConversation {
+            title: Some(title.to_owned()),
+            settings: Settings::default(),
+        };
+        self.directory.send(create).await.unwrap().unwrap()
+    }
+
+    async fn fork(&self, id: &str, seq: Option<u64>) -> Result<Conversation, ForkError> {
+        let fork = ForkConversation {
+            id: ConversationId::new(id),
+            seq,
+            title: None,
+        };
+        self.directory.send(fork).await.unwrap()
+    }
+
+    async fn remove(&self, id: &str) -> Result<String, RemoveError> {
+        let id = ConversationId::new(id);
+        self.directory
+            .send(RemoveConversation { id })
+            .await
+            .unwrap()
+    }
+
+    /// Starts a run, and waits until the model is asked.
+    async fn ask(&mut self, conversation: &Conversation) -> StartModelCall {
+        let prompt = SubmitPrompt {
+            content: "hi".to_owned(),
+            ..SubmitPrompt::default()
+        };
+        conversation.actor.send(prompt).await.unwrap().unwrap();
+        self.asked.recv().await.unwrap()
+    }
+
+    /// A whole run.
+    async fn run(&mut self, conversation: &Conversation) {
+        let order = self.ask(conversation).await;
+        let overview = conversation.actor.send(GetOverview).await.unwrap().unwrap();
+        let run = overview.run.unwrap();
+        let call_id = order.call_id.clone();
+        let index = 0;
+        let block = Block::text("well");
+        let answer = |event| crate::messages::reply(&order.reply_to, event);
+        answer(ModelEvent::BlockFinished {
+            call_id,
+            index,
+            block,
+        });
+        answer(ModelEvent::Finished {
+            call_id: order.call_id.clone(),
+            end: ReplyEnd::default(),
+        });
+        conversation.actor.send(WaitForEnd { run }).await.unwrap();
+    }
+
+    async fn list(&self) -> Vec<Row> {
+        let list = ListConversations {
+            after: None,
+            limit: 10,
+        };
+        self.directory.send(list).await.unwrap().unwrap()
+    }
+}
+
+fn id(conversation: &Conversation) -> String {
+    conversation.journal.header().conversation.to_string()
+}
+
+/// Spec: [CONV-58]
+#[actix::test]
+async fn who_asks_for_the_same_conversation_gets_the_same_actors() {
+    let world = World::new();
+    let (one, other) = tokio::join!(world.open(DEFAULT_CONVERSATION), world.open("default"));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert_eq!(
+        (&one.actor, &one.broadcast),
+        (&other.actor, &other.broadcast)
+    );
+    let made = world.create("t").await;
+    assert_ne!(made.actor, one.actor);
+    assert_eq!(world.open(&id(&made)).await.unwrap().actor, made.actor);
+    assert_ne!(id(&world.create("t").await), id(&made));
+}
+
+/// Spec: [CONV-58]
+#[actix::test]
+async fn what_cannot_be_opened_is_tried_again() {
+    let mut world = World::new();
+    let id = "later".to_owned();
+    let missing = OpenError::NotFound { id: id.clone() };
+    assert_eq!(world.open(&id).await.err(), Some(missing));
+    let header = Header::new(ConversationId::new(&id), 0);
+    world.store.create(header, vec![]).await.unwrap();
+    *world.store.broken.lock().unwrap() = true;
+    assert!(matches!(world.open(&id).await, Err(OpenError::Storage(_))));
+    *world.store.broken.lock().unwrap() = false;
+    let opened = world.open(&id).await.unwrap();
+    world.run(&opened).await;
+}
+
+/// Spec: [CONV-48] [CONV-56] [CONV-58]
+#[actix::test]
+async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
+    tokio::time::pause();
+    let mut world = World::new();
+    let first = world.create("t").await;
+    world.run(&first).await;
+    let busy = world.create("busy").await;
+    world.ask(&busy).await;
+    let watched = world.create("watched").await;
+    let mut client = Follower::new(
+        Arc::clone(&watched.journal),
+        watched.broadcast.clone().recipient(),
+        View::Plain,
+        None,
+        Start::Live,
+    );
+    assert!(matches!(client.next().await, Some(Followed::Live(_))));
+    tokio::time::sleep(SWEEP + SWEEP / 2).await;
+    assert!(first.is_alive());
+    tokio::time::sleep(SWEEP).await;
+    assert!(!first.is_alive());
+    assert!(busy.is_alive() && watched.is_alive());
+
+    let again = world.open(&id(&first)).await.unwrap();
+    assert_ne!(again.actor, first.actor);
+    world.run(&again).await;
+    assert_eq!(again.journal.end().seq, 18);
+    let order = world.ask(&again).await;
+    let sent = String::from_utf8(order.request.body("m").concat()).unwrap();
+    assert_eq!(sent.matches("well").count(), 2);
+}
+
+/// Spec: [CONV-59]
+#[actix::test]
+async fn a_fork_begins_like_its_origin() {
+    let mut world = World::new();
+    let origin = world.create("t").await;
+    world.run(&origin).await;
+    world.run(&origin).await;
+    let end = origin.journal.end().seq;
+    for (seq, copied) in [(None, end), (Some(9), 9), (Some(0), 0)] {
+        let fork = world.fork(&id(&origin), seq).await.unwrap();
+        assert_eq!(fork.journal.end().seq, copied);
+        let header = fork.journal.header();
+        let forked_from = header.forked_from.unwrap();
+        assert_eq!(
+            (forked_from.conversation, forked_from.seq),
+            (id(&origin), copied)
+        );
+        assert_eq!(header.title.as_deref(), Some("t"));
+        assert_ne!(header.epoch, origin.journal.header().epoch);
+        world.run(&fork).await;
+        assert_eq!(origin.journal.end().seq, end);
+    }
+    let seq = end + 1;
+    let refused = world.fork(&id(&origin), Some(seq)).await.err();
+    assert_eq!(refused, Some(ForkError::NoSuchRecord { seq, end }));
+    let missing = world.fork("nobody", None).await;
+    assert!(matches!(
+        missing,
+        Err(ForkError::Open(OpenError::NotFound { .. }))
+    ));
+}
+
+/// Spec: [CONV-59]
+#[actix::test]
+async fn a_fork_in_the_middle_of_a_run_ends_that_run() {
+    let mut world = World::new();
+    let origin = world.create("t").await;
+    world.ask(&origin).await;
+    let fork = world.fork(&id(&origin), None).await.unwrap();
+    let overview = fork.actor.send(GetOverview).await.unwrap().unwrap();
+    assert!(overview.run.is_some() && !overview.is_running);
+    world.run(&fork).await;
+    let overview = fork.actor.send(GetOverview).await.unwrap().unwrap();
+    assert_eq!((overview.run, overview.totals.runs), (None, 2));
+}
+
+/// Spec: [CONV-60] [HTTP-34]
+#[actix::test]
+async fn a_conversation_is_removed_when_no_run_is_going() {
+    let mut world = World::new();
+    let removed = world.create("t").await;
+    let name = id(&removed);
+    world.run(&removed).await;
+    let mut client = Follower::new(
+        Arc::clone(&removed.journal),
+        removed.broadcast.clone().recipient(),
+        View::Plain,
+        None,
+        Start::Live,
+    );
+    assert!(matches!(client.next().await, Some(Followed::Live(_))));
+    let order = world.ask(&removed).await;
+    assert_eq!(world.remove(&name).await, Err(RemoveError::Busy));
+    let failure = crate::model::ModelFailure {
+        error: crate::model::ModelError::Truncated,
+        interrupted: false,
+    };
+    crate::messages::reply(
+        &order.reply_to,
+        ModelEvent::Failed {
+            call_id: order.call_id.clone(),
+            failure,
+            partial: Vec::new(),
+        },
+    );
+    let run = crate::ids::RunId(2);
+    removed.actor.send(WaitForEnd { run }).await.unwrap();
+    world.remove(&name).await.unwrap();
+    let ended = Followed::Ended(crate::broadcast::End::Closed(Closing::Deleted));
+    let last = client.collect::<Vec<_>>().await.pop();
+    assert_eq!(last, Some(ended));
+    let missing = OpenError::NotFound { id: name.clone() };
+    assert_eq!(world.open(&name).await.err(), Some(missing.clone()));
+    assert_eq!(world.remove(&name).await, Err(RemoveError::Open(missing)));
+    assert_eq!(world.list().await, []);
+}
+
+/// Spec: [CONV-47]
+#[actix::test]
+async fn the_list_tells_how_each_conversation_is() {
+    tokio::time::pause();
+    let mut world = World::new();
+    let closed = world.create("closed").await;
+    world.run(&closed).await;
+    tokio::time::sleep(SWEEP * 3).await;
+    assert!(!closed.is_alive());
+    let busy = world.create("busy").await;
+    world.ask(&busy).await;
+    let rows = world.list().await;
+    let mut found: Vec<_> = rows
+        .into_iter()
+        .map(|row| {
+            let (title, created_at, overview) = row.found.unwrap();
+            assert_eq!((created_at, overview.active_at), (9000, 9000));
+            let activity = overview.status.activity;
+            (
+                title.unwrap(),
+                overview.totals.runs,
+                overview.is_running,
+                activity,
+            )
+        })
+        .collect();
+    found.sort_by_key(|(title, ..)| title.clone());
+    let expected = [
+        ("busy".to_owned(), 1, true, Activity::Thinking),
+        ("closed".to_owned(), 1, false, Activity::Idle),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Spec: [CONV-25] [HTTP-34]
+#[actix::test]
+async fn a_stop_ends_all_runs_and_streams() {
+    let mut world = World::new();
+    let one = world.create("one").await;
+    let order = world.ask(&one).await;
+    let client = Follower::new(
+        Arc::clone(&one.journal),
+        one.broadcast.clone().recipient(),
+        View::Plain,
+        None,
+        Start::Behind(0),
+    );
+    let stop = actix::spawn(world.directory.send(StopAll));
+    let failure = crate::model::ModelFailure {
+        error: crate::model::ModelError::Cancelled,
+        interrupted: false,
+    };
+    tokio::task::yield_now().await;
+    crate::messages::reply(
+        &order.reply_to,
+        ModelEvent::Failed {
+            call_id: order.call_id.clone(),
+            failure,
+            partial: Vec::new(),
+        },
+    );
+    stop.await.unwrap().unwrap();
+    let seen: Vec<Followed> = client.collect().await;
+    let ended = Followed::Ended(crate::broadcast::End::Closed(Closing::Stopping));
+    assert_eq!(seen.last(), Some(&ended));
+    let prompt = SubmitPrompt {
+        content: "hi".to_owned(),
+        ..SubmitPrompt::default()
+    };
+    let refused = one.actor.send(prompt).await.unwrap();
+    assert_eq!(refused, Err(SubmitError::Stopping));
+}

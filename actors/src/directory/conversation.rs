@@ -1,0 +1,37 @@
+//! The actors of one conversation.
+
+use std::sync::Arc;
+
+use actix::Addr;
+
+use crate::broadcast::{Attendance, BroadcastActor};
+use crate::conversation::ConversationActor;
+use crate::journal::Journal;
+
+/// The actors of one conversation, and its journal. Clones share them.
+#[derive(Clone)]
+pub struct Conversation {
+    /// Decides.
+    pub actor: Addr<ConversationActor>,
+    /// Shows.
+    pub broadcast: Addr<BroadcastActor>,
+    /// Remembers.
+    pub journal: Arc<dyn Journal>,
+    /// Counts who is attached.
+    pub attendance: Attendance,
+}
+
+impl Conversation {
+    /// Whether both actors are alive.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.actor.connected() && self.broadcast.connected()
+    }
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let id = self.journal.header().conversation;
+        f.debug_tuple("Conversation").field(&id).finish()
+    }
+}

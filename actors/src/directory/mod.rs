@@ -1,0 +1,9 @@
+//! All conversations of a service: which are open, and how the others are found.
+
+mod actor;
+mod conversation;
+mod parts;
+
+pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
+pub use conversation::Conversation;
+pub use parts::{Defaults, Parts};

@@ -1,0 +1,101 @@
+//! What the directory of conversations is told.
+
+use actix::Message;
+use derive_more::{Display, Error};
+
+use crate::directory::Conversation;
+use crate::ids::ConversationId;
+use crate::journal::{Listed, OpenError, Settings, StorageError};
+use crate::messages::Overview;
+
+/// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Conversation, OpenError>")]
+pub struct OpenConversation {
+    /// The conversation.
+    pub id: ConversationId,
+}
+
+/// Makes a conversation. Sent by HTTP; answered when it is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Conversation, OpenError>")]
+pub struct CreateConversation {
+    /// Its title.
+    pub title: Option<String>,
+    /// What differs from the service's settings.
+    pub settings: Settings,
+}
+
+/// Makes a conversation that begins like another. Sent by HTTP; answered when it is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Conversation, ForkError>")]
+pub struct ForkConversation {
+    /// The other.
+    pub id: ConversationId,
+    /// The last record that both have; all if none.
+    pub seq: Option<u64>,
+    /// The title; the other's if none.
+    pub title: Option<String>,
+}
+
+/// Why a conversation was not forked.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum ForkError {
+    /// The journal has no such record.
+    #[display("the conversation has {end} records; there is no record {seq} to fork at")]
+    NoSuchRecord {
+        /// What was asked for.
+        seq: u64,
+        /// The last one there is.
+        end: u64,
+    },
+    /// A journal cannot be opened or made.
+    #[display("{_0}")]
+    Open(OpenError),
+}
+
+/// Deletes a conversation, which moves its journal to the trash. Sent by HTTP; answered with
+/// where it is then.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<String, RemoveError>")]
+pub struct RemoveConversation {
+    /// The conversation.
+    pub id: ConversationId,
+}
+
+/// Why a conversation was not deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum RemoveError {
+    /// A run is going.
+    #[display("a run is going; cancel it first")]
+    Busy,
+    /// Its journal cannot be moved.
+    #[display("{_0}")]
+    Open(OpenError),
+}
+
+/// Lists conversations, the last changed first. Sent by HTTP.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<Row>, StorageError>")]
+pub struct ListConversations {
+    /// Behind this one.
+    pub after: Option<Listed>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// One conversation in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its place in the list.
+    pub listed: Listed,
+    /// The title that it was made with, and when, in milliseconds since the Unix epoch; and how
+    /// it is. Or why it cannot be read.
+    pub found: Result<(Option<String>, u64, Overview), String>,
+}
+
+/// Stops all runs and takes no more prompts; answered when everything is written. Sent when the
+/// service stops.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct StopAll;

@@ -1,0 +1,147 @@
+//! The built service, in a process of its own, and a plain client.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tokio::io::AsyncBufReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+
+/// The built service.
+pub(crate) struct Service {
+    child: Child,
+    home: tempfile::TempDir,
+    pub(crate) address: SocketAddr,
+}
+
+impl Service {
+    pub(crate) fn start(base_url: &str) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), base_url)
+    }
+
+    pub(crate) fn start_in(home: tempfile::TempDir, base_url: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_harness"))
+            .args(["serve", "--port", "0", "--model", "claude-haiku-5-5"])
+            .args(["--log", "error", "--max-subscribers", "5000"])
+            .env("HARNESS_HOME", state(home.path()))
+            .env("ANTHROPIC_BASE_URL", base_url)
+            .env("ANTHROPIC_API_KEY", "x")
+            .env_remove("ANTHROPIC_AUTH_TOKEN")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        let address = line.trim().strip_prefix("harness listens on http://");
+        Self {
+            child,
+            home,
+            address: address.expect("the service starts").parse().unwrap(),
+        }
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        state(self.home.path()).join("conversations/default.jsonl")
+    }
+
+    /// A figure of the process, in kilobytes, such as `VmRSS` or `VmHWM`.
+    pub(crate) fn kilobytes(&self, figure: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with(figure))
+            .unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}
+
+/// The state folder of a service.
+pub(crate) fn state(home: &Path) -> PathBuf {
+    home.join("state")
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Prompts the default conversation.
+pub(crate) async fn prompt(address: SocketAddr, content: &str) {
+    let body = format!(r#"{{"content":"{content}"}}"#);
+    let request = format!(
+        "POST /prompt HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+/// A client of the default conversation's events, of which it keeps the positions.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+    line: Vec<u8>,
+    /// Where it began.
+    pub(crate) start: String,
+}
+
+impl Client {
+    /// Attaches, with this query and these further headers.
+    pub(crate) async fn attach(address: SocketAddr, query: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let path = format!("/v1/conversations/default/events{query}");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut client = Self {
+            stream: BufReader::with_capacity(4096, stream),
+            line: Vec::new(),
+            start: String::new(),
+        };
+        client.start = client.next_id().await.expect("the stream opens");
+        client
+    }
+
+    /// The next position that the stream tells; `None` at its end.
+    pub(crate) async fn next_id(&mut self) -> Option<String> {
+        loop {
+            self.line.clear();
+            if self.stream.read_until(b'\n', &mut self.line).await.ok()? == 0 {
+                return None;
+            }
+            assert!(!self.line.starts_with(b"data: {\"type\":\"reset\""));
+            assert!(!self.line.starts_with(b"data: {\"type\":\"gap\""));
+            // A chunk may begin right before the line.
+            if let Some(id) = self.line.strip_prefix(b"id: ") {
+                let id = String::from_utf8_lossy(id.trim_ascii());
+                // The event that tells that the client is live repeats it.
+                if id != self.start {
+                    return Some(id.into_owned());
+                }
+            }
+        }
+    }
+}
+
+/// The number of a record in a position.
+pub(crate) fn seq_of(position: &str) -> u64 {
+    position.split('-').nth(1).unwrap().parse().unwrap()
+}
+
+/// The positions of a journal's records.
+pub(crate) fn positions(journal: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(journal).unwrap();
+    let mut lines = text.lines();
+    let header: serde_json::Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let epoch = header["epoch"].as_str().unwrap().to_owned();
+    let position = |(seq, line): (u64, &str)| {
+        let (_, sum) = line.rsplit_once("\"crc\":\"").unwrap();
+        format!("{epoch}-{seq}-{}", sum.trim_end_matches("\"}"))
+    };
+    (1..).zip(lines).map(position).collect()
+}

@@ -1,0 +1,182 @@
+//! The bodies of the routes under `/v1/conversations`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Event, State, Usage};
+
+/// The body of `POST /v1/conversations`; may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewConversation {
+    /// A title of at most 200 characters on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What is to differ from the service's settings.
+    #[serde(default)]
+    pub settings: Settings,
+}
+
+/// The settings of one conversation; what is left out is as the service has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The model to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How many tokens one reply may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How many model requests one run may make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// What the model is told before the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+}
+
+/// The body of `PATCH /v1/conversations/{id}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeConversation {
+    /// The new title.
+    pub title: String,
+}
+
+/// The body of `POST /v1/conversations/{id}/fork`; may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForkOrder {
+    /// The last record that the fork has; all of them if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The title of the fork; that of its origin if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// The answer to `DELETE /v1/conversations/{id}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deleted {
+    /// Where the journal is now.
+    pub trash: String,
+}
+
+/// One conversation in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The conversation.
+    pub id: String,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is doing.
+    pub state: ConversationState,
+    /// The run that is going, or was interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<u64>,
+    /// How many prompts were accepted.
+    pub prompts: u64,
+    /// How many turns were started.
+    pub turns: u64,
+    /// How many records its journal has.
+    pub records: u64,
+    /// The token counts of all runs that have ended.
+    pub usage: Usage,
+    /// When it was made, in Unix seconds.
+    pub created_at: u64,
+    /// When its last record was written, in Unix seconds.
+    pub active_at: u64,
+    /// Why it cannot be read, if it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a conversation is doing, as a list shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConversationState {
+    /// It waits for a prompt.
+    Idle,
+    /// A run is going.
+    Running,
+    /// Its last run did not end: the service died. The next prompt goes on from there.
+    Interrupted,
+    /// Its journal cannot be read.
+    Unreadable,
+    /// A state that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The answer to `GET /v1/conversations`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationPage {
+    /// The conversations, the last active first.
+    pub conversations: Vec<Summary>,
+    /// What to send as `cursor` for the next page; left out on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// The answer to `GET /v1/conversations/{id}`: all that a client needs to show a conversation and
+/// to follow it from there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The conversation as a list shows it.
+    pub summary: Summary,
+    /// What it is doing, as the last status event said.
+    pub state: State,
+    /// What the state is about; may be empty.
+    pub message: String,
+    /// What differs from the service's settings.
+    pub settings: Settings,
+    /// What waits to be said.
+    pub queue: Vec<String>,
+    /// The conversation that it was forked from, and the last record that both have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<(String, u64)>,
+    /// How many clients are attached.
+    pub attached: usize,
+    /// The last events, the oldest first.
+    pub history: History,
+    /// Where the snapshot was taken: events follow from here.
+    pub position: String,
+    /// What of the journal could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<Damage>,
+}
+
+/// A page of the past, the answer to `GET /v1/conversations/{id}/history`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct History {
+    /// The events, the oldest first.
+    pub events: Vec<PastEvent>,
+    /// What to send as `before` for the page before; left out at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// What to send as `after` for the page behind; left out at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+}
+
+/// An event of the past.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PastEvent {
+    /// The number of its record.
+    pub seq: u64,
+    /// Its position, which a client resumes from.
+    pub id: String,
+    /// The event.
+    pub event: Event,
+}
+
+/// What of a journal could not be read and was set aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// How many parts.
+    pub parts: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// The file with a copy of them.
+    pub file: String,
+}

@@ -1,0 +1,86 @@
+//! Where an event stream begins: what a client shows, held against the journal.
+
+use actix_web::http::header::HeaderValue;
+use harness_actors::broadcast::Start;
+use harness_actors::journal::{Journal, PageLimit, Position};
+
+use super::events::EventsQuery;
+use super::problem::{Kind, Refusal};
+
+/// One record.
+const ONE: PageLimit = PageLimit {
+    records: 1,
+    bytes: 1,
+};
+
+/// Where the stream begins, and the position of that place; or why it cannot begin where the
+/// client wants. The header wins over the query.
+///
+/// # Errors
+/// The answer, if the journal cannot be read.
+pub(super) async fn start(
+    journal: &dyn Journal,
+    resumed: Option<&HeaderValue>,
+    query: &EventsQuery,
+) -> Result<Result<(Start, Position), String>, Refusal> {
+    let end = journal.end();
+    let shown = match (resumed, &query.after, query.tail) {
+        (Some(header), ..) => header.to_str().unwrap_or_default().to_owned(),
+        (None, Some(after), _) => match after.parse() {
+            Ok(seq) if seq > end.seq => {
+                return Ok(Err(format!(
+                    "there is no record {seq}: the last is {}",
+                    end.seq
+                )));
+            }
+            Ok(seq) => return behind(journal, seq).await.map(Ok),
+            Err(_) => after.clone(),
+        },
+        (None, None, Some(tail)) => {
+            let seq = end.seq.saturating_sub(tail);
+            return behind(journal, seq).await.map(Ok);
+        }
+        (None, None, None) => return Ok(Ok((Start::Live, end))),
+    };
+    let Ok(position) = shown.parse::<Position>() else {
+        return Ok(Err("that is not a position of this service".to_owned()));
+    };
+    if position.epoch != end.epoch {
+        return Ok(Err("the position is one of another journal".to_owned()));
+    }
+    if position.seq > end.seq {
+        return Ok(Err(format!(
+            "there is no record {}: the last is {}",
+            position.seq, end.seq
+        )));
+    }
+    let found = position_at(journal, position.seq).await?;
+    if found == Some(position) {
+        Ok(Ok((Start::Behind(position.seq), position)))
+    } else {
+        Ok(Err(
+            "the journal has another record in that place".to_owned()
+        ))
+    }
+}
+
+async fn behind(journal: &dyn Journal, seq: u64) -> Result<(Start, Position), Refusal> {
+    // A damaged record has no checksum to show; the place behind it is good all the same.
+    let found = position_at(journal, seq).await?;
+    let position = found.unwrap_or(Position {
+        seq,
+        ..Position::start(journal.end().epoch)
+    });
+    Ok((Start::Behind(seq), position))
+}
+
+/// The position behind a record; none if it cannot be read.
+async fn position_at(journal: &dyn Journal, seq: u64) -> Result<Option<Position>, Refusal> {
+    let Some(before) = seq.checked_sub(1) else {
+        return Ok(Some(Position::start(journal.end().epoch)));
+    };
+    let page = journal.read(before, ONE).await;
+    let page = page.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let position = page.entries.first().map(|entry| entry.position);
+    Ok(position.filter(|position| position.seq == seq))
+}
