@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::client::ClientCommand;
 use crate::config::SettingFlags;
 
 const OVERVIEW: &str = "\
@@ -11,11 +12,16 @@ Examples:
   harness serve                            serve this folder on http://127.0.0.1:8421
   harness serve --workspace ~/src/project --port 9000
   harness config                           show every setting and where it came from
+With a service running, from any shell of the same user:
+  harness prompt What is in src?           ask, and stream the reply
+  harness events                           follow what happens
+  harness conversations                    list what there is
 
 Exit codes:
-  0  stopped as asked
-  1  failed
-  2  wrong use: a flag or a setting cannot be used";
+    0  done, or stopped as asked
+    1  failed
+    2  wrong use: a flag or a setting cannot be used
+  130  cancelled, or ended with Ctrl-C";
 
 const SETTINGS_HELP: &str = "\
 Settings:
@@ -50,6 +56,9 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Show every setting, its value and where it came from; creates nothing
     Config(ShowConfig),
+    /// What the running service is asked.
+    #[command(flatten)]
+    Client(ClientCommand),
 }
 
 /// The flags of `harness serve`.

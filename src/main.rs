@@ -1,6 +1,7 @@
 //! The program: command line, configuration, wiring, HTTP.
 
 mod cli;
+mod client;
 mod config;
 mod http;
 mod log_setup;
@@ -20,6 +21,7 @@ fn main() {
     let result = match Cli::parse().command {
         Command::Serve(serve) => run_service(&serve),
         Command::Config(show) => show_config(&show),
+        Command::Client(command) => std::process::exit(client::run(&command)),
     };
     exit(result);
 }

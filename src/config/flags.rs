@@ -46,7 +46,18 @@ impl Args for SettingFlags {
     }
 }
 
-fn argument(setting: &Setting) -> Option<Arg> {
+impl SettingFlags {
+    /// The flags of a command that takes only this setting.
+    pub(super) fn only(key: Key, matches: &ArgMatches) -> Self {
+        let flag = key.setting().flag;
+        let text = flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
+        Self {
+            given: text.map(|text| (key, text)).into_iter().collect(),
+        }
+    }
+}
+
+pub(super) fn argument(setting: &Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let argument = Arg::new(flag)
         .long(flag)

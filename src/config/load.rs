@@ -83,17 +83,13 @@ impl Config {
     /// # Errors
     /// If config.toml or a setting cannot be used; the error is one line with the fix.
     pub(crate) fn from_process(flags: &SettingFlags) -> Result<Self, ConfigError> {
-        let current_dir = std::env::current_dir().map_err(|error| {
-            ConfigError::new(format!(
-                "cannot find the current directory: {error}; change to one that exists"
-            ))
-        })?;
-        Self::gather(Layers {
-            flags: flags.clone(),
-            environment: std::env::vars_os().collect(),
-            file: None,
-            current_dir,
-        })
+        Self::gather(Layers::of_process(flags)?)
+    }
+
+    /// Adds config.toml to the layers, if there is one, and checks them.
+    pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
+        layers.read_file()?;
+        Self::load(&layers)
     }
 
     /// What a service has that was told nothing.
@@ -106,18 +102,6 @@ impl Config {
             current_dir: std::env::temp_dir(),
         };
         Self::load(&layers).unwrap()
-    }
-
-    /// Adds config.toml to the layers, if there is one, and checks them.
-    pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
-        let path = layers.home()?.join(FILE_NAME);
-        layers.file = read_file(&path).map_err(|error| {
-            let path = path.display();
-            ConfigError::new(format!(
-                "cannot read {path}: {error}; make it a readable UTF-8 file or remove it"
-            ))
-        })?;
-        Self::load(&layers)
     }
 
     /// Checks every setting. Looks at nothing but the layers and the files that they name.
@@ -183,6 +167,35 @@ impl Config {
                 path.display()
             ))
         })
+    }
+}
+
+impl Layers {
+    /// The layers of this process, without the file.
+    pub(super) fn of_process(flags: &SettingFlags) -> Result<Self, ConfigError> {
+        let current_dir = std::env::current_dir().map_err(|error| {
+            ConfigError::new(format!(
+                "cannot find the current directory: {error}; change to one that exists"
+            ))
+        })?;
+        Ok(Self {
+            flags: flags.clone(),
+            environment: std::env::vars_os().collect(),
+            file: None,
+            current_dir,
+        })
+    }
+
+    /// Adds config.toml, if there is one.
+    pub(super) fn read_file(&mut self) -> Result<(), ConfigError> {
+        let path = self.home()?.join(FILE_NAME);
+        self.file = read_file(&path).map_err(|error| {
+            let path = path.display();
+            ConfigError::new(format!(
+                "cannot read {path}: {error}; make it a readable UTF-8 file or remove it"
+            ))
+        })?;
+        Ok(())
     }
 }
 

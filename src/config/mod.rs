@@ -2,6 +2,7 @@
 
 mod address;
 mod base_url;
+mod client;
 mod error;
 mod file;
 mod flags;
@@ -14,6 +15,7 @@ mod show;
 mod tests;
 mod value;
 
+pub(crate) use client::{ClientConfig, HomeFlag};
 pub(crate) use error::ConfigError;
 pub(crate) use flags::SettingFlags;
 pub(crate) use load::Config;

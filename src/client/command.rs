@@ -1,0 +1,217 @@
+//! Carries out one command of a client and says how it ended.
+
+use std::io;
+
+use derive_more::{Display, Error, From};
+use harness_actors::Clock;
+use harness_protocol::{CancelAnswer, CancelOrder};
+
+use super::arguments::{Cancel, ClientCommand};
+use super::connection::{RequestError, path};
+use super::discovery::{self, DiscoveryError};
+use super::follower::Patience;
+use super::interrupts::Interrupts;
+use super::output::Output;
+use super::stream::Break;
+use super::{conversations, events, prompt, prompt_text};
+use crate::config::{ClientConfig, ConfigError};
+
+/// The exit code of a command that Ctrl-C ended, and of a run that was cancelled.
+pub(super) const EXIT_CANCELLED: i32 = 130;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, Display, Error, From)]
+pub(super) enum CommandError {
+    /// A setting cannot be used.
+    Config(ConfigError),
+    /// There is no service to talk to.
+    Discovery(DiscoveryError),
+    /// The service did not answer, or said no.
+    Request(RequestError),
+    /// The event stream ended.
+    Broken(Break),
+    /// There is no prompt to send.
+    Prompt(prompt_text::PromptTextError),
+    /// The result cannot be written.
+    #[display("cannot write to standard output: {_0}")]
+    Output(io::Error),
+    /// The system refused something else.
+    #[display("{reason}")]
+    #[from(skip)]
+    System {
+        /// What, and what the system said.
+        reason: String,
+    },
+    /// The service contradicts itself.
+    #[display("{reason}")]
+    #[from(skip)]
+    Contradiction {
+        /// How.
+        reason: &'static str,
+    },
+    /// Ctrl-C was pressed.
+    #[display("stopped")]
+    Stopped,
+}
+
+impl CommandError {
+    /// The exit code: 2 for wrong use, 130 for Ctrl-C, 1 for a failure. A reader that has seen
+    /// enough and left is no failure.
+    pub(super) fn exit_code(&self) -> i32 {
+        match self {
+            Self::Config(_) => 2,
+            Self::Prompt(error) => error.exit_code(),
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Stopped => EXIT_CANCELLED,
+            Self::Discovery(_)
+            | Self::Request(_)
+            | Self::Broken(_)
+            | Self::Output(_)
+            | Self::System { .. }
+            | Self::Contradiction { .. } => 1,
+        }
+    }
+
+    /// Whether there is something to say that the exit code does not.
+    fn is_worth_telling(&self) -> bool {
+        !matches!(self.exit_code(), 0 | EXIT_CANCELLED)
+    }
+}
+
+/// Carries out a command; the exit code.
+pub(crate) fn run(command: &ClientCommand) -> i32 {
+    let mut output = Output::of_process();
+    // The requests are plain HTTP, but their client wants to know how it would do TLS.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let result = ClientConfig::from_process(command.home())
+        .map_err(CommandError::from)
+        .and_then(|config| {
+            // Standard input may block, which nothing may that the events wait for.
+            let text = match command {
+                ClientCommand::Prompt(prompt) => prompt_text::read(&prompt.text)?,
+                _ => String::new(),
+            };
+            actix::System::new().block_on(carry_out(command, &config, text, &mut output))
+        });
+    ended(result, &mut output)
+}
+
+async fn carry_out(
+    command: &ClientCommand,
+    config: &ClientConfig,
+    text: String,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
+        reason: format!("cannot take notice of Ctrl-C: {error}"),
+    })?;
+    let patience = Patience::default();
+    if let ClientCommand::Prompt(prompt) = command {
+        let order = prompt::Order::new(prompt, text);
+        return prompt::run(order, config, patience, &mut interrupts, output).await;
+    }
+    let work = async {
+        match command {
+            ClientCommand::Conversations(conversations) => {
+                conversations::run(conversations, config, Clock::system(), output).await
+            }
+            ClientCommand::Events(events) => events::run(events, config, patience, output).await,
+            ClientCommand::Cancel(order) => cancel(order, config, output).await,
+            ClientCommand::Prompt(_) => Ok(()),
+        }
+    };
+    tokio::select! {
+        done = work => done.map(|()| 0),
+        () = interrupts.next() => Err(CommandError::Stopped),
+    }
+}
+
+fn ended(result: Result<i32, CommandError>, output: &mut Output) -> i32 {
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            if error.is_worth_telling() {
+                output.note(&format!("harness: {error}"));
+            }
+            error.exit_code()
+        }
+    }
+}
+
+async fn cancel(
+    order: &Cancel,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let connection = discovery::find(config).await?;
+    let path = path(&order.which.conversation, "/cancel");
+    let body = CancelOrder { run_id: order.run };
+    let answer: CancelAnswer = connection
+        .order(awc::http::Method::POST, &path, &body)
+        .await?;
+    output.line(if answer.cancelled {
+        "the run was stopped"
+    } else {
+        "no run was going"
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::client::testing::{Home, Server, answer, recorded};
+
+    /// Spec: [CLI-07] [CLI-08] [CLI-09]
+    #[test]
+    fn the_exit_code_tells_wrong_use_from_failure_and_a_reader_that_left_from_both() {
+        let output = |kind: io::ErrorKind| CommandError::Output(kind.into());
+        for (error, code, told) in [
+            (output(io::ErrorKind::BrokenPipe), 0, false),
+            (output(io::ErrorKind::StorageFull), 1, true),
+            (CommandError::Stopped, 130, false),
+            (CommandError::Broken(Break::Silent), 1, true),
+            (prompt_text::PromptTextError::Missing.into(), 2, true),
+        ] {
+            let (mut output, record) = recorded();
+            assert_eq!(ended(Err(error), &mut output), code);
+            assert_eq!(record.err().starts_with("harness: "), told);
+            assert_eq!(record.err().lines().count(), usize::from(told));
+        }
+    }
+
+    /// Spec: [CLI-35]
+    #[actix::test]
+    async fn a_cancel_says_whether_a_run_was_stopped() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let answers = [true, false].map(|cancelled| json!({"cancelled": cancelled}));
+        server.on(
+            "/v1/conversations/c/cancel",
+            answers.iter().map(|body| answer(200, body)).collect(),
+        );
+        for (flags, printed, sent) in [
+            (
+                &["--run", "3"][..],
+                "the run was stopped\n",
+                r#"{"run_id":3}"#,
+            ),
+            (&[], "no run was going\n", "{}"),
+        ] {
+            let line = ["harness", "cancel", "-c", "c"].iter().chain(flags);
+            let Command::Client(ClientCommand::Cancel(order)) =
+                Cli::try_parse_from(line).unwrap().command
+            else {
+                panic!("{flags:?}");
+            };
+            let (mut output, record) = recorded();
+            cancel(&order, &home.config, &mut output).await.unwrap();
+            assert_eq!(record.out(), printed);
+            assert!(server.requests().pop().unwrap().ends_with(sent));
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! An event on one line.
+
+use harness_protocol::{DeltaKind, Event, Outcome, State};
+use serde::Serialize as _;
+
+use super::visible;
+
+/// How many characters of an event are shown.
+const MAX_SHOWN: usize = 400;
+
+/// The event: when it happened, in UTC, its type, and what there is to it.
+pub(super) fn event_line(event: &Event) -> String {
+    let (kind, timestamp, text) = parts(event);
+    let time = timestamp.map_or_else(|| " ".repeat(9), time_of_day);
+    let text = visible::short(&text, MAX_SHOWN);
+    format!("{time} {kind:12} {text}").trim_end().to_owned()
+}
+
+/// What a conversation is doing, in a word or two.
+pub(super) fn state_name(state: State) -> &'static str {
+    match state {
+        State::Idle => "idle",
+        State::Thinking => "thinking",
+        State::RunningTool => "running tool",
+        State::Error => "error",
+        State::Unknown => "unknown",
+    }
+}
+
+/// How a run or a turn ended, in a word.
+pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Error => "error",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+fn time_of_day(timestamp: u64) -> String {
+    let second = timestamp % 86_400;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{hour:02}:{minute:02}:{second:02}Z")
+}
+
+fn parts(event: &Event) -> (&'static str, Option<u64>, String) {
+    match event {
+        Event::User { .. }
+        | Event::Text { .. }
+        | Event::Reasoning { .. }
+        | Event::Block { .. }
+        | Event::ToolCall { .. }
+        | Event::ToolResult { .. }
+        | Event::CallsSkipped { .. } => content(event),
+        Event::Status {
+            state,
+            message,
+            timestamp,
+        } => {
+            let text = remark(state_name(*state), message);
+            ("status", Some(*timestamp), text)
+        }
+        Event::RunStarted { run_id, timestamp } => {
+            ("run started", Some(*timestamp), run_id.to_string())
+        }
+        Event::RunEnded {
+            run_id,
+            outcome,
+            message,
+            timestamp,
+            ..
+        } => {
+            let text = remark(&format!("{run_id} {}", outcome_name(*outcome)), message);
+            ("run ended", Some(*timestamp), text)
+        }
+        Event::TurnStarted {
+            run_id,
+            turn,
+            timestamp,
+        } => ("turn started", Some(*timestamp), format!("{run_id}.{turn}")),
+        Event::TurnEnded {
+            run_id,
+            turn,
+            outcome,
+            timestamp,
+        } => {
+            let text = format!("{run_id}.{turn} {}", outcome_name(*outcome));
+            ("turn ended", Some(*timestamp), text)
+        }
+        Event::ReplyEnded {
+            model,
+            stop_reason,
+            timestamp,
+            ..
+        } => {
+            let text = remark(stop_reason, model);
+            ("reply ended", Some(*timestamp), text)
+        }
+        Event::ReplyFailed { error, timestamp } => {
+            ("reply failed", Some(*timestamp), error.clone())
+        }
+        Event::Renamed { title, timestamp } => ("renamed", Some(*timestamp), title.clone()),
+        Event::Record {
+            record_type,
+            timestamp,
+        } => ("record", Some(*timestamp), record_type.clone()),
+        passing => passing_parts(passing),
+    }
+}
+
+fn content(event: &Event) -> (&'static str, Option<u64>, String) {
+    match event {
+        Event::User {
+            content,
+            by,
+            timestamp,
+            ..
+        } => {
+            let by = by
+                .as_ref()
+                .map_or_else(String::new, |by| format!("({by}) "));
+            ("user", Some(*timestamp), format!("{by}{content}"))
+        }
+        Event::Text {
+            content,
+            partial,
+            timestamp,
+        } => {
+            let cut = if *partial { " [cut short]" } else { "" };
+            ("text", Some(*timestamp), format!("{content}{cut}"))
+        }
+        Event::Reasoning { content, timestamp } => ("reasoning", Some(*timestamp), content.clone()),
+        Event::Block {
+            block_type,
+            timestamp,
+        } => ("block", Some(*timestamp), block_type.clone()),
+        Event::ToolCall {
+            name,
+            input,
+            timestamp,
+            ..
+        } => ("tool call", Some(*timestamp), call(name, input)),
+        Event::ToolResult {
+            result,
+            is_error,
+            timestamp,
+            ..
+        } => {
+            let kind = if *is_error {
+                "tool error"
+            } else {
+                "tool result"
+            };
+            (kind, Some(*timestamp), result.clone())
+        }
+        Event::CallsSkipped { reason, timestamp } => ("skipped", Some(*timestamp), reason.clone()),
+        _ => ("unknown", None, String::new()),
+    }
+}
+
+fn passing_parts(event: &Event) -> (&'static str, Option<u64>, String) {
+    let (kind, text) = match event {
+        Event::Delta {
+            index,
+            kind,
+            offset,
+            text,
+        } => {
+            let kind = match kind {
+                DeltaKind::Text => "text",
+                DeltaKind::Reasoning => "reasoning",
+                DeltaKind::ToolInput => "tool input",
+                DeltaKind::Unknown => "unknown",
+            };
+            ("delta", format!("{kind} {index}+{offset} {text:?}"))
+        }
+        Event::Discarded {} => ("discarded", String::new()),
+        Event::Presence { count, names } => {
+            ("presence", remark(&count.to_string(), &names.join(", ")))
+        }
+        Event::Attached {
+            conversation,
+            state,
+            message,
+            run_id,
+            ..
+        } => {
+            let run = run_id.map_or_else(String::new, |run| format!(", run {run}"));
+            let state = remark(state_name(*state), message);
+            ("attached", format!("{conversation}{run}, {state}"))
+        }
+        Event::Reset { reason, .. } => ("reset", reason.clone()),
+        Event::Gap { after, before } => {
+            let text = format!("what lies between record {after} and {before} cannot be read");
+            ("gap", text)
+        }
+        _ => ("unknown", String::new()),
+    };
+    (kind, None, text)
+}
+
+/// A tool call in short, such as `list_dir {"path":"src"}`.
+pub(super) fn call(name: &str, input: &serde_json::Map<String, serde_json::Value>) -> String {
+    let input = input
+        .serialize(serde_json::value::Serializer)
+        .unwrap_or_default();
+    format!("{name} {input}")
+}
+
+fn remark(text: &str, message: &str) -> String {
+    if message.is_empty() {
+        text.to_owned()
+    } else {
+        format!("{text}: {message}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [CLI-10] [CLI-32]
+    #[test]
+    fn every_event_is_one_line() {
+        let examples = include_str!("../../specs/examples/events.jsonl");
+        let lines: Vec<String> = examples
+            .lines()
+            .map(|line| event_line(&serde_json::from_str(line).unwrap()))
+            .collect();
+        let shown = |line: &str| {
+            let found = lines.iter().any(|shown| shown == line);
+            assert!(found, "{line}\nis not in {lines:#?}");
+        };
+        shown("21:20:00Z user         (ci) What is in src?");
+        shown("21:20:01Z text         I will lo [cut short]");
+        shown("21:20:02Z tool call    list_dir {\"path\":\"src\"}");
+        shown("21:20:03Z tool error   {\"error\":\"path not found\"}");
+        shown("21:20:06Z status       error: authentication_error: invalid x-api-key");
+        shown("21:20:06Z run ended    1 completed");
+        shown("21:20:00Z turn started 1.1");
+        shown("          delta        text 0+7 \"look.\"");
+        shown("          attached     default, run 1, thinking");
+        shown("          presence     2: ci");
+        shown("          gap          what lies between record 3 and 5 cannot be read");
+        for line in &lines {
+            assert!(!line.contains("unknown"), "{line}");
+            assert!(!line.chars().any(char::is_control), "{line}");
+        }
+    }
+
+    /// Spec: [CLI-10]
+    #[test]
+    fn a_long_or_foreign_text_is_cut_and_escaped() {
+        let content = format!("\x1b]0;x\x07{}", "y".repeat(MAX_SHOWN));
+        let line = event_line(&Event::Reasoning {
+            content,
+            timestamp: 0,
+        });
+        assert!(line.starts_with("00:00:00Z reasoning    \\u{1b}]0;x\\u{7}yyy"));
+        assert!(line.ends_with("y…"));
+    }
+}

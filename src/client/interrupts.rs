@@ -1,0 +1,36 @@
+//! Ctrl-C, one press after the other.
+
+use std::io;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// The presses of Ctrl-C that are still to be answered.
+pub(super) struct Interrupts(UnboundedReceiver<()>);
+
+impl Interrupts {
+    /// Those of this process, which then does not end by itself any more.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn of_process() -> io::Result<Self> {
+        let mut presses = signal(SignalKind::interrupt())?;
+        let (sender, receiver) = unbounded_channel();
+        actix::spawn(
+            async move { while presses.recv().await.is_some() && sender.send(()).is_ok() {} },
+        );
+        Ok(Self(receiver))
+    }
+
+    #[cfg(test)]
+    pub(super) fn new(receiver: UnboundedReceiver<()>) -> Self {
+        Self(receiver)
+    }
+
+    /// The next press. May be dropped and asked again.
+    pub(super) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

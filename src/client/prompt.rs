@@ -1,0 +1,252 @@
+//! `harness prompt`: sends a prompt and shows its run to the end.
+
+use std::future::pending;
+
+use awc::http::Method;
+use futures_util::future::LocalBoxFuture;
+use harness_protocol::{
+    CancelAnswer, CancelOrder, Event, History, Outcome, PromptAnswer, PromptOrder, Snapshot,
+};
+
+use super::arguments::Prompt;
+use super::command::{CommandError, EXIT_CANCELLED};
+use super::connection::{Connection, RequestError, path};
+use super::discovery::{self, DiscoveryError};
+use super::events::with_position;
+use super::follower::{Follower, Patience, Start};
+use super::interrupts::Interrupts;
+use super::output::Output;
+use super::run_view::{RunView, Shown};
+use crate::config::ClientConfig;
+
+/// How the other clients see this command.
+const NAME: &str = "harness-prompt";
+/// How many events are asked for at once when a run is looked for.
+const PAGE: usize = 100;
+
+/// What is to be sent, and how its run is to be shown.
+pub(super) struct Order {
+    conversation: String,
+    body: PromptOrder,
+    /// Whether the key may have been sent before.
+    known_key: bool,
+    json: bool,
+}
+
+impl Order {
+    /// The order of a command line. A prompt always has a key, so that sending it again after a
+    /// break cannot run it twice.
+    pub(super) fn new(prompt: &Prompt, content: String) -> Self {
+        let random = || format!("{:032x}", fastrand::u128(..));
+        Self {
+            conversation: prompt.which.conversation.clone(),
+            body: PromptOrder {
+                content,
+                key: Some(prompt.key.clone().unwrap_or_else(random)),
+                by: Some(NAME.to_owned()),
+            },
+            known_key: prompt.key.is_some(),
+            json: prompt.json,
+        }
+    }
+}
+
+/// Runs the prompt; the exit code says how the run ended.
+///
+/// # Errors
+/// If the prompt cannot be sent or its run cannot be followed.
+pub(super) async fn run(
+    order: Order,
+    config: &ClientConfig,
+    patience: Patience,
+    interrupts: &mut Interrupts,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    // Attached first, nothing of the run is missed.
+    let attaching = async {
+        let conversation = &order.conversation;
+        let mut follower =
+            Follower::attach(config, patience, conversation, NAME, Start::Now).await?;
+        while !matches!(follower.next(output).await?.event, Event::Attached { .. }) {}
+        Ok::<_, CommandError>(follower)
+    };
+    let mut follower = tokio::select! {
+        follower = attaching => follower?,
+        () = interrupts.next() => return Err(CommandError::Stopped),
+    };
+    let mut is_cancelled = false;
+    let run_id = {
+        let mut sending = std::pin::pin!(send(&order, config, patience, &mut follower, output));
+        loop {
+            tokio::select! {
+                run_id = &mut sending => break run_id?,
+                () = interrupts.next() => {
+                    if std::mem::replace(&mut is_cancelled, true) {
+                        return Err(CommandError::Stopped);
+                    }
+                }
+            }
+        }
+    };
+    let cancel =
+        || -> LocalBoxFuture<'_, _> { Box::pin(cancel(config, &order.conversation, run_id)) };
+    let mut cancelling = is_cancelled.then(cancel);
+    let mut view = RunView::new(run_id);
+    loop {
+        let arrival = tokio::select! {
+            arrival = follower.next(output) => arrival?,
+            () = interrupts.next() => {
+                if std::mem::replace(&mut is_cancelled, true) {
+                    return Err(CommandError::Stopped);
+                }
+                cancelling = Some(cancel());
+                continue;
+            }
+            failed = async {
+                match &mut cancelling {
+                    Some(cancelling) => cancelling.await.err(),
+                    None => pending().await,
+                }
+            } => {
+                cancelling = None;
+                if let Some(error) = failed {
+                    output.note(&format!("harness: cannot cancel: {error}"));
+                }
+                continue;
+            }
+        };
+        let seen = view.take(&arrival.event);
+        if order.json && seen.of_the_run {
+            output.json(&with_position(arrival))?;
+        }
+        for shown in seen.shown {
+            match shown {
+                Shown::Text(_) if order.json => {}
+                Shown::Text(text) => output.text(&text)?,
+                Shown::Note(note) => output.note(&note),
+            }
+        }
+        if let Some(outcome) = seen.end {
+            return Ok(exit_code(outcome));
+        }
+    }
+}
+
+/// The exit code for the end of a run.
+fn exit_code(outcome: Outcome) -> i32 {
+    match outcome {
+        Outcome::Completed => 0,
+        Outcome::Cancelled => EXIT_CANCELLED,
+        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
+    }
+}
+
+/// Sends the prompt, again after a break; its run. If the run may be an old one, the follower
+/// starts anew where it began.
+async fn send<'a>(
+    order: &Order,
+    config: &'a ClientConfig,
+    patience: Patience,
+    follower: &mut Follower<'a>,
+    output: &mut Output,
+) -> Result<u64, CommandError> {
+    let mut tries = 0;
+    let (connection, run_id) = loop {
+        match send_once(order, config).await {
+            Ok(sent) => break sent,
+            Err(error) if may_send_again(&error) && tries + 1 < patience.tries_without_service => {
+                let wait = patience.wait(tries);
+                output.note(&format!("harness: {error}; sending again in {wait:?}"));
+                tries += 1;
+                tokio::time::sleep(wait).await;
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    if order.known_key || tries > 0 {
+        let start = start_of(&connection, &order.conversation, run_id).await?;
+        let behind = Start::After((start - 1).to_string());
+        *follower = Follower::attach(config, patience, &order.conversation, NAME, behind).await?;
+    }
+    Ok(run_id)
+}
+
+async fn send_once(
+    order: &Order,
+    config: &ClientConfig,
+) -> Result<(Connection, u64), CommandError> {
+    let connection = discovery::find(config).await?;
+    let prompt = path(&order.conversation, "/prompt");
+    let answer: PromptAnswer = connection.order(Method::POST, &prompt, &order.body).await?;
+    Ok((connection, answer.run_id))
+}
+
+/// Whether nobody knows if the prompt arrived. What the service refuses is not sent again.
+fn may_send_again(error: &CommandError) -> bool {
+    matches!(
+        error,
+        CommandError::Request(RequestError::Unreachable { .. } | RequestError::Silent { .. })
+            | CommandError::Discovery(DiscoveryError::None { .. } | DiscoveryError::Silent(_))
+    )
+}
+
+/// The number of the first record of a run, found from the end of the history.
+async fn start_of(
+    connection: &Connection,
+    conversation: &str,
+    run_id: u64,
+) -> Result<u64, CommandError> {
+    let tail = [("tail", PAGE.to_string())];
+    let snapshot: Snapshot = connection.get(&path(conversation, ""), &tail).await?;
+    let mut page = snapshot.history;
+    loop {
+        for past in &page.events {
+            match past.event {
+                Event::User {
+                    run_id: Some(run), ..
+                }
+                | Event::RunStarted { run_id: run, .. }
+                    if run == run_id =>
+                {
+                    return Ok(past.seq.max(1));
+                }
+                _ => {}
+            }
+        }
+        let before = page.before;
+        let Some(end) = before else {
+            return Err(CommandError::Contradiction {
+                reason: "the run of this key is not in the history any more",
+            });
+        };
+        let query = [("before", end.to_string()), ("limit", PAGE.to_string())];
+        page = connection
+            .get::<History>(&path(conversation, "/history"), &query)
+            .await?;
+        if page.before.is_some_and(|further| further >= end) {
+            return Err(CommandError::Contradiction {
+                reason: "the service answers with the same page again and again",
+            });
+        }
+    }
+}
+
+async fn cancel(
+    config: &ClientConfig,
+    conversation: &str,
+    run_id: u64,
+) -> Result<(), CommandError> {
+    let connection = discovery::find(config).await?;
+    let body = CancelOrder {
+        run_id: Some(run_id),
+    };
+    // Whether it was still going, its end will tell.
+    let _: CancelAnswer = connection
+        .order(Method::POST, &path(conversation, "/cancel"), &body)
+        .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "prompt_tests.rs"]
+mod tests;

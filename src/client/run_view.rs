@@ -1,0 +1,228 @@
+//! What the one who sent a prompt sees of its run.
+//!
+//! Invariant: no IO; every way in which a run can end, or be gone, is an end.
+
+use std::collections::HashMap;
+
+use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
+
+use super::event_line::{call, outcome_name};
+use super::reply_text::ReplyText;
+use super::visible;
+
+/// How many characters of a tool's input or result are shown.
+const MAX_TOOL: usize = 100;
+
+/// Something to show.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// A piece of the reply.
+    Text(String),
+    /// A remark beside it.
+    Note(String),
+}
+
+/// What came of an event.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// What to show.
+    pub(super) shown: Vec<Shown>,
+    /// Whether the event is one of the run.
+    pub(super) of_the_run: bool,
+    /// How the run ended, if it did.
+    pub(super) end: Option<Outcome>,
+}
+
+/// A run, from its prompt to its end.
+pub(super) struct RunView {
+    run_id: u64,
+    begun: bool,
+    text: ReplyText,
+    /// How many texts were finished.
+    texts: usize,
+    /// The names of the tools that were called, by the call.
+    tools: HashMap<String, String>,
+}
+
+impl RunView {
+    /// Of this run nothing was seen.
+    pub(super) fn new(run_id: u64) -> Self {
+        Self {
+            run_id,
+            begun: false,
+            text: ReplyText::default(),
+            texts: 0,
+            tools: HashMap::new(),
+        }
+    }
+
+    /// Takes the next event of the conversation.
+    pub(super) fn take(&mut self, event: &Event) -> Seen {
+        let mut seen = Seen::default();
+        match event {
+            Event::User {
+                run_id: Some(run_id),
+                ..
+            }
+            | Event::RunStarted { run_id, .. } => {
+                if *run_id == self.run_id {
+                    self.begun = true;
+                } else if self.begun && *run_id > self.run_id {
+                    self.lost(&mut seen, "another run began");
+                }
+            }
+            // The client has everything up to here, so the run ended without saying how: the
+            // service died in it.
+            Event::Attached { state, run_id, .. } => {
+                let is_going =
+                    *run_id == Some(self.run_id) && !matches!(state, State::Idle | State::Error);
+                if !is_going {
+                    self.lost(&mut seen, "the service was stopped in it");
+                }
+                return seen;
+            }
+            Event::Reset { reason, snapshot } => {
+                let remark = format!("harness: a part of the run may be missing: {reason}");
+                seen.shown.push(Shown::Note(remark));
+                self.start_anew(snapshot, &mut seen);
+            }
+            Event::Presence { .. } => return seen,
+            event if self.begun => self.show(event, &mut seen),
+            _ => {}
+        }
+        seen.of_the_run = self.begun;
+        seen
+    }
+
+    fn show(&mut self, event: &Event, seen: &mut Seen) {
+        let mut text = |text: String| seen.shown.push(Shown::Text(text));
+        match event {
+            Event::Delta {
+                index,
+                kind: DeltaKind::Text,
+                offset,
+                text: piece,
+            } => text(self.text.piece(*index, *offset, piece)),
+            Event::Text {
+                content, partial, ..
+            } => {
+                self.texts += 1;
+                text(if *partial {
+                    self.text.cut_short(content)
+                } else {
+                    self.text.finished(content)
+                });
+            }
+            Event::RunEnded {
+                run_id,
+                outcome,
+                message,
+                ..
+            } if *run_id == self.run_id => self.end(*outcome, message, seen),
+            Event::Discarded {} | Event::ReplyFailed { .. } if self.text.is_open() => {
+                text(self.text.close().to_owned());
+                let remark = "harness: the reply broke off; what was shown of it is void";
+                seen.shown.push(Shown::Note(remark.to_owned()));
+            }
+            Event::Gap { .. } => {
+                let remark = "harness: a part of the conversation cannot be read";
+                seen.shown.push(Shown::Note(remark.to_owned()));
+            }
+            event => seen.shown.extend(self.note(event).map(Shown::Note)),
+        }
+    }
+
+    /// What there is to say of an event that is not the reply's text.
+    fn note(&mut self, event: &Event) -> Option<String> {
+        match event {
+            Event::ToolCall {
+                id, name, input, ..
+            } => {
+                self.tools.insert(id.clone(), name.clone());
+                Some(format!(
+                    "> {}",
+                    visible::short(&call(name, input), MAX_TOOL)
+                ))
+            }
+            Event::ToolResult {
+                id,
+                result,
+                is_error,
+                ..
+            } => {
+                let name = self.tools.get(id).map_or("tool", String::as_str);
+                let failed = if *is_error { " failed" } else { "" };
+                let result = visible::short(result, MAX_TOOL);
+                Some(format!("< {name}{failed}: {result}"))
+            }
+            Event::CallsSkipped { reason, .. } => Some(format!("< {reason}")),
+            Event::Status {
+                state: State::Thinking,
+                message,
+                ..
+            } if !message.is_empty() => Some(format!("harness: {message}")),
+            _ => None,
+        }
+    }
+
+    /// Goes on from a snapshot: with the texts and the end that it has and that were not seen.
+    fn start_anew(&mut self, snapshot: &Snapshot, seen: &mut Seen) {
+        let events = || snapshot.history.events.iter().map(|past| &past.event);
+        let is_start = |event: &Event| match event {
+            Event::User { run_id, .. } => *run_id == Some(self.run_id),
+            Event::RunStarted { run_id, .. } => *run_id == self.run_id,
+            _ => false,
+        };
+        if let Some(start) = events().position(is_start) {
+            self.begun = true;
+            let unseen = events()
+                .skip(start)
+                .filter(|event| matches!(event, Event::Text { .. }))
+                .skip(self.texts);
+            for text in unseen {
+                self.show(text, seen);
+            }
+        }
+        let end = events().find_map(|event| match event {
+            Event::RunEnded {
+                run_id,
+                outcome,
+                message,
+                ..
+            } if *run_id == self.run_id => Some((*outcome, message)),
+            _ => None,
+        });
+        let is_going = snapshot.summary.run_id == Some(self.run_id)
+            && snapshot.summary.state == ConversationState::Running;
+        match end {
+            Some((outcome, message)) => self.end(outcome, message, seen),
+            None if is_going => {}
+            None => self.lost(seen, "its end is not in the history"),
+        }
+    }
+
+    fn lost(&mut self, seen: &mut Seen, reason: &str) {
+        self.end(Outcome::Interrupted, reason, seen);
+    }
+
+    fn end(&mut self, outcome: Outcome, message: &str, seen: &mut Seen) {
+        seen.shown.push(Shown::Text(self.text.close().to_owned()));
+        let name = outcome_name(outcome);
+        let remark = match outcome {
+            Outcome::Completed if message.is_empty() => None,
+            Outcome::Completed | Outcome::Error if !message.is_empty() => {
+                Some(format!("harness: {message}"))
+            }
+            // The service's words may begin with the outcome.
+            _ if message.starts_with(name) => Some(format!("harness: the run ended: {message}")),
+            _ if message.is_empty() => Some(format!("harness: the run ended: {name}")),
+            _ => Some(format!("harness: the run ended: {name}: {message}")),
+        };
+        seen.shown.extend(remark.map(Shown::Note));
+        seen.end = Some(outcome);
+    }
+}
+
+#[cfg(test)]
+#[path = "run_view_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn event(value: Value) -> Event {
+    serde_json::from_value(value).unwrap()
+}
+
+fn user(run_id: u64) -> Value {
+    json!({"type": "user", "content": "Hi", "run_id": run_id, "timestamp": 1})
+}
+
+fn text(content: &str) -> Value {
+    json!({"type": "text", "content": content, "timestamp": 1})
+}
+
+fn delta(offset: u64, piece: &str) -> Value {
+    json!({"type": "delta", "index": 0, "kind": "text", "offset": offset, "text": piece})
+}
+
+fn ended(run_id: u64, outcome: &str, message: &str) -> Value {
+    json!({"type": "run_ended", "run_id": run_id, "outcome": outcome, "message": message,
+        "usage": {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0}, "timestamp": 1})
+}
+
+fn attached(run_id: Option<u64>, state: &str) -> Value {
+    let mut event = json!({"type": "attached", "conversation": "default", "position": "e-1-0",
+        "state": state, "message": ""});
+    if let Some(run_id) = run_id {
+        event["run_id"] = json!(run_id);
+    }
+    event
+}
+
+fn reset(run_id: u64, state: &str, past: &[Value]) -> Value {
+    let events: Vec<Value> = past
+        .iter()
+        .zip(1..)
+        .map(|(event, seq)| json!({"seq": seq, "id": format!("e-{seq}-0"), "event": event}))
+        .collect();
+    let summary = json!({"id": "default", "state": state, "run_id": run_id, "prompts": 1,
+        "turns": 1, "records": 9, "usage": {"input_tokens": 0, "output_tokens": 0,
+        "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+        "created_at": 1, "active_at": 1});
+    json!({"type": "reset", "reason": "gone", "snapshot": {"summary": summary,
+        "state": "thinking", "message": "", "settings": {}, "queue": [], "attached": 1,
+        "history": {"events": events}, "position": "e-9-0"}})
+}
+
+/// What run 2 shows of the events: the reply, the remarks, and the end.
+fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
+    let mut view = RunView::new(2);
+    let (mut reply, mut notes, mut end) = (String::new(), vec![], None);
+    for value in events {
+        assert_eq!(end, None, "behind the end: {value}");
+        let seen = view.take(&event(value.clone()));
+        for shown in seen.shown {
+            match shown {
+                Shown::Text(text) => reply += &text,
+                Shown::Note(note) => notes.push(note),
+            }
+        }
+        end = seen.end;
+    }
+    (reply, notes, end)
+}
+
+/// Spec: [CLI-43]
+#[test]
+fn only_the_run_itself_is_shown_and_its_end_ends_it() {
+    let (reply, notes, end) = seen(&[
+        delta(0, "of run 1"),
+        text("of run 1"),
+        ended(1, "error", "of run 1"),
+        json!({"type": "run_started", "run_id": 2, "timestamp": 1}),
+        user(2),
+        json!({"type": "reasoning", "content": "Hm.", "timestamp": 1}),
+        json!({"type": "delta", "index": 0, "kind": "reasoning", "offset": 0, "text": "Hm."}),
+        json!({"type": "delta", "index": 1, "kind": "text", "offset": 0, "text": "Look"}),
+        text("Looking."),
+        json!({"type": "tool_call", "id": "t", "name": "read", "input": {"path": "a\u{1b}"}, "timestamp": 1}),
+        json!({"type": "tool_result", "id": "t", "result": "no", "isError": true, "timestamp": 1}),
+        text("Done."),
+        ended(2, "completed", ""),
+    ]);
+    assert_eq!(reply, "Looking.\nDone.\n");
+    assert_eq!(
+        notes,
+        ["> read {\"path\":\"a\\u001b\"}", "< read failed: no"]
+    );
+    assert_eq!(end, Some(Outcome::Completed));
+}
+
+/// Spec: [CLI-42]
+#[test]
+fn a_reply_that_broke_off_is_said_to_be_void() {
+    let (reply, notes, _) = seen(&[
+        user(2),
+        delta(0, "Hel"),
+        json!({"type": "discarded"}),
+        json!({"type": "status", "state": "thinking", "message": "again in 2 s", "timestamp": 1}),
+        delta(0, "Hi"),
+        text("Hi."),
+    ]);
+    assert_eq!(reply, "Hel\nHi.\n");
+    assert_eq!(
+        notes,
+        [
+            "harness: the reply broke off; what was shown of it is void",
+            "harness: again in 2 s"
+        ]
+    );
+}
+
+/// Spec: [CLI-44]
+#[test]
+fn a_run_whose_end_was_never_written_is_interrupted() {
+    for gone in [
+        vec![user(2), attached(None, "idle")],
+        vec![user(2), attached(Some(2), "idle")],
+        vec![user(2), attached(Some(3), "thinking")],
+        vec![attached(None, "idle")],
+        vec![user(2), user(3)],
+        vec![user(2), reset(2, "interrupted", &[])],
+    ] {
+        let (_, notes, end) = seen(&gone);
+        assert_eq!(end, Some(Outcome::Interrupted), "{gone:?}");
+        assert!(
+            notes
+                .last()
+                .unwrap()
+                .starts_with("harness: the run ended: interrupted: ")
+        );
+    }
+    let going = [user(2), delta(0, "a"), attached(Some(2), "running_tool")];
+    assert_eq!(seen(&going).2, None);
+}
+
+/// Spec: [CLI-45]
+#[test]
+fn after_a_reset_what_was_not_seen_is_shown() {
+    let past = [user(1), text("1"), user(2), text("A"), text("B")];
+    let (reply, notes, end) = seen(&[
+        user(2),
+        text("A"),
+        delta(0, "B"),
+        reset(2, "running", &past),
+        ended(2, "completed", "at the limit of turns"),
+    ]);
+    assert_eq!(reply, "A\nB\n");
+    assert_eq!(
+        notes,
+        [
+            "harness: a part of the run may be missing: gone",
+            "harness: at the limit of turns"
+        ]
+    );
+    assert_eq!(end, Some(Outcome::Completed));
+    let past = [user(2), text("A"), ended(2, "cancelled", "")];
+    let (reply, _, end) = seen(&[user(2), reset(2, "idle", &past)]);
+    assert_eq!((&*reply, end), ("A\n", Some(Outcome::Cancelled)));
+}
+
+/// Spec: [CLI-08] [CLI-46]
+#[test]
+fn how_a_run_ended_is_told_in_one_line_unless_it_is_the_usual_way() {
+    for (outcome, message, told) in [
+        ("completed", "", None),
+        ("completed", "at the limit", Some("harness: at the limit")),
+        ("error", "overloaded", Some("harness: overloaded")),
+        ("error", "", Some("harness: the run ended: error")),
+        (
+            "cancelled",
+            "cancelled",
+            Some("harness: the run ended: cancelled"),
+        ),
+        (
+            "interrupted",
+            "",
+            Some("harness: the run ended: interrupted"),
+        ),
+        ("later", "x", Some("harness: the run ended: unknown: x")),
+    ] {
+        let (_, notes, end) = seen(&[user(2), ended(2, outcome, message)]);
+        assert_eq!(notes, told.into_iter().collect::<Vec<_>>());
+        assert!(end.is_some());
+    }
+}

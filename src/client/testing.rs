@@ -1,0 +1,314 @@
+//! A scripted service, and a record of what a command prints.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use harness_actors::Clock;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::follower::Patience;
+use super::output::Output;
+use crate::config::ClientConfig;
+
+/// When the tests take place, in Unix seconds.
+const NOW: u64 = 1_763_761_000;
+
+/// A part of an answer.
+#[derive(Clone)]
+pub(super) enum Part {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// Nothing before a request for this path has come.
+    Await(&'static str),
+    /// Nothing more, on an open connection.
+    Hang,
+}
+
+impl From<Vec<u8>> for Part {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+type Requests = Rc<RefCell<Vec<String>>>;
+type Script = Rc<RefCell<HashMap<String, VecDeque<Vec<Part>>>>>;
+
+/// A service that answers as it is told, one answer a request, and proves itself as epoch `e1`.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    script: Script,
+    requests: Requests,
+    arrivals: watch::Receiver<()>,
+}
+
+impl Server {
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let script = Script::default();
+        let requests = Requests::default();
+        let (served, kept) = (script.clone(), requests.clone());
+        let (arrived, arrivals) = watch::channel(());
+        let all_arrivals = arrivals.clone();
+        let arrived = Rc::new(arrived);
+        actix::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (served, kept) = (served.clone(), kept.clone());
+                let (arrived, arrivals) = (arrived.clone(), arrivals.clone());
+                actix::spawn(async move {
+                    // Clients hang up when they have seen enough.
+                    drop(serve(stream, served, kept, &arrived, arrivals).await);
+                });
+            }
+        });
+        Self {
+            address,
+            script,
+            requests,
+            arrivals: all_arrivals,
+        }
+    }
+
+    /// Waits for a request for this path.
+    pub(super) async fn until_asked(&self, path: &str) {
+        until_asked(path, &self.requests, self.arrivals.clone())
+            .await
+            .unwrap();
+    }
+
+    /// Answers requests for this path so, one after the other.
+    pub(super) fn on<P: Into<Part>>(&self, path: &str, answers: Vec<P>) {
+        self.say(
+            path,
+            answers.into_iter().map(|part| vec![part.into()]).collect(),
+        );
+    }
+
+    /// Answers requests for this path with parts, one list after the other.
+    pub(super) fn say(&self, path: &str, answers: Vec<Vec<Part>>) {
+        let mut script = self.script.borrow_mut();
+        script.entry(path.to_owned()).or_default().extend(answers);
+    }
+
+    /// What was asked, as it came, without the questions whether it is the service.
+    pub(super) fn requests(&self) -> Vec<String> {
+        let mut requests = self.all_requests();
+        requests.retain(|request| path_of(request) != "/healthz");
+        requests
+    }
+
+    /// All that was asked, as it came.
+    pub(super) fn all_requests(&self) -> Vec<String> {
+        self.requests.borrow().clone()
+    }
+}
+
+fn path_of(request: &str) -> String {
+    let target = request.split(' ').nth(1).unwrap_or_default();
+    target.split('?').next().unwrap_or_default().to_owned()
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    script: Script,
+    requests: Requests,
+    arrived: &watch::Sender<()>,
+    arrivals: watch::Receiver<()>,
+) -> io::Result<()> {
+    let request = read_request(&mut stream).await?;
+    let path = path_of(&request);
+    requests.borrow_mut().push(request);
+    arrived.send_replace(());
+    let answer = script
+        .borrow_mut()
+        .get_mut(&path)
+        .and_then(VecDeque::pop_front);
+    let parts = answer.unwrap_or_else(|| {
+        vec![Part::Bytes(if path == "/healthz" {
+            answer_with(200, &json!({"status": "ok", "epoch": "e1"}))
+        } else {
+            answer_with(500, &json!({"unexpected": path}))
+        })]
+    });
+    for part in parts {
+        match part {
+            Part::Bytes(bytes) => stream.write_all(&bytes).await?,
+            Part::Await(path) => until_asked(path, &requests, arrivals.clone()).await?,
+            Part::Hang => drop(stream.read(&mut [0; 64]).await?),
+        }
+    }
+    stream.shutdown().await
+}
+
+async fn until_asked(
+    path: &str,
+    requests: &Requests,
+    mut arrivals: watch::Receiver<()>,
+) -> io::Result<()> {
+    while !requests
+        .borrow()
+        .iter()
+        .any(|request| path_of(request) == path)
+    {
+        arrivals.changed().await.map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+async fn read_request(stream: &mut TcpStream) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .to_ascii_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
+                .unwrap_or(0);
+            if body.len() >= length {
+                return Ok(text.into_owned());
+            }
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+fn answer_with(status: u16, body: &Value) -> Vec<u8> {
+    let body = body.to_string();
+    let length = body.len();
+    format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\ncontent-type: application/json\r\n\r\n{body}").into()
+}
+
+/// A whole answer.
+pub(super) fn answer(status: u16, body: &Value) -> Vec<u8> {
+    answer_with(status, body)
+}
+
+/// The head of an event stream and its opening, at this record.
+pub(super) fn opening(seq: u64) -> Vec<u8> {
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut bytes = head.as_bytes().to_vec();
+    bytes.extend(chunk(&format!(
+        ": connected\nretry: 1000\nid: e-{seq}-0\n\n"
+    )));
+    bytes
+}
+
+/// Events: lasting ones with the number of their record, passing ones with 0.
+pub(super) fn frames(events: &[(u64, Value)]) -> Vec<u8> {
+    let frame = |(seq, event): &(u64, Value)| {
+        let id = if *seq > 0 {
+            format!("id: e-{seq}-0\n")
+        } else {
+            String::new()
+        };
+        chunk(&format!("{id}data: {event}\n\n"))
+    };
+    events.iter().flat_map(frame).collect()
+}
+
+fn chunk(text: &str) -> Vec<u8> {
+    format!("{:x}\r\n{text}\r\n", text.len()).into_bytes()
+}
+
+/// A conversation in a list.
+pub(super) fn summary(id: &str) -> Value {
+    json!({
+        "id": id, "title": "Title", "state": "idle", "prompts": 2, "turns": 3, "records": 40,
+        "usage": {"input_tokens": 812, "output_tokens": 64, "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0},
+        "created_at": NOW - 1000, "active_at": NOW - 300,
+    })
+}
+
+/// A clock that stands still.
+pub(super) fn clock() -> Clock {
+    Clock::new(|| UNIX_EPOCH + Duration::from_secs(NOW))
+}
+
+/// Tries again at once, and not often.
+pub(super) fn impatient() -> Patience {
+    Patience {
+        silence: Duration::from_secs(10),
+        first_wait: Duration::from_millis(1),
+        longest_wait: Duration::from_millis(1),
+        tries_without_service: 3,
+    }
+}
+
+/// A state folder.
+pub(super) struct Home {
+    pub(super) config: ClientConfig,
+    _folder: TempDir,
+}
+
+impl Home {
+    /// The state folder of a server.
+    pub(super) fn of(server: &Server) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Self {
+            config: ClientConfig {
+                home: folder.path().to_owned(),
+                token: None,
+            },
+            _folder: folder,
+        };
+        home.write_discovery(&server.address.to_string(), "e1");
+        home
+    }
+
+    pub(super) fn write_discovery(&self, address: &str, epoch: &str) {
+        let discovery = json!({"address": address, "pid": 1, "epoch": epoch});
+        std::fs::write(self.config.home.join("service.json"), discovery.to_string()).unwrap();
+    }
+}
+
+/// What was printed.
+#[derive(Clone, Default)]
+pub(super) struct Record {
+    out: Pipe,
+    err: Pipe,
+}
+
+impl Record {
+    pub(super) fn out(&self) -> String {
+        String::from_utf8(self.out.0.borrow().clone()).unwrap()
+    }
+
+    pub(super) fn err(&self) -> String {
+        String::from_utf8(self.err.0.borrow().clone()).unwrap()
+    }
+}
+
+#[derive(Clone, Default)]
+struct Pipe(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An output, and what it is given.
+pub(super) fn recorded() -> (Output, Record) {
+    let record = Record::default();
+    let Record { out, err } = record.clone();
+    (Output::new(Box::new(out), Box::new(err)), record)
+}

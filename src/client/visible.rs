@@ -1,0 +1,80 @@
+//! Foreign text made fit to be shown: nothing in it can steer the terminal.
+
+/// The text on one line, with its control characters and direction marks made visible.
+pub(super) fn line(text: &str) -> String {
+    escaped(text, "")
+}
+
+/// The text with its lines and tabs; other control characters are made visible.
+pub(super) fn text(text: &str) -> String {
+    escaped(text, "\n\t")
+}
+
+/// The text on one line of at most `max` characters, with a mark where it was cut.
+pub(super) fn short(text: &str, max: usize) -> String {
+    let shown = line(text);
+    if shown.chars().count() <= max {
+        return shown;
+    }
+    shown.chars().take(max - 1).chain(['…']).collect()
+}
+
+/// JSON text in which strings keep their meaning and no character steers the terminal.
+pub(super) fn json(value: &impl serde::Serialize) -> serde_json::Result<String> {
+    let text = serde_json::to_string(value)?;
+    let mut shown = String::with_capacity(text.len());
+    // What is hidden stands inside strings only, where an escape says the same.
+    for c in text.chars() {
+        if is_hidden(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                shown += &format!("\\u{unit:04x}");
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    Ok(shown)
+}
+
+fn escaped(text: &str, kept: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let hidden = (is_hidden(c) && !kept.contains(c)).then(|| c.escape_default());
+            let shown = hidden.is_none().then_some(c);
+            hidden.into_iter().flatten().chain(shown)
+        })
+        .collect()
+}
+
+/// Whether a character is acted upon and not shown.
+fn is_hidden(c: char) -> bool {
+    let is_mark = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    c.is_control() || is_mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOREIGN: &str = "a\n\tb\x1b[2J\u{9b}2J\u{202e}é\r";
+
+    /// Spec: [CLI-10]
+    #[test]
+    fn foreign_text_steers_no_terminal() {
+        let shown = "a\\n\\tb\\u{1b}[2J\\u{9b}2J\\u{202e}é\\r";
+        assert_eq!(line(FOREIGN), shown);
+        let shown = "a\n\tb\\u{1b}[2J\\u{9b}2J\\u{202e}é\\r";
+        assert_eq!(text(FOREIGN), shown);
+        assert_eq!(short("abc", 3), "abc");
+        assert_eq!(short("abcd", 3), "ab…");
+    }
+
+    /// Spec: [CLI-10]
+    #[test]
+    fn json_keeps_its_meaning_and_steers_no_terminal() {
+        let shown = json(&FOREIGN).unwrap();
+        assert!(!shown.chars().any(is_hidden), "{shown}");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), FOREIGN);
+    }
+}
