@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::client::ClientCommand;
 use crate::config::SettingFlags;
+use crate::doctor::Examine;
 
 const OVERVIEW: &str = "\
 Examples:
@@ -54,6 +55,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve until stopped with Ctrl-C or SIGTERM
     Serve(Serve),
+    /// Look at every journal, and repair what is damaged when told to
+    Doctor(Examine),
     /// Show every setting, its value and where it came from; creates nothing
     Config(ShowConfig),
     /// What the running service is asked.

@@ -3,6 +3,7 @@
 mod cli;
 mod client;
 mod config;
+mod doctor;
 mod http;
 mod log_setup;
 mod service;
@@ -21,6 +22,7 @@ fn main() {
     let result = match Cli::parse().command {
         Command::Serve(serve) => run_service(&serve),
         Command::Config(show) => show_config(&show),
+        Command::Doctor(examine) => doctor::run(&examine).map(|code| std::process::exit(code)),
         Command::Client(command) => std::process::exit(client::run(&command)),
     };
     exit(result);

@@ -1,0 +1,153 @@
+//! `harness doctor`: looks at every journal of a state folder, and repairs those that are damaged
+//! when it is told to. Needs no service.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use clap::Args;
+use harness_actors::journal::{Doctor, OpenError, Report};
+use harness_actors::{Clock, ConversationId};
+use serde_json::json;
+
+use crate::config::{ClientConfig, HomeFlag};
+use crate::service::ServiceError;
+use crate::state::StateFolder;
+
+const HELP: &str = "\
+Examples:
+  harness doctor                       look at every journal
+  harness doctor --repair              repair what is damaged, while no service runs
+
+A damaged part stays in its journal until it is repaired: the service skips it, tells clients of
+the gap, and keeps a copy beside the journal. A repair makes the journal anew from the records that
+can be read, under a new epoch, and keeps the old file as `<id>.<epoch>.archive`.
+
+Exit codes:
+  0  all journals are in order, or were repaired
+  1  a journal is damaged, or could not be repaired
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Examine {
+    /// Repair what is damaged; the files are kept as they were
+    #[arg(long)]
+    repair: bool,
+    /// Print one JSON object a journal
+    #[arg(long)]
+    json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    home: HomeFlag,
+}
+
+/// Looks at all journals; the exit code.
+///
+/// # Errors
+/// If the state folder cannot be used.
+pub(crate) fn run(examine: &Examine) -> Result<i32, ServiceError> {
+    let home = ClientConfig::from_process(&examine.home)?.home;
+    if !home.join("conversations").is_dir() {
+        writeln!(
+            io::stdout(),
+            "there are no conversations in {}",
+            home.display()
+        )?;
+        return Ok(0);
+    }
+    let doctor = Doctor::at(&home, Clock::system());
+    let reports = doctor.inspect().map_err(io::Error::other)?;
+    let mut out = io::stdout().lock();
+    let mut harmed = 0;
+    for report in &reports {
+        harmed += usize::from(!is_sound(report));
+        let line = if examine.json {
+            as_json(report).to_string()
+        } else {
+            as_text(report)
+        };
+        writeln!(out, "{line}")?;
+    }
+    if !examine.json {
+        writeln!(out, "{} journals, {harmed} of them damaged", reports.len())?;
+    }
+    if harmed == 0 {
+        return Ok(0);
+    }
+    if !examine.repair {
+        drop(writeln!(
+            io::stderr(),
+            "harness: run `harness doctor --repair` while no service runs to repair them"
+        ));
+        return Ok(1);
+    }
+    repair(&home, &doctor, &reports, &mut out)
+}
+
+/// Repairs what is damaged, as the only one who uses the folder.
+fn repair(
+    home: &Path,
+    doctor: &Doctor,
+    reports: &[Report],
+    out: &mut impl io::Write,
+) -> Result<i32, ServiceError> {
+    let _lock = StateFolder::open(home)?.lock()?;
+    let mut code = 0;
+    for report in reports.iter().filter(|report| !is_sound(report)) {
+        match doctor.repair(&ConversationId::new(&report.id)) {
+            Ok(repaired) => writeln!(
+                out,
+                "{}: repaired, {} records; as it was: {}",
+                report.id,
+                repaired.records,
+                repaired.archive.display()
+            )?,
+            Err(error) => {
+                code = 1;
+                drop(writeln!(io::stderr(), "harness: {}: {error}", report.id));
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Whether there is nothing to repair. The next prompt mends a torn end by itself.
+fn is_sound(report: &Report) -> bool {
+    report.error.is_none() && report.damaged_parts == 0
+}
+
+fn as_text(report: &Report) -> String {
+    let Report {
+        id,
+        records,
+        damaged_parts,
+        damaged_bytes,
+        torn_bytes,
+        error,
+        ..
+    } = report;
+    let mut text = match error {
+        Some(error) => return format!("{id}: {error}"),
+        None if *damaged_parts == 0 => format!("{id}: {records} records, in order"),
+        None => format!(
+            "{id}: {records} records, {damaged_parts} damaged parts of {damaged_bytes} bytes"
+        ),
+    };
+    if *torn_bytes > 0 {
+        text += &format!("; {torn_bytes} bytes of a torn record at the end");
+    }
+    text
+}
+
+fn as_json(report: &Report) -> serde_json::Value {
+    json!({
+        "id": report.id,
+        "path": report.path,
+        "records": report.records,
+        "damaged_parts": report.damaged_parts,
+        "damaged_bytes": report.damaged_bytes,
+        "torn_bytes": report.torn_bytes,
+        "error": report.error.as_ref().map(OpenError::to_string),
+    })
+}
