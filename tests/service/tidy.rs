@@ -119,6 +119,9 @@ fn messages_know_no_actor_and_actors_meet_only_where_they_are_wired() {
 fn the_machine_is_pure() {
     for name in [
         "machine.rs",
+        "replies.rs",
+        "tool_calls.rs",
+        "ending.rs",
         "history.rs",
         "input.rs",
         "effect.rs",

@@ -6,12 +6,12 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
+use super::calls::Lost;
 use super::effect::{Effect, Passing};
 use super::face::{event, passing_event};
 use super::input::Input;
@@ -21,19 +21,16 @@ use super::outbox::{AppendId, Outbox, Step};
 use super::revival::revive;
 use crate::broadcast::Attendance;
 use crate::clock::Clock;
-use crate::ids::{CallId, ConversationId, RunId};
+use crate::ids::{ConversationId, RunId};
 use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record, StorageError};
 use crate::messages::{
-    CancelModelCall, CancelTool, ModelEvent, Overview, Publish, RunOutcome, RunTool,
-    StartModelCall, SubmitError, ToolEvent, publish, reply,
+    CancelModelCall, CancelTool, Overview, Publish, RunOutcome, RunTool, StartModelCall, publish,
+    reply,
 };
-use crate::model::{ModelError, ModelFailure, RequestHead};
+use crate::model::RequestHead;
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
-/// How long a cancelled call may take to end before it is given up. Longer than what the tools'
-/// actor grants a tool.
-const LOST_AFTER: Duration = Duration::from_secs(4);
 
 /// Whom a conversation gives orders to.
 #[derive(Clone)]
@@ -57,14 +54,14 @@ pub struct Downstream {
 /// Owns the history and the turn counter of one conversation.
 pub struct ConversationActor {
     pub(super) id: ConversationId,
-    head: RequestHead,
+    pub(super) head: RequestHead,
     limits: Limits,
     pub(super) downstream: Downstream,
     clock: Clock,
     pub(super) attendance: Attendance,
     pub(super) state: State,
     /// The number of the last call of any machine.
-    calls: u64,
+    pub(super) calls: u64,
     pub(super) outbox: Outbox,
     appends: AppendId,
     /// Behind the last record that was shown.
@@ -75,7 +72,7 @@ pub struct ConversationActor {
     pub(super) stopping: bool,
     /// Whether the directory asked before and nothing happened since.
     pub(super) was_idle: bool,
-    waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
+    pub(super) waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
     pub(super) last: Option<(RunId, RunOutcome)>,
 }
 
@@ -315,63 +312,6 @@ impl ConversationActor {
         }
     }
 
-    /// Forgets everything from the append on that failed: the journal takes no more for now.
-    fn fail(&mut self, append: AppendId, error: &AppendError, ctx: &mut Context<Self>) {
-        let reason = error.to_string();
-        log::error!("conversation {}: {reason}", self.id);
-        let outcome = RunOutcome::NotKept(reason.clone());
-        match std::mem::replace(&mut self.state, State::Dormant) {
-            State::Alive(machine) => self.drop_machine(*machine, &outcome, ctx),
-            state @ (State::Dormant | State::Reviving(_)) => self.state = state,
-        }
-        for step in self.outbox.cut(append) {
-            match step {
-                Step::Accept(answer, _) => {
-                    drop(answer.send(Err(SubmitError::NotKept(reason.clone()))));
-                }
-                Step::Renamed(answer) => {
-                    drop(answer.send(Err(SubmitError::NotKept(reason.clone()))));
-                }
-                Step::Overview(answer, _) => self.answer_with_glance(answer, ctx),
-                Step::Settled(answer) => drop(answer.send(())),
-                Step::EndRun(run, _) => self.last = Some((run, outcome.clone())),
-                Step::Record { .. } | Step::Show(_) | Step::CallModel(_) | Step::RunTool(..) => {}
-            }
-        }
-        let outbox = &self.outbox;
-        let is_dropped = |(run, _): &mut (RunId, _)| !outbox.ends(*run);
-        for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
-            drop(waiter.send(outcome.clone()));
-        }
-        self.outbox.push(Step::Show(Passing::Failed(reason)));
-        self.proceed(ctx);
-    }
-
-    /// Cancels what a machine waits for that nobody listens to any more.
-    fn drop_machine(
-        &mut self,
-        mut machine: Machine,
-        outcome: &RunOutcome,
-        ctx: &mut Context<Self>,
-    ) {
-        self.calls = machine.calls();
-        self.last = machine
-            .run()
-            .map(|run| (run, outcome.clone()))
-            .or(self.last.take());
-        for effect in machine.handle(Input::StopRequested) {
-            match effect {
-                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
-                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
-                Effect::Record(_)
-                | Effect::Show(_)
-                | Effect::CallModel(_)
-                | Effect::RunTool(..)
-                | Effect::EndRun(..) => {}
-            }
-        }
-    }
-
     fn show(&mut self, new: &NewRecord, position: Position) {
         self.position = position;
         self.active_at = new.at;
@@ -382,67 +322,9 @@ impl ConversationActor {
         );
     }
 
-    fn show_passing(&self, passing: Passing) {
+    pub(super) fn show_passing(&self, passing: Passing) {
         let event = passing_event(passing, self.clock.unix_seconds());
         publish(&self.downstream.publish, Publish::Passing(event));
-    }
-
-    fn call_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
-        let State::Alive(machine) = &self.state else {
-            return;
-        };
-        let order = StartModelCall {
-            call_id: call_id.clone(),
-            request: self.head.request(machine.history().messages()),
-            reply_to: ctx.address().recipient(),
-        };
-        if self.downstream.start_model_call.try_send(order).is_err() {
-            ctx.notify(Lost(call_id));
-        }
-    }
-
-    /// Drops a call of the model at once, however long the journal takes.
-    fn cancel_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
-        if self.outbox.take_back(&call_id) {
-            let failure = ModelFailure {
-                error: ModelError::Cancelled,
-                interrupted: false,
-            };
-            ctx.notify(ModelEvent::Failed {
-                call_id,
-                failure,
-                partial: Vec::new(),
-            });
-            return;
-        }
-        let order = CancelModelCall {
-            call_id: call_id.clone(),
-        };
-        let sent = self.downstream.cancel_model_call.try_send(order).is_ok();
-        Self::await_end(call_id, sent, ctx);
-    }
-
-    fn cancel_tool(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
-        if self.outbox.take_back(&call_id) {
-            let outcome = crate::tool::ToolOutcome::failed("cancelled by user");
-            ctx.notify(ToolEvent::Finished { call_id, outcome });
-            return;
-        }
-        let order = CancelTool {
-            call_id: call_id.clone(),
-        };
-        let sent = self.downstream.cancel_tool.try_send(order).is_ok();
-        Self::await_end(call_id, sent, ctx);
-    }
-
-    /// Gives a cancelled call up if its end does not come: its actor may have died of a panic.
-    fn await_end(call_id: CallId, cancel_was_sent: bool, ctx: &mut Context<Self>) {
-        let limit = if cancel_was_sent {
-            LOST_AFTER
-        } else {
-            Duration::ZERO
-        };
-        ctx.notify_later(Lost(call_id), limit);
     }
 
     fn end_run(&mut self, run: RunId, outcome: &RunOutcome) {
@@ -478,22 +360,6 @@ impl Actor for ConversationActor {
     }
 }
 
-impl Handler<ModelEvent> for ConversationActor {
-    type Result = ();
-
-    fn handle(&mut self, event: ModelEvent, ctx: &mut Context<Self>) {
-        self.advance(Input::Model(event), ctx);
-    }
-}
-
-impl Handler<ToolEvent> for ConversationActor {
-    type Result = ();
-
-    fn handle(&mut self, event: ToolEvent, ctx: &mut Context<Self>) {
-        self.advance(Input::Tool(event), ctx);
-    }
-}
-
 /// An append is done. Sent by the actor to itself.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -507,19 +373,6 @@ impl Handler<Appended> for ConversationActor {
 
     fn handle(&mut self, appended: Appended, ctx: &mut Context<Self>) {
         self.appended(appended, ctx);
-    }
-}
-
-/// A call whose end will not come. Sent by the actor to itself.
-#[derive(Message)]
-#[rtype(result = "()")]
-struct Lost(CallId);
-
-impl Handler<Lost> for ConversationActor {
-    type Result = ();
-
-    fn handle(&mut self, Lost(call_id): Lost, ctx: &mut Context<Self>) {
-        self.advance(Input::CallLost(call_id), ctx);
     }
 }
 

@@ -5,17 +5,21 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use bytes::Bytes;
 use harness_protocol::{Event, State as Shown};
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::ids::CallId;
 use crate::journal::{Damage, Header, JournalFuture, MemoryJournal, Page, PageLimit};
 use crate::messages::{
-    CancelRun, GetOverview, RenameConversation, RetireIfIdle, StopRuns, SubmitPrompt, WaitForEnd,
+    CancelRun, GetOverview, ModelEvent, RenameConversation, RetireIfIdle, StopRuns, SubmitError,
+    SubmitPrompt, WaitForEnd,
 };
 use crate::model::ModelChoice;
+use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::tool::ToolOutcome;
 

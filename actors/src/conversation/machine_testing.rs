@@ -9,9 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+pub(super) use super::super::effect::Passing;
 use super::super::face::{event, plain};
 use super::*;
+pub(super) use crate::journal::{Outcome, Unanswered};
+pub(super) use crate::messages::{ModelEvent, RunOutcome};
 use crate::reply::Object;
+pub(super) use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
 
 // What goes in.
 

@@ -1,15 +1,20 @@
 //! A conversation: what was said, and what happens next.
 
 mod actor;
+mod calls;
 mod effect;
+mod ending;
 mod face;
+mod failure;
 mod history;
 mod input;
 mod ledger;
 mod machine;
 mod orders;
 mod outbox;
+mod replies;
 mod revival;
+mod tool_calls;
 
 pub use actor::{ConversationActor, Downstream};
 pub use effect::{Effect, Passing};

@@ -16,7 +16,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 use super::super::ledger::INTERRUPTED;
-use super::testing::{block, machine, messages, object, prompt, revived};
+use super::testing::*;
 use super::*;
 use crate::model::{ModelChoice, RequestHead};
 
