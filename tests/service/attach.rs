@@ -2,6 +2,7 @@
 
 use harness_standin::{Gate, Message, Reply};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::checker::check;
 use crate::client::{Answer, Events, Shown, seq_of, within};
@@ -32,7 +33,7 @@ fn kinds(events: &[Shown]) -> Vec<&str> {
         .collect()
 }
 
-/// Spec: [HTTP-20] [HTTP-21] [EVENT-16]
+/// Spec: [HTTP-20] [HTTP-21] [EVENT-16] [EVENT-17]
 #[tokio::test]
 async fn a_stream_carries_every_record_with_its_position_and_deltas_in_between() {
     let (service, _standin, script) = Service::scripted(&[]).await;
@@ -102,6 +103,11 @@ async fn a_stream_carries_every_record_with_its_position_and_deltas_in_between()
     }
     assert_eq!(texts, ["I will look.", "Done here."]);
 
+    // Whoever asks later is shown the same, from the journal.
+    let mut later = service.follow("default", "?after=0", "").await;
+    for shown in &lasting {
+        assert_eq!(later.shown().await.as_ref(), Some(shown));
+    }
     // The stream of the first version has the same events of its types, under the same ids.
     let plain = run(&mut plain).await;
     let six = [
@@ -330,4 +336,68 @@ async fn the_events_route_says_what_is_wrong() {
     assert_eq!(get(&format!("{events}?tail=-1"), "").await.status, 400);
     let posted = service.post(events, "{}").await;
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET")));
+}
+
+/// Spec: [HTTP-55]
+#[tokio::test]
+async fn clients_that_come_and_go_leave_nothing_behind() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let files = || {
+        let folder = format!("/proc/{}/fd", service.id());
+        std::fs::read_dir(folder).unwrap().count()
+    };
+    let mut watching = service.follow("default", "", "").await;
+    let before = files();
+    for round in 0..25 {
+        let mut clients = Vec::new();
+        for _ in 0..20 {
+            let path = ["", "?after=0", "?tail=3&name=x"][round % 3];
+            clients.push(service.follow("default", path, "").await);
+        }
+    }
+    // The last ones are gone when the one that stays is told that it is alone.
+    within("the end of all others", async {
+        loop {
+            let event = watching.event().await;
+            if event["type"] == "presence" && event["count"] == 1 {
+                return;
+            }
+        }
+    })
+    .await;
+    within("the files to be closed", async {
+        while files() > before {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// Spec: [HTTP-12] [HTTP-20]
+#[tokio::test]
+async fn a_client_with_the_smallest_window_is_only_slow() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let text = "some words of some length ".repeat(4000);
+    script.push(Message::new().text(text.as_str()));
+    service.submit("go on").await;
+    service.idle("default").await;
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(2304).unwrap();
+    let mut stream = socket.connect(service.address).await.unwrap();
+    let request = format!(
+        "GET /v1/conversations/default/events?after=0 HTTP/1.1\r\nhost: {}\r\n\r\n",
+        service.address
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = Vec::new();
+    let mut piece = [0; 512];
+    within("the last event", async {
+        while !received.windows(10).any(|part| part == b"\"attached\"") {
+            let size = stream.read(&mut piece).await.unwrap();
+            received.extend_from_slice(&piece[..size]);
+        }
+    })
+    .await;
+    let words = received.windows(4).filter(|part| part == b"word").count();
+    assert!((3990..=4000).contains(&words), "{words}");
 }
