@@ -5,13 +5,13 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::Args;
-use harness_actors::journal::{Doctor, OpenError, Report};
+use derive_more::{Display, Error, From};
+use harness_actors::journal::{Doctor, OpenError, Report, StorageError};
 use harness_actors::{Clock, ConversationId};
 use serde_json::json;
 
-use crate::config::{ClientConfig, HomeFlag};
-use crate::service::ServiceError;
-use crate::state::StateFolder;
+use crate::config::{ClientConfig, ConfigError, HomeFlag};
+use crate::state::{StateError, StateFolder};
 
 const HELP: &str = "\
 Examples:
@@ -26,6 +26,33 @@ Exit codes:
   0  all journals are in order, or were repaired
   1  a journal is damaged, or could not be repaired
   2  wrong use: a flag or a setting cannot be used";
+
+/// Why the journals could not be looked at or repaired.
+#[derive(Debug, Display, Error, From)]
+pub(crate) enum DoctorError {
+    /// A setting cannot be used.
+    Config(ConfigError),
+    /// The state folder cannot be used.
+    State(StateError),
+    /// The journals cannot be listed.
+    #[display("{_0}; check the folder and its permissions")]
+    Storage(StorageError),
+    /// The result cannot be written.
+    #[display("cannot write to standard output: {_0}")]
+    Output(io::Error),
+}
+
+impl DoctorError {
+    /// The exit code: 2 for wrong use, 1 for a failure. A reader that has seen enough and left is
+    /// no failure.
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self {
+            Self::Config(_) => 2,
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::State(_) | Self::Storage(_) | Self::Output(_) => 1,
+        }
+    }
+}
 
 /// The flags of `harness doctor`.
 #[derive(Debug, Args)]
@@ -46,7 +73,7 @@ pub(crate) struct Examine {
 ///
 /// # Errors
 /// If the state folder cannot be used.
-pub(crate) fn run(examine: &Examine) -> Result<i32, ServiceError> {
+pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
     let home = ClientConfig::from_process(&examine.home)?.home;
     if !home.join("conversations").is_dir() {
         writeln!(
@@ -57,7 +84,7 @@ pub(crate) fn run(examine: &Examine) -> Result<i32, ServiceError> {
         return Ok(0);
     }
     let doctor = Doctor::at(&home, Clock::system());
-    let reports = doctor.inspect().map_err(io::Error::other)?;
+    let reports = doctor.inspect()?;
     let mut out = io::stdout().lock();
     let mut harmed = 0;
     for report in &reports {
@@ -82,7 +109,7 @@ pub(crate) fn run(examine: &Examine) -> Result<i32, ServiceError> {
         ));
         return Ok(1);
     }
-    repair(&home, &doctor, &reports, &mut out)
+    repair(&home, &doctor, &reports, examine.json, &mut out)
 }
 
 /// Repairs what is damaged, as the only one who uses the folder.
@@ -90,12 +117,21 @@ fn repair(
     home: &Path,
     doctor: &Doctor,
     reports: &[Report],
+    json: bool,
     out: &mut impl io::Write,
-) -> Result<i32, ServiceError> {
+) -> Result<i32, DoctorError> {
     let _lock = StateFolder::open(home)?.lock()?;
     let mut code = 0;
     for report in reports.iter().filter(|report| !is_sound(report)) {
         match doctor.repair(&ConversationId::new(&report.id)) {
+            Ok(repaired) if json => {
+                let line = json!({
+                    "id": report.id,
+                    "repaired": repaired.records,
+                    "archive": repaired.archive,
+                });
+                writeln!(out, "{line}")?;
+            }
             Ok(repaired) => writeln!(
                 out,
                 "{}: repaired, {} records; as it was: {}",

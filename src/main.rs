@@ -16,13 +16,14 @@ use clap::Parser as _;
 
 use crate::cli::{Cli, Command, Serve, ShowConfig};
 use crate::config::Config;
+use crate::doctor::Examine;
 use crate::service::ServiceError;
 
 fn main() {
     let result = match Cli::parse().command {
         Command::Serve(serve) => run_service(&serve),
         Command::Config(show) => show_config(&show),
-        Command::Doctor(examine) => doctor::run(&examine).map(|code| std::process::exit(code)),
+        Command::Doctor(examine) => std::process::exit(examine_journals(&examine)),
         Command::Client(command) => std::process::exit(client::run(&command)),
     };
     exit(result);
@@ -54,6 +55,17 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
         // The end of the system would wait for threads that wait for a hanging file system or a
         // slow look-up of a name.
         exit(result)
+    })
+}
+
+/// Looks at the journals; the exit code.
+fn examine_journals(examine: &Examine) -> i32 {
+    doctor::run(examine).unwrap_or_else(|error| {
+        let code = error.exit_code();
+        if code != 0 {
+            drop(writeln!(std::io::stderr(), "harness: {error}"));
+        }
+        code
     })
 }
 

@@ -238,6 +238,7 @@ pub fn parts(
             max_turns: config.max_turns,
             system_prompt: config.system_prompt,
         },
+        lives: Arc::default(),
         clock,
         broadcasting,
     })

@@ -54,7 +54,7 @@ pub(super) async fn create(
         settings: checked_settings(order.settings)?,
     };
     let conversation = ask(shared.directory.send(create)).await?;
-    created(&conversation.map_err(|error| refuse_open(&error))?).await
+    created(&conversation.map_err(|error| refuse_open(&error, Kind::NotKept))?).await
 }
 
 /// Lists the conversations, the last active first.
@@ -96,7 +96,7 @@ pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
     match ask(shared.directory.send(RemoveConversation { id })).await? {
         Ok(trash) => Ok(HttpResponse::Ok().json(Deleted { trash })),
         Err(error @ RemoveError::Busy) => Err(Kind::Busy.refuse(error.to_string())),
-        Err(RemoveError::Open(error)) => Err(refuse_open(&error)),
+        Err(RemoveError::Open(error)) => Err(refuse_open(&error, Kind::NotKept)),
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn fork(
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))
         }
-        Err(ForkError::Open(error)) => Err(refuse_open(&error)),
+        Err(ForkError::Open(error)) => Err(refuse_open(&error, Kind::NotKept)),
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) async fn open(shared: &Shared, id: &str) -> Result<Conversation, Refu
         id: ConversationId::new(id),
     };
     let opened = ask(shared.directory.send(order)).await?;
-    opened.map_err(|error| refuse_open(&error))
+    opened.map_err(|error| refuse_open(&error, Kind::Unreadable))
 }
 
 /// Asks a conversation. One that is idle may end between being found and being asked; then it is
@@ -191,12 +191,14 @@ pub(super) fn query<T: DeserializeOwned>(request: &HttpRequest) -> Result<T, Ref
         .map_err(|error| Kind::BadRequest.refuse(format!("the query is not as expected: {error}")))
 }
 
-fn refuse_open(error: &OpenError) -> Refusal {
+/// `storage` is what a failure of the storage means: whether it could not be read or written.
+fn refuse_open(error: &OpenError, storage: Kind) -> Refusal {
     let kind = match error {
         OpenError::NotFound { .. } => Kind::NoConversation,
         OpenError::Exists { .. } => Kind::Busy,
         OpenError::Unreadable { .. } | OpenError::Newer { .. } => Kind::Unreadable,
-        OpenError::Storage(_) => Kind::NotKept,
+        OpenError::Stopping => Kind::Stopping,
+        OpenError::Storage(_) => storage,
     };
     kind.refuse(error.to_string())
 }

@@ -21,7 +21,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use super::conversations::{Name, open, query};
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
-use super::snapshot::{TAIL, snapshot};
+use super::snapshot::{TAIL, overview, snapshot};
 use super::start::start;
 
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
@@ -91,8 +91,13 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
     };
     let name = query.name.filter(|name| !name.is_empty());
     let name = name.map(|name| name.chars().take(64).collect());
-    let broadcast = conversation.broadcast.recipient();
-    let follower = Follower::new(conversation.journal, broadcast, view, name, from);
+    let broadcast = conversation.broadcast.clone().recipient();
+    let Conversation {
+        journal,
+        attendance,
+        ..
+    } = conversation;
+    let follower = Follower::new(journal, broadcast, &attendance, view, name, from);
     let stream = EventStream::new(follower, shared.heartbeat, opening, Some(place));
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
@@ -118,7 +123,8 @@ async fn reset(
     view: View,
     reason: String,
 ) -> Result<(String, u64), Refusal> {
-    let (snapshot, seq) = snapshot(conversation, TAIL).await?;
+    let overview = overview(conversation).await?;
+    let snapshot = snapshot(conversation, &overview, TAIL).await?;
     let opening = open_at(&snapshot.position);
     let event = match view {
         View::Full => Event::Reset {
@@ -134,7 +140,7 @@ async fn reset(
     let frame = Frame::passing(&event);
     let event = frame.bytes(view).map(|bytes| bytes.to_vec());
     let event = String::from_utf8(event.unwrap_or_default()).unwrap_or_default();
-    Ok((opening + &event, seq))
+    Ok((opening + &event, overview.position.seq))
 }
 
 fn accepts_event_stream(request: &HttpRequest) -> bool {

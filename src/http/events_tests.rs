@@ -22,7 +22,14 @@ async fn stream() -> (EventStream, Addr<BroadcastActor>, Position) {
     };
     let broadcast = BroadcastActor::new(id, end, now, Attendance::default()).start();
     let join = broadcast.clone().recipient();
-    let mut follower = Follower::new(journal, join, View::Plain, None, Start::Live);
+    let mut follower = Follower::new(
+        journal,
+        join,
+        &Attendance::default(),
+        View::Plain,
+        None,
+        Start::Live,
+    );
     assert_eq!(follower.next().await, Some(Followed::Live(end)));
     let opening = open_at(&end.to_string());
     let stream = EventStream::new(follower, Duration::from_secs(30), opening, None);

@@ -12,7 +12,7 @@ use harness_protocol::{
 };
 use serde::Deserialize;
 
-use super::conversations::{Name, ask, open, query};
+use super::conversations::{Name, ask, ask_conversation, open, query};
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
 
@@ -39,8 +39,9 @@ struct PastQuery {
 /// The conversation as it is now, with the last events.
 pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
     let PastQuery { tail, .. } = query(&request)?;
-    let conversation = open(&shared, &id).await?;
-    let (snapshot, _) = snapshot(&conversation, tail.unwrap_or(TAIL)).await?;
+    let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
+    let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let snapshot = snapshot(&conversation, &overview, tail.unwrap_or(TAIL)).await?;
     Ok(HttpResponse::Ok().json(snapshot))
 }
 
@@ -69,15 +70,15 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
     Ok(HttpResponse::Ok().json(page))
 }
 
-/// The conversation as it is now, and the number of its last record.
+/// The conversation as it was looked at.
 ///
 /// # Errors
 /// The answer, if it cannot be read.
 pub(super) async fn snapshot(
     conversation: &Conversation,
+    overview: &Overview,
     tail: usize,
-) -> Result<(Snapshot, u64), Refusal> {
-    let overview = overview(conversation).await?;
+) -> Result<Snapshot, Refusal> {
     let journal = &conversation.journal;
     let damage = journal.check().await;
     let damage = damage.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
@@ -90,8 +91,8 @@ pub(super) async fn snapshot(
         let status = &overview.status;
         (state(status.activity), status.message.clone())
     };
-    let snapshot = Snapshot {
-        summary: summary(header.clone(), &overview),
+    Ok(Snapshot {
+        summary: summary(header.clone(), overview),
         state,
         message,
         settings: shown_settings(header.settings),
@@ -105,8 +106,7 @@ pub(super) async fn snapshot(
             bytes: damage.bytes,
             file: damage.file,
         }),
-    };
-    Ok((snapshot, seq))
+    })
 }
 
 /// How the conversation is.
@@ -183,7 +183,9 @@ async fn page_up_to(journal: &dyn Journal, end: u64, limit: usize) -> Result<His
             bytes -= kept.pop_front().map_or(0, |entry| entry.json.len());
         }
     }
-    let first = kept.front().map_or(0, |entry| entry.position.seq);
+    // Where nothing can be read, the past goes on before it.
+    let start = end.saturating_sub(limit as u64);
+    let first = kept.front().map_or(start + 1, |entry| entry.position.seq);
     Ok(History {
         before: (first > 1).then_some(first),
         after: None,

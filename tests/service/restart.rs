@@ -118,6 +118,20 @@ async fn a_restarted_service_goes_on_with_the_same_conversation() {
     assert_eq!(texts, ["one", "a", "two", "b", "three"]);
 }
 
+/// Spec: [HTTP-42] [HTTP-41]
+#[tokio::test]
+async fn the_position_before_the_first_record_outlives_the_service() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    script.push(Reply::text("a"));
+    let position = service.events().await.last_id;
+    let service = service.restart().await;
+    service.submit("one").await;
+    service.idle("default").await;
+    let resume = format!("last-event-id: {position}\r\n");
+    let mut events = Events::open_at(service.address, "/events", &resume).await;
+    assert_eq!(events.event().await["content"], "one");
+}
+
 /// Spec: [JRNL-60]
 #[tokio::test]
 async fn a_torn_end_is_cut_and_a_damaged_middle_is_set_aside() {
@@ -142,6 +156,34 @@ async fn a_torn_end_is_cut_and_a_damaged_middle_is_set_aside() {
     let copy = snapshot["damage"]["file"].as_str().unwrap();
     assert!(std::fs::metadata(copy).unwrap().len() > 0);
     assert_eq!(std::fs::read_to_string(&journal).unwrap(), torn);
+    let mut before = serde_json::json!(null);
+    let mut seen = Vec::new();
+    loop {
+        let from = if before.is_null() {
+            String::new()
+        } else {
+            format!("&before={before}")
+        };
+        let page = service
+            .get(&format!("/v1/conversations/default/history?limit=1{from}"))
+            .await;
+        seen.extend(
+            page["events"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|event| event["seq"].clone()),
+        );
+        before = page["before"].clone();
+        if before.is_null() {
+            break;
+        }
+    }
+    assert_eq!(
+        seen,
+        [9, 8, 7, 6, 5, 4, 3, 1],
+        "the past does not end at the damage"
+    );
     let mut events = service.follow("default", "?after=0", "").await;
     assert_eq!(events.event().await["type"], "run_started");
     let gap = events.event().await;
@@ -183,6 +225,12 @@ async fn one_unreadable_journal_keeps_nothing_else_from_working() {
     for (name, bytes) in wrong {
         std::fs::write(service.journal(name), bytes).unwrap();
     }
+    // A line that somebody wrote, with a number that no journal reaches.
+    let mut huge = std::fs::read(service.journal(&ids[0])).unwrap();
+    huge.extend_from_slice(
+        b"{\"seq\":18446744073709551615,\"at\":1,\"type\":\"later\",\"data\":1}\n",
+    );
+    std::fs::write(service.journal(&ids[0]), huge).unwrap();
     let service = service.restart().await;
     let listed = service.get("/v1/conversations?limit=100").await;
     let rows = listed["conversations"].as_array().unwrap();
@@ -203,9 +251,12 @@ async fn one_unreadable_journal_keeps_nothing_else_from_working() {
         );
     }
     script.push(Reply::text("fine"));
-    let path = format!("/v1/conversations/{}/prompt", ids[3]);
-    assert_eq!(service.post(&path, r#"{"content": "x"}"#).await.status, 200);
-    service.idle(&ids[3]).await;
+    script.push(Reply::text("fine"));
+    for id in [&ids[0], &ids[3]] {
+        let path = format!("/v1/conversations/{id}/prompt");
+        assert_eq!(service.post(&path, r#"{"content": "x"}"#).await.status, 200);
+        service.idle(id).await;
+    }
 }
 
 /// Spec: [JRNL-62]

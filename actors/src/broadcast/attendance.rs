@@ -1,4 +1,4 @@
-//! How many clients are attached to a conversation.
+//! How many clients are attached to a conversation, and how many are about to be.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +12,7 @@ pub struct Attendance(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     count: AtomicUsize,
+    following: AtomicUsize,
     changed: Notify,
 }
 
@@ -20,6 +21,18 @@ impl Attendance {
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)
+    }
+
+    /// Whether a client is attached, or still reads what it lacks.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.count() > 0 || self.0.following.load(Ordering::Acquire) > 0
+    }
+
+    /// Counts a client that is on its way, for as long as the guard lives.
+    pub(super) fn follow(&self) -> Following {
+        self.0.following.fetch_add(1, Ordering::AcqRel);
+        Following(self.clone())
     }
 
     /// Counts a client for as long as the guard lives.
@@ -38,6 +51,17 @@ impl Attendance {
     /// Returns when a client came or went since the last call.
     pub(super) async fn changed(&self) {
         self.0.changed.notified().await;
+    }
+}
+
+/// One client on its way.
+#[derive(Debug)]
+pub(super) struct Following(Attendance);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let Attendance(shared) = &self.0;
+        shared.following.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -15,6 +15,7 @@ use futures_util::{Stream, StreamExt as _};
 use harness_protocol::Event;
 use tokio::time::Sleep;
 
+use super::attendance::{Attendance, Following};
 use super::frame::{Frame, View};
 use super::subscription::{Delivery, Subscription};
 use crate::conversation::event;
@@ -71,6 +72,7 @@ pub struct Follower {
     at: Option<u64>,
     ready: VecDeque<Followed>,
     step: Step,
+    _following: Following,
 }
 
 /// What the client waits for.
@@ -88,11 +90,12 @@ enum Step {
 }
 
 impl Follower {
-    /// A client that begins there.
+    /// A client that begins there. The conversation is not let go while it follows.
     #[must_use]
     pub fn new(
         journal: Arc<dyn Journal>,
         broadcast: Recipient<Join>,
+        attendance: &Attendance,
         view: View,
         name: Option<String>,
         start: Start,
@@ -109,6 +112,7 @@ impl Follower {
             at,
             ready: VecDeque::new(),
             step: Step::Ended,
+            _following: attendance.follow(),
         };
         follower.join();
         follower
@@ -160,10 +164,12 @@ impl Follower {
             Err(error) => return self.end(End::Unreadable(error.to_string())),
         };
         let mut at = self.at.unwrap_or_default();
+        let mut is_over = page.at_end;
         for entry in &page.entries {
             let seq = entry.position.seq;
             // What is behind the end may be written, but was not shown yet.
             if seq > end {
+                is_over = true;
                 break;
             }
             if seq != at + 1 {
@@ -173,7 +179,7 @@ impl Follower {
             self.ready.extend(self.frame_of(entry));
         }
         self.at = Some(at);
-        if at < end && !page.at_end {
+        if at < end && !is_over {
             self.read(at, end);
         } else {
             // What cannot be read at the end is not waited for.

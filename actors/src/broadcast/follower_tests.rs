@@ -40,7 +40,14 @@ fn follower(
     view: View,
     start: Start,
 ) -> Follower {
-    Follower::new(journal, broadcast.clone().recipient(), view, None, start)
+    Follower::new(
+        journal,
+        broadcast.clone().recipient(),
+        &Attendance::default(),
+        view,
+        None,
+        start,
+    )
 }
 
 fn status(message: &str) -> Record {
@@ -87,7 +94,9 @@ impl Seen {
         let id = frame
             .strip_prefix("id: ")
             .map(|rest| rest.split_once('\n').unwrap().0);
-        if let Some(id) = id {
+        // What tells that a client is live repeats where it began.
+        let is_record = !matches!(decoded(&bytes), Event::Attached { .. });
+        if let Some(id) = id.filter(|_| is_record) {
             let position: Position = id.parse().unwrap();
             self.seqs.push(position.seq);
         }

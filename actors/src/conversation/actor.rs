@@ -67,7 +67,7 @@ pub struct ConversationActor {
     /// Behind the last record that was shown.
     pub(super) position: Position,
     /// The last record that was handed to the journal.
-    appended: u64,
+    handed: u64,
     pub(super) active_at: u64,
     pub(super) stopping: bool,
     /// Whether the directory asked before and nothing happened since.
@@ -92,7 +92,8 @@ pub(super) type Order = Box<
 >;
 
 impl ConversationActor {
-    /// The conversation of the journal.
+    /// The conversation of the journal. Its calls are numbered from `calls` on: those of an actor
+    /// that died may still be under way.
     #[must_use]
     pub fn new(
         head: RequestHead,
@@ -100,6 +101,7 @@ impl ConversationActor {
         downstream: Downstream,
         clock: Clock,
         attendance: Attendance,
+        calls: u64,
     ) -> Self {
         Self {
             id: downstream.journal.header().conversation,
@@ -110,10 +112,10 @@ impl ConversationActor {
             clock,
             attendance,
             state: State::Dormant,
-            calls: 0,
+            calls,
             outbox: Outbox::default(),
             appends: 0,
-            appended: 0,
+            handed: 0,
             active_at: 0,
             stopping: false,
             was_idle: false,
@@ -148,16 +150,17 @@ impl ConversationActor {
                 ctx.spawn(
                     reviving
                         .into_actor(self)
-                        .map(|ledger, actor, ctx| actor.revived(ledger, ctx)),
+                        .map(|revived, actor, ctx| actor.revived(revived, ctx)),
                 );
             }
         }
     }
 
-    fn revived(&mut self, ledger: Result<Ledger, StorageError>, ctx: &mut Context<Self>) {
-        let (next, result) = match ledger {
-            Ok(ledger) => {
-                self.appended = self.downstream.journal.end().seq;
+    fn revived(&mut self, revived: Result<(Ledger, u64), StorageError>, ctx: &mut Context<Self>) {
+        let (next, result) = match revived {
+            Ok((ledger, end)) => {
+                // If an append of an earlier machine came in between, the next one is refused.
+                self.handed = end;
                 let mut machine = Machine::new(self.id.clone(), self.limits, ledger, self.calls);
                 if self.stopping {
                     machine.handle(Input::StopRequested);
@@ -245,8 +248,8 @@ impl ConversationActor {
         let appending = self
             .downstream
             .journal
-            .append(self.appended, records.clone(), durability);
-        self.appended += records.len() as u64;
+            .append(self.handed, records.clone(), durability);
+        self.handed += records.len() as u64;
         self.outbox.push(Step::Record {
             append,
             records,

@@ -40,6 +40,7 @@ impl ConversationActor {
         for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
             drop(waiter.send(outcome.clone()));
         }
+        self.outbox.push(Step::Show(Passing::Discarded));
         self.outbox.push(Step::Show(Passing::Failed(reason)));
         self.proceed(ctx);
     }

@@ -23,4 +23,5 @@ pub use history::History;
 pub use input::Input;
 pub use ledger::{INTERRUPTED, Ledger, Status};
 pub use machine::{Limits, Machine, Prompt, Submitted};
+pub(crate) use revival::each_entry;
 pub use revival::{Glance, glance, revive};

@@ -14,8 +14,8 @@ use super::revival::glance;
 use crate::ids::RunId;
 use crate::journal::StorageError;
 use crate::messages::{
-    CancelRun, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome, StopRuns,
-    SubmitError, SubmitPrompt, WaitForEnd,
+    CancelRun, EndIfIdle, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome,
+    StopRuns, SubmitError, SubmitPrompt, WaitForEnd,
 };
 
 impl ConversationActor {
@@ -42,6 +42,12 @@ impl ConversationActor {
         self.proceed(ctx);
     }
 
+    /// Whether nothing is under way.
+    fn is_idle(&self) -> bool {
+        let is_reviving = matches!(self.state, State::Reviving(_));
+        self.run().is_none() && self.outbox.is_empty() && !is_reviving
+    }
+
     pub(super) fn answer_with_glance(
         &self,
         answer: oneshot::Sender<Result<Overview, StorageError>>,
@@ -49,15 +55,7 @@ impl ConversationActor {
     ) {
         let journal = Arc::clone(&self.downstream.journal);
         let looking = async move {
-            let overview = glance(&*journal).await.map(|glance| Overview {
-                position: glance.position,
-                status: glance.ledger.status().clone(),
-                run: glance.ledger.run(),
-                is_running: false,
-                totals: glance.ledger.totals().clone(),
-                active_at: glance.active_at,
-            });
-            drop(answer.send(overview));
+            drop(answer.send(glance(&*journal).await.map(Overview::from)));
         };
         ctx.spawn(looking.into_actor(self));
     }
@@ -188,15 +186,23 @@ impl Handler<GetOverview> for ConversationActor {
     }
 }
 
+impl Handler<EndIfIdle> for ConversationActor {
+    type Result = bool;
+
+    fn handle(&mut self, _: EndIfIdle, ctx: &mut Context<Self>) -> bool {
+        let ends = self.is_idle();
+        if ends {
+            ctx.stop();
+        }
+        ends
+    }
+}
+
 impl Handler<RetireIfIdle> for ConversationActor {
     type Result = bool;
 
     fn handle(&mut self, _: RetireIfIdle, ctx: &mut Context<Self>) -> bool {
-        let is_reviving = matches!(self.state, State::Reviving(_));
-        let is_idle = self.run().is_none()
-            && self.outbox.is_empty()
-            && !is_reviving
-            && self.attendance.count() == 0;
+        let is_idle = self.is_idle() && !self.attendance.is_followed();
         let was_idle = std::mem::replace(&mut self.was_idle, is_idle);
         let retires = is_idle && was_idle;
         if retires {

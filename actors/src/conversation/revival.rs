@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::ledger::Ledger;
-use crate::journal::{Journal, PageLimit, Position, Record, StorageError};
+use crate::journal::{Entry, Journal, PageLimit, Position, Record, StorageError};
+use crate::messages::Overview;
 
 /// How much is read at once to go on.
 const PAGE: PageLimit = PageLimit {
@@ -27,6 +28,19 @@ pub struct Glance {
     pub active_at: u64,
 }
 
+impl From<Glance> for Overview {
+    fn from(glance: Glance) -> Self {
+        Self {
+            position: glance.position,
+            status: glance.ledger.status().clone(),
+            run: glance.ledger.run(),
+            is_running: false,
+            totals: glance.ledger.totals().clone(),
+            active_at: glance.active_at,
+        }
+    }
+}
+
 /// Looks at the end of a journal: as far back as the end of the last run, which tells the sums of
 /// everything before it.
 ///
@@ -40,13 +54,13 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
         let mut ledger = Ledger::default();
         let mut is_whole = from == 0;
         let mut active_at = 0;
-        each_record(journal, from, position.seq, |at, record| {
-            if matches!(record, Record::RunEnded { .. }) && !is_whole {
+        each_entry(journal, from, position.seq, |entry| {
+            if matches!(entry.record, Record::RunEnded { .. }) && !is_whole {
                 ledger = Ledger::default();
                 is_whole = true;
             }
-            ledger.apply(record);
-            active_at = at;
+            ledger.apply(&entry.record);
+            active_at = entry.at;
         })
         .await?;
         if is_whole {
@@ -56,23 +70,23 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
                 active_at,
             });
         }
-        look *= 8;
+        look = look.saturating_mul(8);
     }
 }
 
-/// Adds a whole journal up, on a thread that may block.
+/// Adds a whole journal up, on a thread that may block; tells the last record that was added.
 ///
 /// # Errors
 /// When the storage cannot be read.
-pub async fn revive(journal: Arc<dyn Journal>) -> Result<Ledger, StorageError> {
+pub async fn revive(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageError> {
     let path = journal.header().conversation.to_string();
     let runtime = Handle::current();
     let folding = tokio::task::spawn_blocking(move || {
         runtime.block_on(async {
             let mut ledger = Ledger::default();
             let end = journal.end().seq;
-            each_record(&*journal, 0, end, |_, record| ledger.apply(record)).await?;
-            Ok(ledger)
+            each_entry(&*journal, 0, end, |entry| ledger.apply(&entry.record)).await?;
+            Ok((ledger, end))
         })
     });
     folding.await.unwrap_or_else(|panic| {
@@ -84,19 +98,22 @@ pub async fn revive(journal: Arc<dyn Journal>) -> Result<Ledger, StorageError> {
     })
 }
 
-/// Reads the records behind `after` up to `end`, with their times.
-async fn each_record(
+/// Reads the records behind `after` up to `end`.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(crate) async fn each_entry(
     journal: &dyn Journal,
     mut after: u64,
     end: u64,
-    mut take: impl FnMut(u64, &Record),
+    mut take: impl FnMut(Entry),
 ) -> Result<(), StorageError> {
     while after < end {
         let page = journal.read(after, PAGE).await?;
         for entry in page.entries {
             after = entry.position.seq;
             if after <= end {
-                take(entry.at, &entry.record);
+                take(entry);
             }
         }
         if page.at_end {

@@ -133,7 +133,7 @@ async fn a_conversation_is_read_back_as_it_was() {
         whole.apply(&record);
         append(&journal, record).await;
     }
-    let revived = revive(Arc::clone(&journal) as Arc<dyn Journal>)
+    let (revived, _) = revive(Arc::clone(&journal) as Arc<dyn Journal>)
         .await
         .unwrap();
     assert_eq!(revived.history().messages(), whole.history().messages());

@@ -6,19 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
+use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
 
 use super::conversation::Conversation;
 use super::parts::Parts;
 use crate::conversation::glance;
 use crate::ids::ConversationId;
-use crate::journal::{
-    ForkedFrom, Header, Journal, JournalStore, Listed, OpenError, PageLimit, StorageError,
-};
+use crate::journal::{Header, JournalStore, OpenError};
 use crate::messages::{
-    CloseSubscribers, Closing, CreateConversation, ForkConversation, ForkError, GetOverview,
-    ListConversations, OpenConversation, Overview, RemoveConversation, RemoveError, RetireIfIdle,
-    Row, StopAll, StopRuns,
+    CloseSubscribers, Closing, CreateConversation, OpenConversation, RetireIfIdle, StopAll,
+    StopRuns,
 };
 
 /// How many orders may wait for the actor.
@@ -27,20 +24,15 @@ const MAILBOX: usize = 1024;
 const SWEEP: Duration = Duration::from_secs(15);
 /// The conversation that is there without being made.
 pub const DEFAULT_CONVERSATION: &str = "default";
-/// How much of a journal is copied at once.
-const COPY: PageLimit = PageLimit {
-    records: 8192,
-    bytes: 1024 * 1024,
-};
-
 /// A conversation that is open, or about to be.
-type Opening = Shared<LocalBoxFuture<'static, Result<Conversation, OpenError>>>;
+pub(super) type Opening = Shared<LocalBoxFuture<'static, Result<Conversation, OpenError>>>;
 
 /// Finds conversations.
 pub struct DirectoryActor {
-    store: Arc<dyn JournalStore>,
-    parts: Parts,
+    pub(super) store: Arc<dyn JournalStore>,
+    pub(super) parts: Parts,
     open: HashMap<ConversationId, Opening>,
+    stopping: bool,
 }
 
 impl DirectoryActor {
@@ -51,43 +43,47 @@ impl DirectoryActor {
             store,
             parts,
             open: HashMap::new(),
+            stopping: false,
         }
     }
 
     /// The actors of a conversation. Whoever asks while they are started gets the same ones.
-    fn opening(&mut self, id: &ConversationId) -> Opening {
-        if let Some(opening) = self.open.get(id) {
-            let is_usable = match opening.peek() {
-                Some(Ok(conversation)) => conversation.is_alive(),
-                Some(Err(_)) => false,
-                None => true,
-            };
-            if is_usable {
+    pub(super) fn opening(&mut self, id: &ConversationId) -> Opening {
+        if self.stopping {
+            let refused = async { Err(OpenError::Stopping) };
+            return FutureExt::boxed_local(refused).shared();
+        }
+        match self.open.get(id).map(|opening| (opening, opening.peek())) {
+            Some((opening, None)) => return opening.clone(),
+            Some((opening, Some(Ok(conversation)))) if conversation.is_alive() => {
                 return opening.clone();
             }
-            if let Some(Ok(dead)) = opening.peek() {
-                // Who is still attached would hear nothing any more.
-                let closing = CloseSubscribers(Closing::Replaced);
-                if let Err(error) = dead.broadcast.try_send(closing) {
-                    log::debug!("conversation {id}: its broadcaster is gone too: {error}");
-                }
-            }
+            // Who is still attached would hear nothing any more.
+            Some((_, Some(Ok(dead)))) => close(dead, Closing::Replaced),
+            Some((_, Some(Err(_)))) | None => {}
         }
-        let journal = if id.as_str() == DEFAULT_CONVERSATION {
-            let header = Header::new(id.clone(), self.parts.clock.unix_millis());
-            self.store.open_or_new(header)
-        } else {
-            self.store.open(id)
-        };
-        let parts = self.parts.clone();
-        let opening = async move { start(&parts, journal.await?).await };
-        let opening = opening.boxed_local().shared();
+        let opening = open(Arc::clone(&self.store), self.parts.clone(), id.clone());
+        let opening = FutureExt::boxed_local(opening).shared();
         self.open.insert(id.clone(), opening.clone());
         opening
     }
 
+    /// Forgets a conversation that has ended, unless it was opened anew in the meantime. Whether
+    /// it was known.
+    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Conversation) -> bool {
+        let is_it = |opening: &Opening| match opening.peek() {
+            Some(Ok(conversation)) => conversation.actor == ended.actor,
+            Some(Err(_)) | None => false,
+        };
+        let is_known = self.open.get(id).is_some_and(is_it);
+        if is_known {
+            self.open.remove(id);
+        }
+        is_known
+    }
+
     /// The conversations that are open now.
-    fn opened(&self) -> impl Iterator<Item = (&ConversationId, &Conversation)> {
+    pub(super) fn opened(&self) -> impl Iterator<Item = (&ConversationId, &Conversation)> {
         self.open.iter().filter_map(|(id, opening)| {
             let conversation = opening.peek()?.as_ref().ok()?;
             Some((id, conversation))
@@ -101,85 +97,54 @@ impl DirectoryActor {
         for (id, conversation) in self.opened() {
             let id = id.clone();
             let asked = conversation.actor.send(RetireIfIdle);
+            let conversation = conversation.clone();
             ctx.spawn(asked.into_actor(self).map(move |retired, actor, _| {
                 if retired.unwrap_or(true) {
-                    let opening = actor.open.remove(&id);
-                    // Somebody may have opened it anew in the meantime.
-                    if let Some(opening) = opening
-                        && let Some(Ok(conversation)) = opening.peek()
-                        && conversation.is_alive()
-                    {
-                        actor.open.insert(id, opening);
-                    }
+                    actor.forget(&id, &conversation);
+                    // Who found it and is about to attach is to find the next one.
+                    close(&conversation, Closing::Replaced);
                 }
             }));
         }
     }
 
-    fn new_id(&self) -> ConversationId {
+    pub(super) fn new_id(&self) -> ConversationId {
         let now = self.parts.clock.unix_millis();
         let random = fastrand::u64(..) >> 24;
         ConversationId::new(&format!("{now:011x}{random:010x}"))
     }
 }
 
-/// Starts the actors of a journal.
-async fn start(parts: &Parts, journal: Arc<dyn Journal>) -> Result<Conversation, OpenError> {
+/// Opens a journal and starts its actors.
+async fn open(
+    store: Arc<dyn JournalStore>,
+    parts: Parts,
+    id: ConversationId,
+) -> Result<Conversation, OpenError> {
+    let journal = match store.open(&id).await {
+        // Made at once, or the position of whoever attaches now would mean nothing later.
+        Err(OpenError::NotFound { .. }) if id.as_str() == DEFAULT_CONVERSATION => {
+            let header = Header::new(id, parts.clock.unix_millis());
+            match store.create(header.clone(), Vec::new()).await {
+                Ok(journal) => journal,
+                Err(error) => {
+                    log::warn!("the default conversation cannot be made yet: {error}");
+                    store.open_or_new(header).await?
+                }
+            }
+        }
+        opened => opened?,
+    };
     let glance = glance(&*journal).await.map_err(OpenError::Storage)?;
     Ok(parts.start(journal, &glance))
 }
 
-/// How a conversation is, whether it is open or not.
-async fn row(store: Arc<dyn JournalStore>, open: Option<Conversation>, listed: Listed) -> Row {
-    let found = match open {
-        Some(conversation) => {
-            let header = conversation.journal.header();
-            let overview = conversation.actor.send(GetOverview).await;
-            match overview {
-                Ok(Ok(overview)) => Ok((header, overview)),
-                Ok(Err(error)) => Err(error.to_string()),
-                Err(error) => Err(format!("the conversation: {error}")),
-            }
-        }
-        None => look(&*store, &ConversationId::new(&listed.id)).await,
-    };
-    Row {
-        listed,
-        found: found.map(|(header, overview)| (header.title, header.created_at, overview)),
+/// Ends the streams of a conversation.
+pub(super) fn close(conversation: &Conversation, closing: Closing) {
+    let closed = conversation.broadcast.try_send(CloseSubscribers(closing));
+    if let Err(error) = closed {
+        log::debug!("{conversation:?}: its broadcaster is gone: {error}");
     }
-}
-
-async fn look(store: &dyn JournalStore, id: &ConversationId) -> Result<(Header, Overview), String> {
-    let journal = store.open(id).await.map_err(|error| error.to_string())?;
-    let glance = glance(&*journal).await.map_err(|error| error.to_string())?;
-    let overview = Overview {
-        position: glance.position,
-        status: glance.ledger.status().clone(),
-        run: glance.ledger.run(),
-        is_running: false,
-        totals: glance.ledger.totals().clone(),
-        active_at: glance.active_at,
-    };
-    Ok((journal.header(), overview))
-}
-
-/// The records of a journal up to `end`, as they stand there.
-async fn copy(journal: &dyn Journal, end: u64) -> Result<Vec<bytes::Bytes>, StorageError> {
-    let mut copied = Vec::new();
-    let mut after = 0;
-    while after < end {
-        let page = journal.read(after, COPY).await?;
-        for entry in page.entries {
-            after = entry.position.seq;
-            if after <= end {
-                copied.push(entry.json);
-            }
-        }
-        if page.at_end {
-            break;
-        }
-    }
-    Ok(copied)
 }
 
 impl Actor for DirectoryActor {
@@ -218,111 +183,15 @@ impl Handler<CreateConversation> for DirectoryActor {
     }
 }
 
-impl Handler<ForkConversation> for DirectoryActor {
-    type Result = ResponseActFuture<Self, Result<Conversation, ForkError>>;
-
-    fn handle(&mut self, order: ForkConversation, _: &mut Context<Self>) -> Self::Result {
-        let ForkConversation { id, seq, title } = order;
-        let origin = self.opening(&id);
-        let fork = self.new_id();
-        let opened_as = fork.clone();
-        let store = Arc::clone(&self.store);
-        let now = self.parts.clock.unix_millis();
-        let forking = async move {
-            let origin = origin.await.map_err(ForkError::Open)?.journal;
-            let end = origin.end().seq;
-            let seq = seq.unwrap_or(end);
-            if seq > end {
-                return Err(ForkError::NoSuchRecord { seq, end });
-            }
-            let storage = |error| ForkError::Open(OpenError::Storage(error));
-            let entries = copy(&*origin, seq).await.map_err(storage)?;
-            let header = Header {
-                title: title.or(origin.header().title),
-                settings: origin.header().settings,
-                forked_from: Some(ForkedFrom {
-                    conversation: id.to_string(),
-                    seq,
-                }),
-                ..Header::new(fork, now)
-            };
-            let created = store.create(header, entries).await;
-            created.map(drop).map_err(ForkError::Open)
-        };
-        let opened = forking.into_actor(self).then(move |forked, actor, _| {
-            let opening = forked.map(|()| actor.opening(&opened_as));
-            async move { opening?.await.map_err(ForkError::Open) }.into_actor(actor)
-        });
-        Box::pin(opened)
-    }
-}
-
-impl Handler<RemoveConversation> for DirectoryActor {
-    type Result = ResponseActFuture<Self, Result<String, RemoveError>>;
-
-    fn handle(&mut self, order: RemoveConversation, _: &mut Context<Self>) -> Self::Result {
-        let RemoveConversation { id } = order;
-        let opening = self.opening(&id);
-        let stopping = async move {
-            let conversation = opening.await.map_err(RemoveError::Open)?;
-            let overview = conversation.actor.send(GetOverview).await;
-            if matches!(
-                overview,
-                Ok(Ok(Overview {
-                    is_running: true,
-                    ..
-                }))
-            ) {
-                return Err(RemoveError::Busy);
-            }
-            // An actor that is gone has stopped.
-            conversation.actor.send(StopRuns).await.unwrap_or_default();
-            let closing = CloseSubscribers(Closing::Deleted);
-            let closed = conversation.broadcast.send(closing).await;
-            closed.unwrap_or_default();
-            Ok(())
-        };
-        let removed = stopping.into_actor(self).then(move |stopped, actor, _| {
-            // The store may begin at once, so it is not asked unless it is meant.
-            let removing = stopped.map(|()| {
-                actor.open.remove(&id);
-                actor.store.remove(&id)
-            });
-            async move { removing?.await.map_err(RemoveError::Open) }.into_actor(actor)
-        });
-        Box::pin(removed)
-    }
-}
-
-impl Handler<ListConversations> for DirectoryActor {
-    type Result = ResponseFuture<Result<Vec<Row>, StorageError>>;
-
-    fn handle(&mut self, order: ListConversations, _: &mut Context<Self>) -> Self::Result {
-        let open: HashMap<String, Conversation> = self
-            .opened()
-            .map(|(id, conversation)| (id.to_string(), conversation.clone()))
-            .collect();
-        let store = Arc::clone(&self.store);
-        Box::pin(async move {
-            let listed = store.list(order.after, order.limit).await?;
-            let rows = listed.into_iter().map(|listed| {
-                let conversation = open.get(&listed.id).cloned();
-                row(Arc::clone(&store), conversation, listed)
-            });
-            Ok(join_all(rows).await)
-        })
-    }
-}
-
 impl Handler<StopAll> for DirectoryActor {
     type Result = ResponseFuture<()>;
 
     fn handle(&mut self, _: StopAll, _: &mut Context<Self>) -> Self::Result {
-        let opened: Vec<Conversation> = self
-            .opened()
-            .map(|(_, conversation)| conversation.clone())
-            .collect();
+        self.stopping = true;
+        let openings: Vec<Opening> = self.open.values().cloned().collect();
         Box::pin(async move {
+            let opened = join_all(openings).await;
+            let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();
             // An actor that is gone has stopped.
             let runs = opened
                 .iter()

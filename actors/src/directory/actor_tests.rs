@@ -7,9 +7,14 @@ use crate::broadcast::{Followed, Follower, Start, View};
 use crate::clock::Clock;
 use crate::directory::Defaults;
 use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
+use crate::journal::{Journal, Listed, StorageError};
 use crate::messages::{
     CancelModelCall, CancelTool, ModelEvent, RunTool, StartModelCall, SubmitError, SubmitPrompt,
     WaitForEnd,
+};
+use crate::messages::{
+    ForkConversation, ForkError, GetOverview, ListConversations, RemoveConversation, RemoveError,
+    Row,
 };
 use crate::model::ModelChoice;
 use crate::reply::{Block, ReplyEnd};
@@ -99,6 +104,7 @@ impl World {
         let (sender, asked) = mpsc::unbounded_channel();
         let model = Model { asked: sender }.start();
         let parts = Parts {
+            lives: Arc::default(),
             start_model_call: model.clone().recipient(),
             cancel_model_call: model.clone().recipient(),
             run_tool: model.clone().recipient(),
@@ -248,16 +254,41 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
     let mut client = Follower::new(
         Arc::clone(&watched.journal),
         watched.broadcast.clone().recipient(),
+        &watched.attendance,
         View::Plain,
         None,
         Start::Live,
     );
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
+    // This one has not even begun to read what it lacks.
+    let read = world.create("read").await;
+    let follow = |conversation: &Conversation| {
+        Follower::new(
+            Arc::clone(&conversation.journal),
+            conversation.broadcast.clone().recipient(),
+            &conversation.attendance,
+            View::Full,
+            None,
+            Start::Behind(0),
+        )
+    };
+    let mut slow = follow(&read);
     tokio::time::sleep(SWEEP + SWEEP / 2).await;
     assert!(first.is_alive());
     tokio::time::sleep(SWEEP).await;
     assert!(!first.is_alive());
-    assert!(busy.is_alive() && watched.is_alive());
+    assert!(busy.is_alive() && watched.is_alive() && read.is_alive());
+    world.run(&read).await;
+    let mut shown = 0;
+    while shown < 9 {
+        let followed = slow.next().await.unwrap();
+        assert!(matches!(followed, Followed::Frame(_)), "{followed:?}");
+        shown += 1;
+    }
+    // Who found a conversation just before it ended is sent to the next one.
+    let late = follow(&first).collect::<Vec<_>>().await;
+    let replaced = Followed::Ended(crate::broadcast::End::Closed(Closing::Replaced));
+    assert_eq!(late, [replaced]);
 
     let again = world.open(&id(&first)).await.unwrap();
     assert_ne!(again.actor, first.actor);
@@ -324,6 +355,7 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
     let mut client = Follower::new(
         Arc::clone(&removed.journal),
         removed.broadcast.clone().recipient(),
+        &removed.attendance,
         View::Plain,
         None,
         Start::Live,
@@ -398,6 +430,7 @@ async fn a_stop_ends_all_runs_and_streams() {
     let client = Follower::new(
         Arc::clone(&one.journal),
         one.broadcast.clone().recipient(),
+        &one.attendance,
         View::Plain,
         None,
         Start::Behind(0),
@@ -426,4 +459,7 @@ async fn a_stop_ends_all_runs_and_streams() {
     };
     let refused = one.actor.send(prompt).await.unwrap();
     assert_eq!(refused, Err(SubmitError::Stopping));
+    // Nor is another one opened or made any more.
+    let refused = world.open("default").await.err();
+    assert_eq!(refused, Some(OpenError::Stopping));
 }

@@ -2,7 +2,10 @@
 
 mod actor;
 mod conversation;
+mod fork;
+mod list;
 mod parts;
+mod removal;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
 pub use conversation::Conversation;

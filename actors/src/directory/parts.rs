@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use actix::prelude::*;
 use serde_json::Value;
@@ -13,6 +14,9 @@ use crate::conversation::{ConversationActor, Downstream, Glance, INTERRUPTED, Li
 use crate::journal::{Journal, Settings};
 use crate::messages::{CancelModelCall, CancelTool, Publish, RunTool, StartModelCall};
 use crate::model::{ModelChoice, RequestHead};
+
+/// How far the calls of two actors are apart, in numbers.
+const CALLS_OF_A_LIFE: u64 = 1_000_000;
 
 /// What all conversations share.
 #[derive(Clone)]
@@ -31,6 +35,8 @@ pub struct Parts {
     pub harmless_tools: Arc<HashSet<String>>,
     /// The settings of a conversation that says nothing else.
     pub defaults: Defaults,
+    /// How many actors of conversations were started.
+    pub lives: Arc<AtomicU64>,
     /// Tells the time.
     pub clock: Clock,
     /// The thread that broadcasters run on, so that fanning out to many clients never delays the
@@ -117,7 +123,9 @@ impl Parts {
             journal,
             harmless_tools: Arc::clone(&self.harmless_tools),
         };
-        ConversationActor::new(head, limits, downstream, self.clock, attendance)
+        let life = self.lives.fetch_add(1, Ordering::Relaxed);
+        let calls = life * CALLS_OF_A_LIFE;
+        ConversationActor::new(head, limits, downstream, self.clock, attendance, calls)
     }
 }
 

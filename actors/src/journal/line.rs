@@ -19,6 +19,8 @@ const SUM: &[u8] = b",\"crc\":\"";
 const SEAL: usize = SUM.len() + 8 + 2;
 /// How every line begins that this crate writes.
 const SEQ: &[u8] = b"{\"seq\":";
+/// The largest number of a record: one that every reader of JSON can hold exactly.
+const MAX_SEQ: u64 = 1 << 53;
 /// How many places of a damaged line may be tried for a record that it ends in.
 const TRIES: usize = 16;
 
@@ -105,12 +107,16 @@ pub(super) struct Found {
 /// The record of a line; the error says why there is none. Parses only what has no checksum.
 pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
     let line = line.trim_ascii_end();
-    match Sealed::split(line) {
+    let found = match Sealed::split(line) {
         Some(sealed) if seal.sum(sealed.body) == sealed.sum => whole(line, 0, &sealed),
         Some(_) => ending(line, seal).ok_or("its checksum is wrong"),
         None if Sealed::is_broken(line) => Err("its checksum is damaged"),
         None => unsealed(line, seal),
+    }?;
+    if found.seq > MAX_SEQ {
+        return Err("its number is too large");
     }
+    Ok(found)
 }
 
 /// A record whose checksum is right.

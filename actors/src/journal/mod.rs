@@ -269,6 +269,9 @@ pub enum OpenError {
         /// Its format.
         version: u32,
     },
+    /// The service is stopping.
+    #[display("the service is stopping")]
+    Stopping,
     /// The storage refused.
     #[display("{_0}")]
     Storage(StorageError),

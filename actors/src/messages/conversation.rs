@@ -80,6 +80,12 @@ pub struct Overview {
     pub active_at: u64,
 }
 
+/// Ends a conversation unless a run is going. Sent by the directory before the journal is moved;
+/// answered with whether it ends.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct EndIfIdle;
+
 /// Asks a conversation to end if it is idle and nobody is attached. Sent by the directory;
 /// answered with whether it ends.
 #[derive(Debug, Clone, Copy, Message)]

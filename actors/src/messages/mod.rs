@@ -11,8 +11,8 @@ mod tool;
 
 pub use broadcast::{CloseSubscribers, Closing, Join, Joined, Publish};
 pub use conversation::{
-    CancelRun, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome, StopRuns,
-    SubmitError, SubmitPrompt, WaitForEnd,
+    CancelRun, EndIfIdle, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome,
+    StopRuns, SubmitError, SubmitPrompt, WaitForEnd,
 };
 pub use directory::{
     CreateConversation, ForkConversation, ForkError, ListConversations, OpenConversation,

@@ -41,6 +41,11 @@ impl FileJournal {
                 self.wait(writing.end, positions, reply);
                 None
             }
+            // What waits for a flush goes first: if that fails, nothing behind it is to stay.
+            (Ok(positions), Durability::Written) if self.has_waiting() => {
+                self.wait(writing.end, positions, reply);
+                None
+            }
             (Ok(positions), Durability::Written) => {
                 self.show(writing.end);
                 Some(answer(reply, Ok(positions)))

@@ -77,9 +77,15 @@ impl Folder {
                 continue;
             }
             let path = self.path.join(name);
-            if self.disk.open(&path, Opening::Read)?.try_lock()? {
-                self.disk.remove(&path)?;
-                log::info!("removed the unfinished {}", path.display());
+            let opened = self.disk.open(&path, Opening::Read);
+            let removed = opened.and_then(|file| match file.try_lock()? {
+                true => self.disk.remove(&path),
+                false => Ok(()),
+            });
+            // One that cannot be removed is no reason to leave the others.
+            match removed {
+                Ok(()) => log::debug!("removed the unfinished {}", path.display()),
+                Err(error) => log::warn!("cannot remove {}: {error}", path.display()),
             }
         }
         Ok(())

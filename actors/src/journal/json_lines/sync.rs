@@ -65,6 +65,11 @@ impl FileJournal {
         }
     }
 
+    /// Whether an append waits for a flush.
+    pub(super) fn has_waiting(&self) -> bool {
+        !lock(&self.waiting).appends.is_empty()
+    }
+
     /// Flushes until nobody waits.
     fn flush(self: Arc<Self>) {
         let mut answers: Vec<Answer> = Vec::new();

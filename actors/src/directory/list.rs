@@ -1,0 +1,69 @@
+//! The list of conversations, open or not.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use futures_util::future::join_all;
+
+use super::actor::DirectoryActor;
+use super::conversation::Conversation;
+use crate::conversation::glance;
+use crate::ids::ConversationId;
+use crate::journal::{Header, JournalStore, Listed, StorageError};
+use crate::messages::{GetOverview, ListConversations, Overview, Row};
+
+/// How long a conversation may take to say how it is; one that cannot holds no list up.
+const ROW_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How a conversation is.
+async fn row(store: Arc<dyn JournalStore>, open: Option<Conversation>, listed: Listed) -> Row {
+    let found = async {
+        match open {
+            Some(conversation) => ask(&conversation).await,
+            None => look(&*store, &ConversationId::new(&listed.id)).await,
+        }
+    };
+    let found = tokio::time::timeout(ROW_TIMEOUT, found).await;
+    let found = found.unwrap_or_else(|_| Err(format!("no answer within {ROW_TIMEOUT:?}")));
+    Row {
+        listed,
+        found: found.map(|(header, overview)| (header.title, header.created_at, overview)),
+    }
+}
+
+async fn ask(conversation: &Conversation) -> Result<(Header, Overview), String> {
+    let header = conversation.journal.header();
+    match conversation.actor.send(GetOverview).await {
+        Ok(Ok(overview)) => Ok((header, overview)),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(error) => Err(format!("the conversation: {error}")),
+    }
+}
+
+async fn look(store: &dyn JournalStore, id: &ConversationId) -> Result<(Header, Overview), String> {
+    let journal = store.open(id).await.map_err(|error| error.to_string())?;
+    let glance = glance(&*journal).await.map_err(|error| error.to_string())?;
+    Ok((journal.header(), glance.into()))
+}
+
+impl Handler<ListConversations> for DirectoryActor {
+    type Result = ResponseFuture<Result<Vec<Row>, StorageError>>;
+
+    fn handle(&mut self, order: ListConversations, _: &mut Context<Self>) -> Self::Result {
+        let open: HashMap<String, Conversation> = self
+            .opened()
+            .map(|(id, conversation)| (id.to_string(), conversation.clone()))
+            .collect();
+        let store = Arc::clone(&self.store);
+        Box::pin(async move {
+            let listed = store.list(order.after, order.limit).await?;
+            let rows = listed.into_iter().map(|listed| {
+                let conversation = open.get(&listed.id).cloned();
+                row(Arc::clone(&store), conversation, listed)
+            });
+            Ok(join_all(rows).await)
+        })
+    }
+}
