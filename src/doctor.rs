@@ -2,7 +2,7 @@
 //! when it is told to. Needs no service.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use derive_more::{Display, Error, From};
@@ -34,6 +34,13 @@ pub(crate) enum DoctorError {
     Config(ConfigError),
     /// The state folder cannot be used.
     State(StateError),
+    /// There is nothing to look at.
+    #[display("{} is not a folder; name the state folder with --home or HARNESS_HOME", folder.display())]
+    #[from(skip)]
+    NoFolder {
+        /// Where the journals should be.
+        folder: PathBuf,
+    },
     /// The journals cannot be listed.
     #[display("{_0}; check the folder and its permissions")]
     Storage(StorageError),
@@ -49,7 +56,7 @@ impl DoctorError {
         match self {
             Self::Config(_) => 2,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::State(_) | Self::Storage(_) | Self::Output(_) => 1,
+            Self::State(_) | Self::NoFolder { .. } | Self::Storage(_) | Self::Output(_) => 1,
         }
     }
 }
@@ -75,13 +82,15 @@ pub(crate) struct Examine {
 /// If the state folder cannot be used.
 pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
     let home = ClientConfig::from_process(&examine.home)?.home;
-    if !home.join("conversations").is_dir() {
-        writeln!(
-            io::stdout(),
-            "there are no conversations in {}",
-            home.display()
-        )?;
-        return Ok(0);
+    let folder = home.join("conversations");
+    match std::fs::symlink_metadata(&folder) {
+        Ok(found) if found.is_dir() => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound && home.is_dir() => {
+            let home = home.display();
+            writeln!(io::stdout(), "there are no conversations in {home}")?;
+            return Ok(0);
+        }
+        Ok(_) | Err(_) => return Err(DoctorError::NoFolder { folder }),
     }
     let doctor = Doctor::at(&home, Clock::system());
     let reports = doctor.inspect()?;

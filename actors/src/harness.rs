@@ -184,7 +184,9 @@ impl Harness {
             Err(SubmitError::Busy) => return Err(PromptError::Busy),
             Err(SubmitError::Blank) => return Err(PromptError::Blank),
             Err(SubmitError::NotKept(reason)) => return Err(PromptError::NotKept(reason)),
-            Err(SubmitError::Stopping | SubmitError::KeyReused) => return Err(PromptError::Gone),
+            Err(SubmitError::Stopping | SubmitError::Deleted | SubmitError::KeyReused) => {
+                return Err(PromptError::Gone);
+            }
         };
         match self.conversation.send(WaitForEnd { run }).await {
             Ok(Some(RunOutcome::Ended { .. })) => Ok(()),

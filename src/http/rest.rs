@@ -81,6 +81,7 @@ pub(super) fn refuse_submit(error: &SubmitError) -> Refusal {
         SubmitError::Busy => Kind::Busy,
         SubmitError::Blank => Kind::BadRequest,
         SubmitError::KeyReused => Kind::KeyReused,
+        SubmitError::Deleted => Kind::NoConversation,
         SubmitError::NotKept(_) => Kind::NotKept,
         SubmitError::Stopping => Kind::Stopping,
     };

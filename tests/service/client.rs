@@ -176,6 +176,11 @@ impl Events {
         events
     }
 
+    /// Says that no more will be sent.
+    pub(crate) async fn close_half(&mut self) {
+        self.connection.writer.shutdown().await.unwrap();
+    }
+
     /// The next block of the stream; `None` at its end.
     pub(crate) async fn frame(&mut self) -> Option<String> {
         loop {

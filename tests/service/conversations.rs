@@ -246,6 +246,56 @@ async fn a_deleted_conversation_is_in_the_trash_and_nowhere_else() {
     assert_eq!(service.get(&path).await["summary"]["prompts"], 1);
 }
 
+/// Spec: [HTTP-52] [CONV-60]
+#[tokio::test]
+async fn a_deletion_that_fails_or_is_raced_deletes_nothing_else() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let id = service.create(&json!({})).await;
+    let path = format!("/v1/conversations/{id}");
+    let trash = service.home.path().join(".harness/trash");
+    drop(std::fs::remove_dir_all(&trash));
+    std::fs::write(&trash, "in the way").unwrap();
+    let mut events = service.follow(&id, "", "").await;
+    let refused = service.send("DELETE", &path, "", "").await;
+    assert_eq!(refused.status, 507, "{refused:?}");
+    while let Some(frame) = events.frame().await {
+        assert!(!frame.contains("was deleted"), "{frame}");
+    }
+    script.push(Reply::text("still here"));
+    say(&service, &id, "x").await;
+    std::fs::remove_file(&trash).unwrap();
+    // Of a deletion and prompts at once, each prompt is taken before it or finds nothing.
+    for round in 0..20 {
+        let id = service.create(&json!({})).await;
+        let path = format!("/v1/conversations/{id}");
+        script.push(Reply::text("done"));
+        let body = json!({"content": "x", "key": format!("{round}")});
+        let (deleted, prompted) = tokio::join!(
+            service.send("DELETE", &path, "", ""),
+            prompt(&service, &id, &body),
+        );
+        match (deleted.status, prompted.status) {
+            (200, 404) | (409, 200) => {}
+            // It was taken and had ended.
+            (200, 200) => {}
+            other => panic!("{other:?}: {deleted:?} {prompted:?}"),
+        }
+        script.clear();
+    }
+}
+
+/// Spec: [HTTP-56]
+#[tokio::test]
+async fn a_client_that_closes_its_half_has_left() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let mut events = service.follow("default", "", "").await;
+    events.close_half().await;
+    within("the end of the stream", async {
+        while events.frame().await.is_some() {}
+    })
+    .await;
+}
+
 /// Spec: [HTTP-53] [CONV-46]
 #[tokio::test]
 async fn a_prompt_that_is_repeated_with_its_key_runs_once() {

@@ -348,3 +348,43 @@ async fn a_journal_that_another_program_changed_is_noticed_before_the_next_recor
         service = service.restart().await;
     }
 }
+
+/// Spec: [CONV-32] [CONV-45] [CONV-63]
+#[tokio::test]
+async fn records_that_somebody_wrote_by_hand_lead_to_valid_requests() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let id = service.create(&json!({})).await;
+    let journal = service.journal(&id);
+    let call = |id: &str| json!({"index": 0, "block": {"type": "tool_use", "id": id, "name": "read", "input": {}}});
+    let ended = json!({"id": "m", "model": "m", "stop_reason": "tool_use", "usage": {}, "unanswered": "interrupted"});
+    let records = [
+        ("run_started", json!({"run": u64::MAX})),
+        ("prompt", json!({"run": u64::MAX, "content": "  "})),
+        ("prompt", json!({"run": 1, "content": "hi"})),
+        ("turn_started", json!({"run": 1, "turn": 1})),
+        ("block", call("t 1/\u{e9}")),
+        ("block", call("")),
+        ("block", call("t")),
+        ("block", call("t")),
+        ("reply_ended", ended),
+        (
+            "tool_result",
+            json!({"id": "t", "result": "x", "is_error": false}),
+        ),
+    ];
+    let mut text = std::fs::read_to_string(&journal).unwrap();
+    for (seq, (kind, data)) in (1..).zip(records) {
+        text += &format!("{{\"seq\":{seq},\"at\":1,\"type\":\"{kind}\",\"data\":{data}}}\n");
+    }
+    std::fs::write(&journal, text).unwrap();
+    let service = service.restart().await;
+    let path = format!("/v1/conversations/{id}/prompt");
+    for _ in 0..2 {
+        script.push(Reply::text("fine"));
+        let answer = service.post(&path, r#"{"content": "x"}"#).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        service.idle(&id).await;
+    }
+    assert_eq!(standin.requests().len(), 2);
+    assert_eq!(standin.violations(), Vec::<String>::new());
+}

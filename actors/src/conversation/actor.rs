@@ -70,6 +70,8 @@ pub struct ConversationActor {
     handed: u64,
     pub(super) active_at: u64,
     pub(super) stopping: bool,
+    /// Whether the conversation is being deleted.
+    pub(super) ended: bool,
     /// Whether the directory asked before and nothing happened since.
     pub(super) was_idle: bool,
     pub(super) waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
@@ -118,6 +120,7 @@ impl ConversationActor {
             handed: 0,
             active_at: 0,
             stopping: false,
+            ended: false,
             was_idle: false,
             waiting: Vec::new(),
             last: None,

@@ -87,7 +87,10 @@ impl History {
     pub fn push_prompt(&mut self, content: &str) {
         // A reply that was paused does not go on any more.
         self.push_reply(Vec::new(), Unanswered::Interrupted);
-        self.open.prompts.push(content.to_owned());
+        // The service takes no blank prompt, but a journal may hold one.
+        if !content.trim().is_empty() {
+            self.open.prompts.push(content.to_owned());
+        }
     }
 
     /// Adds a reply, or what followed on its pause. `unanswered` is what those of its calls are
@@ -167,21 +170,27 @@ impl History {
     }
 
     /// An id for a call: the given one if the API takes it and it is new, else one made from it.
-    pub fn unique_id(&mut self, given: &str) -> String {
+    #[must_use]
+    pub fn unique_id(&self, given: &str) -> String {
         let base = as_name(given, "call");
-        let mut id = base.clone();
-        while self.ids.contains_key(&id) {
-            let number = self.ids.entry(base.clone()).or_insert(2);
-            id = format!("{base}_{number}");
-            *number += 1;
-        }
-        self.ids.insert(id.clone(), 2);
-        id
+        let Some(next) = self.ids.get(&base) else {
+            return base;
+        };
+        let numbered = (*next..).map(|number| format!("{base}_{number}"));
+        let mut free = numbered.filter(|id| !self.ids.contains_key(id));
+        free.next().unwrap_or(base)
     }
 
     /// Notes that a call has that id.
     pub fn note_id(&mut self, id: &str) {
         self.ids.entry(id.to_owned()).or_insert(2);
+        // The next one that is made from the same id need not try the numbers before.
+        if let Some((base, number)) = id.rsplit_once('_')
+            && let Ok(number) = number.parse::<u64>()
+            && let Some(next) = self.ids.get_mut(base)
+        {
+            *next = number.saturating_add(1).max(*next);
+        }
     }
 
     /// The calls of the last reply that have no result and were not skipped.

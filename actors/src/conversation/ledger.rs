@@ -10,6 +10,9 @@ use crate::journal::{Activity, Outcome, Record, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{ToolCall, ToolOutcome};
 
+/// The largest number of a run that is counted on from; a journal may say anything.
+const MAX_RUN: u64 = 1 << 53;
+
 /// The sums of a conversation's records. Takes records in any order and combination: a damaged
 /// journal lacks some.
 #[derive(Debug, Default)]
@@ -69,7 +72,7 @@ impl Ledger {
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::RunStarted { run } => {
-                self.totals.runs = self.totals.runs.max(run.0);
+                self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 self.run = Some(*run);
             }
             Record::Prompt {
@@ -77,8 +80,8 @@ impl Ledger {
             } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.push_prompt(content);
-                self.totals.prompts += 1;
-                self.totals.runs = self.totals.runs.max(run.0);
+                self.totals.prompts = self.totals.prompts.saturating_add(1);
+                self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 if let Some(key) = key {
                     let keyed = Keyed {
                         run: *run,
@@ -95,16 +98,11 @@ impl Ledger {
             }
             Record::TurnStarted { turn, .. } => {
                 self.end_reply(Unanswered::Interrupted);
-                self.totals.turns += 1;
+                self.totals.turns = self.totals.turns.saturating_add(1);
                 self.turn = Some(*turn);
                 self.replying = true;
             }
-            Record::Block { index, block, .. } => {
-                if let BlockKind::ToolCall { id, .. } = block.kind() {
-                    self.history.note_id(id);
-                }
-                self.reply.push((*index, block.clone()));
-            }
+            Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
             Record::ReplyEnded {
                 usage,
                 paused,
@@ -155,7 +153,7 @@ impl Ledger {
                 self.run = None;
                 self.turn = None;
                 self.totals = totals.clone();
-                self.totals.runs = self.totals.runs.max(run.0);
+                self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 // The status that follows says the same; a torn journal may lack it.
                 self.status = Status {
                     activity: match outcome {
@@ -225,7 +223,7 @@ impl Ledger {
 
     /// An id for a call: the given one if the API takes it and it is new, else one made from it.
     #[must_use]
-    pub fn unique_id(&mut self, given: &str) -> String {
+    pub fn unique_id(&self, given: &str) -> String {
         self.history.unique_id(given)
     }
 
@@ -268,6 +266,16 @@ impl Ledger {
             message: INTERRUPTED.to_owned(),
         });
         records
+    }
+
+    fn add_block(&mut self, index: u64, mut block: Block) {
+        if let BlockKind::ToolCall { id, .. } = block.kind() {
+            // Recorded ids are unique already, unless somebody else wrote them.
+            let unique = self.history.unique_id(id);
+            self.history.note_id(&unique);
+            block.set_id(unique);
+        }
+        self.reply.push((index, block));
     }
 
     fn take_reply(&mut self) -> Vec<Block> {

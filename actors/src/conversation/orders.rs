@@ -70,6 +70,9 @@ impl Handler<SubmitPrompt> for ConversationActor {
     type Result = ResponseFuture<Result<RunId, SubmitError>>;
 
     fn handle(&mut self, order: SubmitPrompt, ctx: &mut Context<Self>) -> Self::Result {
+        if self.ended {
+            return Box::pin(async { Err(SubmitError::Deleted) });
+        }
         let SubmitPrompt { content, key, by } = order;
         let prompt = Prompt { content, key, by };
         let (answer, receiver) = oneshot::channel();
@@ -86,6 +89,9 @@ impl Handler<RenameConversation> for ConversationActor {
     type Result = ResponseFuture<Result<(), SubmitError>>;
 
     fn handle(&mut self, order: RenameConversation, ctx: &mut Context<Self>) -> Self::Result {
+        if self.ended {
+            return Box::pin(async { Err(SubmitError::Deleted) });
+        }
         let (answer, receiver) = oneshot::channel();
         let rename: Order = Box::new(move |actor, alive, ctx| {
             if let Err(error) = alive {
@@ -189,12 +195,9 @@ impl Handler<GetOverview> for ConversationActor {
 impl Handler<EndIfIdle> for ConversationActor {
     type Result = bool;
 
-    fn handle(&mut self, _: EndIfIdle, ctx: &mut Context<Self>) -> bool {
-        let ends = self.is_idle();
-        if ends {
-            ctx.stop();
-        }
-        ends
+    fn handle(&mut self, _: EndIfIdle, _: &mut Context<Self>) -> bool {
+        self.ended |= self.is_idle();
+        self.ended
     }
 }
 

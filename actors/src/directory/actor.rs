@@ -68,18 +68,17 @@ impl DirectoryActor {
         opening
     }
 
-    /// Forgets a conversation that has ended, unless it was opened anew in the meantime. Whether
-    /// it was known.
-    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Conversation) -> bool {
-        let is_it = |opening: &Opening| match opening.peek() {
-            Some(Ok(conversation)) => conversation.actor == ended.actor,
-            Some(Err(_)) | None => false,
-        };
-        let is_known = self.open.get(id).is_some_and(is_it);
-        if is_known {
+    /// Whether these are the actors that who asks for the conversation gets.
+    pub(super) fn has(&self, id: &ConversationId, conversation: &Conversation) -> bool {
+        let opened = self.open.get(id).and_then(Opening::peek);
+        matches!(opened, Some(Ok(opened)) if opened.actor == conversation.actor)
+    }
+
+    /// Forgets a conversation that has ended, unless it was opened anew in the meantime.
+    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Conversation) {
+        if self.has(id, ended) {
             self.open.remove(id);
         }
-        is_known
     }
 
     /// The conversations that are open now.

@@ -22,27 +22,33 @@ impl Handler<RemoveConversation> for DirectoryActor {
             }
         };
         let removed = ending.into_actor(self).then(move |ended, actor, _| {
-            // The store may begin at once, so it is not asked unless it is meant.
+            // The store may begin at once, so it is not asked unless it is meant: there may be
+            // another of that id by now.
             let removing = ended.map(|conversation| {
-                let is_meant = actor.forget(&id, &conversation);
-                (conversation, is_meant.then(|| actor.store.remove(&id)))
+                let is_meant = actor.has(&id, &conversation);
+                let removing = is_meant.then(|| actor.store.remove(&id));
+                (conversation, removing)
             });
-            async move {
+            let missing = OpenError::NotFound { id: id.to_string() };
+            let removed = async move {
                 let (conversation, removing) = removing?;
-                let missing = || OpenError::NotFound { id: id.to_string() };
                 let removed = match removing {
                     Some(removing) => removing.await,
-                    // Somebody else deleted it, and there may be another of that id by now.
-                    None => Err(missing()),
+                    None => Err(missing),
                 };
+                Ok((conversation, removed))
+            };
+            removed.into_actor(actor).map(move |removed, actor, _| {
+                let (conversation, removed) = removed?;
+                // If its journal is still there, other actors take its place.
+                actor.forget(&id, &conversation);
                 let closing = match &removed {
                     Ok(_) => Closing::Deleted,
                     Err(_) => Closing::Replaced,
                 };
                 close(&conversation, closing);
                 removed.map_err(RemoveError::Open)
-            }
-            .into_actor(actor)
+            })
         });
         Box::pin(removed)
     }

@@ -33,6 +33,9 @@ pub enum SubmitError {
     /// The key belongs to another prompt.
     #[display("the key was used for another prompt; use a new one")]
     KeyReused,
+    /// The conversation is being deleted.
+    #[display("the conversation was deleted")]
+    Deleted,
     /// The journal cannot take it.
     #[display("the prompt could not be kept: {_0}")]
     NotKept(#[error(not(source))] String),
@@ -80,8 +83,8 @@ pub struct Overview {
     pub active_at: u64,
 }
 
-/// Ends a conversation unless a run is going. Sent by the directory before the journal is moved;
-/// answered with whether it ends.
+/// Makes a conversation take nothing more, unless a run is going. Sent by the directory before the
+/// journal is moved; answered with whether it takes nothing more.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "bool")]
 pub struct EndIfIdle;

@@ -86,7 +86,7 @@ pub enum ModelError {
     },
     /// The request is larger than the API takes.
     #[display(
-        "the conversation has grown to {bytes} bytes, and the API takes {limit}; what was new is left out, and a service that is started again has a new conversation"
+        "the conversation has grown to {bytes} bytes, and the API takes {limit}; what was new is left out; go on in a new conversation, or in a fork of an earlier part of this one"
     )]
     TooLarge {
         /// The size of the request.

@@ -13,7 +13,7 @@ use super::super::position::Epoch;
 use super::super::{OpenError, StorageError, conversation_name};
 use super::disk::{Disk, DiskFile, Opening};
 use super::ends::{self, Tail};
-use super::folder::{Folder, PublishError, failed};
+use super::folder::{Folder, PublishError, failed, short};
 use super::lines::{Lines, MANY};
 use super::scan::Scan;
 use super::system_disk::SystemDisk;
@@ -204,7 +204,7 @@ fn unproved(file: &dyn DiskFile, length: u64) -> io::Result<Vec<Bytes>> {
 }
 
 fn open_error(path: &Path, error: HeaderError) -> OpenError {
-    let path = path.display().to_string();
+    let path = short(path);
     match error {
         HeaderError::Unreadable(reason) => OpenError::Unreadable { path, reason },
         HeaderError::Newer(version) => OpenError::Newer { path, version },

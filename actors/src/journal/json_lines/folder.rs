@@ -255,11 +255,23 @@ pub(super) enum PublishError {
     Unsure(io::Error),
 }
 
+/// A path as errors name it. Clients are told of errors, so only what is in the state folder: the
+/// folder of the journals and the name.
+pub(super) fn short(path: &Path) -> String {
+    let name = |path: &Path| {
+        path.file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    let folder = path.parent().and_then(name);
+    let names: Vec<String> = folder.into_iter().chain(name(path)).collect();
+    names.join("/")
+}
+
 /// What the system said about a path.
 pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> StorageError {
     StorageError {
         doing: doing.to_owned(),
-        path: path.display().to_string(),
+        path: short(path),
         reason: error.to_string(),
     }
 }

@@ -14,7 +14,7 @@ use super::super::{
 use super::check::Checked;
 use super::disk::{DiskFile, FileKind, Opening};
 use super::ends::{self, End};
-use super::folder::failed;
+use super::folder::{failed, short};
 use super::orders::{Order, Orders};
 use super::pool::lock;
 use super::shared::Shared;
@@ -136,7 +136,7 @@ impl FileJournal {
         let path = shared.folder.journal(id);
         let storage = |error| OpenError::Storage(failed("open", &path, &error));
         let unreadable = |reason: String| OpenError::Unreadable {
-            path: path.display().to_string(),
+            path: short(&path),
             reason,
         };
         let disk = &shared.folder.disk;
@@ -197,7 +197,7 @@ impl FileJournal {
 
     /// The path for messages.
     pub(super) fn path(&self) -> String {
-        self.shared.folder.journal(&self.id).display().to_string()
+        short(&self.shared.folder.journal(&self.id))
     }
 
     /// What the system said about the journal.
