@@ -388,3 +388,68 @@ async fn records_that_somebody_wrote_by_hand_lead_to_valid_requests() {
     assert_eq!(standin.requests().len(), 2);
     assert_eq!(standin.violations(), Vec::<String>::new());
 }
+
+/// Spec: [JRNL-27]
+#[tokio::test]
+async fn the_doctor_finds_what_is_damaged_and_repairs_it_only_when_told_to() {
+    let (mut service, _standin, script) = Service::scripted(&[]).await;
+    let sound = service.create(&json!({})).await;
+    script.push(Reply::text("a"));
+    service.submit("one").await;
+    service.idle("default").await;
+    let journal = service.journal("default");
+    let home = std::sync::Arc::clone(&service.home);
+    let doctor = |flags: &[&str]| {
+        let mut command = command(home.path());
+        command.arg("doctor").args(flags);
+        output(&mut command)
+    };
+    let (code, out, _) = doctor(&[]);
+    assert_eq!(
+        (code, out.contains("2 journals, 0 of them damaged")),
+        (0, true),
+        "{out}"
+    );
+
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    let damaged = whole.replace(r#""content":"one""#, r#""content":"two""#);
+    std::fs::write(&journal, &damaged).unwrap();
+    let (code, out, err) = doctor(&["--json"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("--repair"), "{err}");
+    let lines: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let harmed = lines.iter().find(|line| line["id"] == "default").unwrap();
+    assert_eq!(
+        (&harmed["records"], &harmed["damaged_parts"]),
+        (&json!(8), &json!(1))
+    );
+    // Not under the hands of a service.
+    let (code, _, err) = doctor(&["--repair"]);
+    assert_eq!(
+        (code, err.contains("stop that service first")),
+        (1, true),
+        "{err}"
+    );
+    assert_eq!(std::fs::read_to_string(&journal).unwrap(), damaged);
+
+    service.kill();
+    let (code, out, err) = doctor(&["--repair"]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+    let archive = out
+        .split("as it was: ")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .next()
+        .unwrap();
+    assert_eq!(std::fs::read_to_string(archive).unwrap(), damaged);
+    assert_eq!(check(&journal).records.len(), 8);
+    let service = service.restart().await;
+    script.push(Reply::text("b"));
+    service.submit("two").await;
+    service.idle("default").await;
+    service.get(&format!("/v1/conversations/{sound}")).await;
+}
