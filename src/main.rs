@@ -5,6 +5,7 @@ mod client;
 mod config;
 mod doctor;
 mod http;
+mod lock;
 mod log_setup;
 mod service;
 mod state;

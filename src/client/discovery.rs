@@ -9,11 +9,8 @@ use harness_protocol::{Discovery, Health};
 use super::connection::{Connection, RequestError};
 use super::own_file::{self, FileError};
 use crate::config::{ClientConfig, Secret, as_token};
-
-/// The name of the file by which the service is found.
-const DISCOVERY_FILE: &str = "service.json";
-/// The name of the token file.
-const TOKEN_FILE: &str = "token";
+use crate::lock::DISCOVERY_FILE;
+use crate::state::TOKEN_FILE;
 
 /// Why there is no service to talk to.
 #[derive(Debug, Display, Error, From)]
