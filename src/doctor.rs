@@ -106,7 +106,11 @@ pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
         writeln!(out, "{line}")?;
     }
     if !examine.json {
-        writeln!(out, "{} journals, {harmed} of them damaged", reports.len())?;
+        let journals = match reports.len() {
+            1 => "1 journal".to_owned(),
+            count => format!("{count} journals"),
+        };
+        writeln!(out, "{journals}, {harmed} damaged")?;
     }
     if harmed == 0 {
         return Ok(0);

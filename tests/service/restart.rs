@@ -406,7 +406,7 @@ async fn the_doctor_finds_what_is_damaged_and_repairs_it_only_when_told_to() {
     };
     let (code, out, _) = doctor(&[]);
     assert_eq!(
-        (code, out.contains("2 journals, 0 of them damaged")),
+        (code, out.contains("2 journals, 0 damaged")),
         (0, true),
         "{out}"
     );
