@@ -40,6 +40,9 @@ pub struct Settings {
 pub struct ChangeConversation {
     /// The new title.
     pub title: String,
+    /// Who gives it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The body of `POST /v1/conversations/{id}/fork`; may be left out.

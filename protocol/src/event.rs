@@ -92,6 +92,9 @@ pub enum Event {
         message: String,
         /// The token counts of the whole conversation so far.
         usage: Usage,
+        /// The name of the client that cancelled it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -151,6 +154,9 @@ pub enum Event {
     Renamed {
         /// The title.
         title: String,
+        /// The name of the client that gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// Unix seconds.
         timestamp: u64,
     },

@@ -17,11 +17,14 @@ pub struct PromptOrder {
 }
 
 /// The body of `POST /cancel`; may be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CancelOrder {
     /// The run to cancel; whatever runs if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u64>,
+    /// Who cancels it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The answer to an accepted `POST /prompt`.

@@ -183,6 +183,9 @@ pub(super) struct Rename {
     /// The new title
     #[arg(value_name = "TITLE")]
     pub(super) title: String,
+    /// Who renames it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
     /// The state folder.
     #[command(flatten)]
     pub(super) home: HomeFlag,
@@ -248,6 +251,21 @@ pub(super) struct Which {
     pub(super) conversation: String,
 }
 
+/// Who the other clients are told it was.
+#[derive(Debug, Args)]
+pub(super) struct Caller {
+    /// Your name, as the other clients are told it
+    #[arg(long, value_name = "NAME", env = "HARNESS_NAME")]
+    name: Option<String>,
+}
+
+impl Caller {
+    /// The name that was given.
+    pub(super) fn name(&self) -> Option<String> {
+        self.name.clone().filter(|name| !name.trim().is_empty())
+    }
+}
+
 /// The flags of `harness events`.
 #[derive(Debug, Args)]
 #[command(after_help = EVENTS_HELP)]
@@ -285,6 +303,9 @@ pub(crate) struct Prompt {
     /// Names the prompt: one that was sent before with this key is not run again
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
+    /// Who asks.
+    #[command(flatten)]
+    pub(super) caller: Caller,
     /// Print every event of the run as JSON Lines in place of the reply's text
     #[arg(long)]
     pub(super) json: bool,
@@ -303,6 +324,9 @@ pub(crate) struct Cancel {
     /// Cancel this run only
     #[arg(long, value_name = "N")]
     pub(super) run: Option<u64>,
+    /// Who cancels it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
     /// The state folder.
     #[command(flatten)]
     pub(super) home: HomeFlag,

@@ -145,7 +145,10 @@ async fn cancel(
 ) -> Result<(), CommandError> {
     let connection = discovery::find(config).await?;
     let path = path(&order.which.conversation, "/cancel");
-    let body = CancelOrder { run_id: order.run };
+    let body = CancelOrder {
+        run_id: order.run,
+        by: order.caller.name(),
+    };
     let answer: CancelAnswer = connection
         .order(awc::http::Method::POST, &path, &body)
         .await?;
@@ -184,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Spec: [CLI-35]
+    /// Spec: [CLI-35] [CLI-51]
     #[actix::test]
     async fn a_cancel_says_whether_a_run_was_stopped() {
         let server = Server::start().await;
@@ -196,9 +199,9 @@ mod tests {
         );
         for (flags, printed, sent) in [
             (
-                &["--run", "3"][..],
+                &["--run", "3", "--name", "ana"][..],
                 "the run was stopped\n",
-                r#"{"run_id":3}"#,
+                r#"{"run_id":3,"by":"ana"}"#,
             ),
             (&[], "no run was going\n", "{}"),
         ] {

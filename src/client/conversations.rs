@@ -34,6 +34,7 @@ pub(super) async fn run(
         Some(Action::Rename(rename)) => {
             let change = ChangeConversation {
                 title: rename.title.clone(),
+                by: rename.caller.name(),
             };
             let summary: Summary = connection
                 .order(Method::PATCH, &path(&rename.id, ""), &change)
@@ -86,7 +87,7 @@ mod tests {
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, clock, recorded, summary};
 
-    /// Spec: [CLI-23]
+    /// Spec: [CLI-23] [CLI-51]
     #[actix::test]
     async fn what_scripts_need_is_printed_alone_on_a_line() {
         let server = Server::start().await;
@@ -111,9 +112,9 @@ mod tests {
             ),
             (&["fork", "c-2", "--at", "12"], "c-3\n", r#"{"seq":12}"#),
             (
-                &["rename", "c-2", "Other"],
+                &["rename", "c-2", "Other", "--name", "ana"],
                 "Title\n",
-                r#"{"title":"Other"}"#,
+                r#"{"title":"Other","by":"ana"}"#,
             ),
             (&["delete", "c-2"], "/s/trash/c-2.jsonl\n", ""),
         ] {

@@ -68,10 +68,16 @@ fn parts(event: &Event) -> (&'static str, Option<u64>, String) {
             run_id,
             outcome,
             message,
+            by,
             timestamp,
             ..
         } => {
-            let text = remark(&format!("{run_id} {}", outcome_name(*outcome)), message);
+            let ended = format!(
+                "{}{run_id} {}",
+                by_whom(by.as_ref()),
+                outcome_name(*outcome)
+            );
+            let text = remark(&ended, message);
             ("run ended", Some(*timestamp), text)
         }
         Event::TurnStarted {
@@ -100,7 +106,14 @@ fn parts(event: &Event) -> (&'static str, Option<u64>, String) {
         Event::ReplyFailed { error, timestamp } => {
             ("reply failed", Some(*timestamp), error.clone())
         }
-        Event::Renamed { title, timestamp } => ("renamed", Some(*timestamp), title.clone()),
+        Event::Renamed {
+            title,
+            by,
+            timestamp,
+        } => {
+            let text = format!("{}{title}", by_whom(by.as_ref()));
+            ("renamed", Some(*timestamp), text)
+        }
         Event::Record {
             record_type,
             timestamp,
@@ -117,10 +130,8 @@ fn content(event: &Event) -> (&'static str, Option<u64>, String) {
             timestamp,
             ..
         } => {
-            let by = by
-                .as_ref()
-                .map_or_else(String::new, |by| format!("({by}) "));
-            ("user", Some(*timestamp), format!("{by}{content}"))
+            let text = format!("{}{content}", by_whom(by.as_ref()));
+            ("user", Some(*timestamp), text)
         }
         Event::Text {
             content,
@@ -208,6 +219,10 @@ pub(super) fn call(name: &str, input: &serde_json::Map<String, serde_json::Value
     format!("{name} {input}")
 }
 
+fn by_whom(by: Option<&String>) -> String {
+    by.map_or_else(String::new, |by| format!("({by}) "))
+}
+
 fn remark(text: &str, message: &str) -> String {
     if message.is_empty() {
         text.to_owned()
@@ -238,6 +253,9 @@ mod tests {
         shown("21:20:03Z tool error   {\"error\":\"path not found\"}");
         shown("21:20:06Z status       error: authentication_error: invalid x-api-key");
         shown("21:20:06Z run ended    1 completed");
+        shown("21:20:06Z run ended    (ana@pts/3) 2 cancelled: cancelled");
+        shown("21:20:07Z renamed      The folder src");
+        shown("21:20:07Z renamed      (ana@pts/3) The folder src");
         shown("21:20:00Z turn started 1.1");
         shown("          delta        text 0+7 \"look.\"");
         shown("          attached     default, run 1, thinking");

@@ -43,7 +43,7 @@ impl Order {
             body: PromptOrder {
                 content,
                 key: Some(prompt.key.clone().unwrap_or_else(random)),
-                by: Some(NAME.to_owned()),
+                by: Some(prompt.caller.name().unwrap_or_else(|| NAME.to_owned())),
             },
             known_key: prompt.key.is_some(),
             json: prompt.json,
@@ -88,8 +88,7 @@ pub(super) async fn run(
             }
         }
     };
-    let cancel =
-        || -> LocalBoxFuture<'_, _> { Box::pin(cancel(config, &order.conversation, run_id)) };
+    let cancel = || -> LocalBoxFuture<'_, _> { Box::pin(cancel(&order, config, run_id)) };
     let mut cancelling = is_cancelled.then(cancel);
     let mut view = RunView::new(run_id);
     loop {
@@ -231,18 +230,15 @@ async fn start_of(
     }
 }
 
-async fn cancel(
-    config: &ClientConfig,
-    conversation: &str,
-    run_id: u64,
-) -> Result<(), CommandError> {
+async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(), CommandError> {
     let connection = discovery::find(config).await?;
     let body = CancelOrder {
         run_id: Some(run_id),
+        by: order.body.by.clone(),
     };
     // Whether it was still going, its end will tell.
     let _: CancelAnswer = connection
-        .order(Method::POST, &path(conversation, "/cancel"), &body)
+        .order(Method::POST, &path(&order.conversation, "/cancel"), &body)
         .await?;
     Ok(())
 }

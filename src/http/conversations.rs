@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::refuse_submit;
+use super::rest::{name_of, refuse_submit};
 use super::server::{HANDLER_TIMEOUT, Shared};
 use super::snapshot::{overview, summary, summary_of};
 
@@ -82,8 +82,10 @@ pub(super) async fn change(
     shared: web::Data<Shared>,
 ) -> Answer {
     let order: ChangeConversation = body::json(&request, payload).await?;
-    let title = checked_title(&order.title)?;
-    let rename = RenameConversation { title };
+    let rename = RenameConversation {
+        title: checked_title(&order.title)?,
+        by: name_of(order.by),
+    };
     let (conversation, renamed) = ask_conversation(&shared, &id, rename).await?;
     renamed.map_err(|error| refuse_submit(&error))?;
     let overview = overview(&conversation).await?;

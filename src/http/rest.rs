@@ -41,12 +41,17 @@ async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: 
     let order: PromptOrder = body::json(request, payload).await?;
     let prompt = SubmitPrompt {
         key: key_of(request, order.key)?,
-        by: order.by.map(|by| by.chars().take(MAX_NAME).collect()),
+        by: name_of(order.by),
         content: order.content,
     };
     let (_, submitted) = ask_conversation(shared, id, prompt).await?;
     let RunId(run_id) = submitted.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
+}
+
+/// The name of a client, as far as it is shown.
+pub(super) fn name_of(by: Option<String>) -> Option<String> {
+    by.map(|by| by.chars().take(MAX_NAME).collect())
 }
 
 /// The key of a prompt, from the body or the header.
@@ -109,8 +114,11 @@ pub(super) async fn conversation_cancel(
 
 async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
     let order: CancelOrder = body::lenient(request, payload).await?;
-    let run = order.run_id.map(RunId);
-    let (_, cancelled) = ask_conversation(shared, id, CancelRun { run }).await?;
+    let cancel = CancelRun {
+        run: order.run_id.map(RunId),
+        by: name_of(order.by),
+    };
+    let (_, cancelled) = ask_conversation(shared, id, cancel).await?;
     Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
 }
 

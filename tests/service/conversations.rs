@@ -160,6 +160,47 @@ async fn a_title_is_changed_for_everybody() {
     assert_eq!(service.get(&path).await["summary"]["title"], "new ü");
 }
 
+/// Spec: [HTTP-57] [EVENT-18]
+#[tokio::test]
+async fn clients_are_told_who_cancelled_and_who_renamed() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let id = service.create(&json!({})).await;
+    let path = format!("/v1/conversations/{id}");
+    let mut events = service.follow(&id, "", "").await;
+    let long = "ü".repeat(65);
+    for (by, shown) in [
+        (json!({}), Value::Null),
+        (json!({"by": "ana@pts/3"}), json!("ana@pts/3")),
+        (json!({ "by": long }), json!("ü".repeat(64))),
+    ] {
+        let mut body = by.clone();
+        body["title"] = json!("new");
+        let answer = patch(&service, &path, &body.to_string()).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let renamed = events.until("renamed").await;
+        assert_eq!(renamed["by"], shown);
+        assert_eq!(renamed.get("by").is_some(), !shown.is_null());
+
+        let gate = Gate::new();
+        script.push(Message::new().gate(&gate).text("late"));
+        prompt(&service, &id, &json!({"content": "x"})).await;
+        within("the request", gate.reached()).await;
+        let answer = service
+            .post(&format!("{path}/cancel"), &by.to_string())
+            .await;
+        assert_eq!(answer.json(), json!({"cancelled": true}));
+        let ended = events.until("run_ended").await;
+        assert_eq!(ended["by"], shown);
+        assert_eq!(ended.get("by").is_some(), !shown.is_null());
+    }
+    for order in ["cancel", "prompt"] {
+        let wrong = service
+            .post(&format!("{path}/{order}"), r#"{"content":"x","by":1}"#)
+            .await;
+        assert_eq!(wrong.status, 400);
+    }
+}
+
 /// Spec: [HTTP-51]
 #[tokio::test]
 async fn a_fork_begins_like_its_origin_and_goes_its_own_way() {

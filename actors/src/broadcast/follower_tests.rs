@@ -200,7 +200,7 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
         } else {
             // The plain view does not show these.
             let title = "t".to_owned();
-            publish(&to, write(&journal, Record::Renamed { title }));
+            publish(&to, write(&journal, Record::Renamed { title, by: None }));
         }
         if seq.is_multiple_of(pause) {
             tokio::task::yield_now().await;

@@ -486,7 +486,7 @@ async fn what_the_journal_took_is_shown_even_if_it_refuses_what_follows() {
     let prompt = world.prompt("hi");
     world.append().await;
     let title = "t".to_owned();
-    let renamed = actix::spawn(world.send(RenameConversation { title }));
+    let renamed = actix::spawn(world.send(RenameConversation { title, by: None }));
     world.append().await;
     world.journal.answer(1, Err(refused()));
     let refusal = Err(SubmitError::NotKept(refused().to_string()));
@@ -580,7 +580,7 @@ async fn a_cancel_of_another_run_does_nothing() {
     let mut world = World::new();
     world.asking().await;
     let run = Some(RunId(2));
-    assert!(!world.send(CancelRun { run }).await.unwrap());
+    assert!(!world.send(CancelRun { run, by: None }).await.unwrap());
     let run = RunId(7);
     assert_eq!(world.send(WaitForEnd { run }).await.unwrap(), None);
     assert!(world.rest().await.is_empty());
@@ -676,7 +676,7 @@ async fn a_stop_waits_for_what_was_handed_to_the_journal() {
     let order = world.asking().await;
     world.journal.hold(true);
     let title = "t".to_owned();
-    let renamed = actix::spawn(world.send(RenameConversation { title }));
+    let renamed = actix::spawn(world.send(RenameConversation { title, by: None }));
     world.append().await;
     let stop = actix::spawn(world.send(StopRuns));
     let did = world.rest().await;

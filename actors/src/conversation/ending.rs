@@ -60,7 +60,12 @@ impl Machine {
         message: &str,
         outcome: RunOutcome,
     ) -> Vec<Effect> {
-        let Some(Run { id: run, .. }) = self.run.take() else {
+        let Some(Run {
+            id: run,
+            cancelled_by,
+            ..
+        }) = self.run.take()
+        else {
             return vec![];
         };
         let mut effects: Vec<Effect> = self.end_turn(run, ended).into_iter().collect();
@@ -69,6 +74,8 @@ impl Machine {
             outcome: ended,
             message: message.to_owned(),
             totals: self.ledger.totals().clone(),
+            // A stop may have outranked the cancel.
+            by: cancelled_by.filter(|_| ended == Outcome::Cancelled),
         }));
         effects.push(self.status(activity, message));
         effects.push(Effect::EndRun(run, outcome));

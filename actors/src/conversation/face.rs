@@ -77,15 +77,18 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             outcome,
             message,
             totals,
+            by,
         } => Event::RunEnded {
             run_id: run.0,
             outcome: shown_outcome(*outcome),
             message: message.clone(),
             usage: usage(totals),
+            by: by.clone(),
             timestamp,
         },
-        Record::Renamed { title } => Event::Renamed {
+        Record::Renamed { title, by } => Event::Renamed {
             title: title.clone(),
+            by: by.clone(),
             timestamp,
         },
         Record::Unknown { kind, .. } => Event::Record {

@@ -11,7 +11,10 @@ use crate::messages::{ModelEvent, ToolEvent};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// An operator cancels the run.
-    CancelRequested,
+    CancelRequested {
+        /// Who.
+        by: Option<String>,
+    },
     /// The service stops.
     StopRequested,
     /// The model's actor answered.

@@ -147,6 +147,7 @@ impl Ledger {
                 outcome,
                 message,
                 totals,
+                ..
             } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.settle();
@@ -163,7 +164,7 @@ impl Ledger {
                     message: message.clone(),
                 };
             }
-            Record::Renamed { title } => self.totals.title = Some(title.clone()),
+            Record::Renamed { title, .. } => self.totals.title = Some(title.clone()),
             Record::Unknown { .. } => {}
         }
     }
@@ -260,6 +261,7 @@ impl Ledger {
             outcome: Outcome::Interrupted,
             message: INTERRUPTED.to_owned(),
             totals: self.totals.clone(),
+            by: None,
         });
         records.push(Record::Status {
             activity: Activity::Error,

@@ -103,6 +103,7 @@ fn closed(totals: &Totals, turn: Option<u32>) -> Vec<Record> {
         outcome: Outcome::Interrupted,
         message: INTERRUPTED.to_owned(),
         totals: totals.clone(),
+        by: None,
     };
     let status = status(Activity::Error, INTERRUPTED);
     turn.into_iter().chain([run, status]).collect()
@@ -253,6 +254,7 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
     assert_eq!(ledger.totals(), &sums);
     ledger.apply(&Record::Renamed {
         title: "t".to_owned(),
+        by: None,
     });
     assert_eq!(ledger.totals().title.as_deref(), Some("t"));
 
@@ -266,6 +268,7 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
         outcome: Outcome::Completed,
         message: String::new(),
         totals: told.clone(),
+        by: None,
     });
     let last = Totals { runs: 4, ..told };
     assert_eq!(ledger.totals(), &last);
@@ -352,9 +355,11 @@ fn any_record() -> impl Strategy<Value = Record> {
             outcome: Outcome::Error,
             message: String::new(),
             totals: Totals::default(),
+            by: None,
         }),
         Just(Record::Renamed {
-            title: "t".to_owned()
+            title: "t".to_owned(),
+            by: None,
         }),
     ]
 }

@@ -62,6 +62,8 @@ pub(super) struct Run {
     pub(super) pauses: u32,
     pub(super) step: Step,
     pub(super) ending: Option<Ending>,
+    /// Who cancelled it first.
+    pub(super) cancelled_by: Option<String>,
 }
 
 /// What a run waits for.
@@ -153,6 +155,7 @@ impl Machine {
             pauses: 0,
             step: Step::Model(call_id.clone()),
             ending: None,
+            cancelled_by: None,
         });
         effects.push(self.note(Record::RunStarted { run: id }));
         effects.push(self.note(Record::Prompt {
@@ -168,8 +171,8 @@ impl Machine {
     }
 
     /// Gives the conversation another title.
-    pub fn rename(&mut self, title: String) -> Vec<Effect> {
-        vec![self.note(Record::Renamed { title })]
+    pub fn rename(&mut self, title: String, by: Option<String>) -> Vec<Effect> {
+        vec![self.note(Record::Renamed { title, by })]
     }
 
     /// Adds a record to the ledger, and tells to write it down.
@@ -189,7 +192,7 @@ impl Machine {
     /// and changes nothing.
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::CancelRequested => self.end_early(Ending::Cancelled),
+            Input::CancelRequested { by } => self.cancel(by),
             Input::StopRequested => {
                 self.stopping = true;
                 self.end_early(Ending::Stopped)
@@ -200,6 +203,13 @@ impl Machine {
             }
             Input::CallLost(call_id) => self.call_lost(&call_id),
         }
+    }
+
+    fn cancel(&mut self, by: Option<String>) -> Vec<Effect> {
+        if let Some(run) = self.run.as_mut().filter(|run| run.ending.is_none()) {
+            run.cancelled_by = by;
+        }
+        self.end_early(Ending::Cancelled)
     }
 
     pub(super) fn end_early(&mut self, ending: Ending) -> Vec<Effect> {

@@ -27,7 +27,7 @@ fn a_cancel_drops_the_call_of_the_model_and_keeps_finished_blocks() {
         let mut machine = asking();
         let got = (0..).zip(blocks).map(|(index, block)| got(1, index, block));
         play(&mut machine, got);
-        let effects = machine.shown(Input::CancelRequested);
+        let effects = machine.shown(cancel());
         assert_eq!(effects, [Effect::CancelModel(id(1))]);
         assert_eq!(machine.prompt("x"), Err(SubmitError::Busy));
         let effects = machine.shown(failed(1, ModelError::Cancelled));
@@ -54,7 +54,7 @@ fn a_text_that_a_cancel_cuts_is_shown_as_partial_and_kept() {
     let cut = vec![(1, Block::text("and the"))];
     let inputs = [
         got(1, 0, Block::text("first")),
-        Input::CancelRequested,
+        cancel(),
         failed_with(1, ModelError::Cancelled, false, cut),
     ];
     let effects = play(&mut machine, inputs);
@@ -94,7 +94,7 @@ fn a_cancel_stops_the_running_tool_and_starts_no_other() {
     let before_it = (ok(2, "1"), "1", false);
     for (end, text_of_a, is_error) in [by_cancel, before_it] {
         let mut machine = running();
-        let effects = machine.shown(Input::CancelRequested);
+        let effects = machine.shown(cancel());
         assert_eq!(effects, [Effect::CancelTool(id(2))]);
         let mut expected = effects![answered("a", text_of_a, is_error)];
         expected.pop(); // The run does not think on.
@@ -124,11 +124,7 @@ fn a_reply_that_is_complete_before_its_cancel_arrives_runs_no_tool() {
         StopReason::Other("x".to_owned()),
     ] {
         let mut machine = asking();
-        let inputs = [
-            Input::CancelRequested,
-            got(1, 0, tool("a")),
-            finished(1, reason),
-        ];
+        let inputs = [cancel(), got(1, 0, tool("a")), finished(1, reason)];
         let effects = play(&mut machine, inputs);
         let expected = effects![Effect::CancelModel(id(1)), called("a"), cancelled(1)];
         assert_eq!(effects, expected);
@@ -142,7 +138,7 @@ fn a_cancel_in_the_wait_before_a_retry_ends_the_run() {
     let mut machine = asking();
     machine.shown(retrying(1));
     let inputs = [
-        Input::CancelRequested,
+        cancel(),
         retrying(1),
         replaced(1),
         failed(1, ModelError::Cancelled),
@@ -154,15 +150,15 @@ fn a_cancel_in_the_wait_before_a_retry_ends_the_run() {
 /// Spec: [CONV-24]
 #[test]
 fn a_second_cancel_and_one_of_an_idle_conversation_do_nothing() {
-    assert_eq!(machine(10).shown(Input::CancelRequested), []);
+    assert_eq!(machine(10).shown(cancel()), []);
     for (mut machine, end) in [
         (asking(), failed(1, ModelError::Cancelled)),
         (running(), error(2, "cancelled by user")),
     ] {
-        assert_eq!(machine.shown(Input::CancelRequested).len(), 1);
-        assert_eq!(machine.shown(Input::CancelRequested), []);
+        assert_eq!(machine.shown(cancel()).len(), 1);
+        assert_eq!(machine.shown(cancel()), []);
         assert!(machine.shown(end).ends_with(&cancelled(1)));
-        assert_eq!(machine.shown(Input::CancelRequested), []);
+        assert_eq!(machine.shown(cancel()), []);
         machine.prompt("again").unwrap();
     }
 }
@@ -184,12 +180,12 @@ fn a_stop_ends_the_run_as_interrupted_and_takes_no_more_prompts() {
         Effect::CancelTool(id(2)),
         ok(2, "1"),
     );
-    for (started, cancel, end) in [ask, run] {
-        for early in [vec![], vec![Input::CancelRequested]] {
+    for (started, cancelling, end) in [ask, run] {
+        for early in [vec![], vec![cancel()]] {
             let mut machine = started();
-            let inputs = [early, vec![Input::StopRequested, Input::CancelRequested]].concat();
+            let inputs = [early, vec![Input::StopRequested, cancel()]].concat();
             let effects = play(&mut machine, inputs);
-            assert_eq!(effects, std::slice::from_ref(&cancel));
+            assert_eq!(effects, std::slice::from_ref(&cancelling));
             assert!(machine.shown(end.clone()).ends_with(&stopped));
             let refused = machine.prompt("x");
             assert_eq!(refused, Err(SubmitError::Stopping));
@@ -274,7 +270,7 @@ fn a_lost_call_of_the_model_fails_the_run() {
     assert_eq!(effects, expected);
 
     let mut machine = asking();
-    let inputs = [Input::CancelRequested, Input::CallLost(id(1))];
+    let inputs = [cancel(), Input::CallLost(id(1))];
     let effects = play(&mut machine, inputs);
     assert_eq!(effects, effects![Effect::CancelModel(id(1)), cancelled(1)]);
 }
@@ -288,7 +284,7 @@ fn a_lost_call_of_a_tool_is_a_failed_one() {
     assert_eq!(effects, effects![answered("a", lost, true), ask(3)]);
 
     let mut machine = running();
-    machine.shown(Input::CancelRequested);
+    machine.shown(cancel());
     let effects = machine.shown(Input::CallLost(id(2)));
     assert!(effects.ends_with(&cancelled(1)));
 }

@@ -128,6 +128,7 @@ fn a_plain_run_is_written_down_whole() {
             outcome: Outcome::Completed,
             message: String::new(),
             totals,
+            by: None,
         },
         Record::Status {
             activity: Activity::Idle,
@@ -196,6 +197,50 @@ fn turns_with_tools_end_when_their_last_result_is_there() {
     );
 }
 
+/// Spec: [CONV-65]
+#[test]
+fn who_cancelled_a_run_first_is_written_down_with_its_end() {
+    let by = |name: &str| Input::CancelRequested {
+        by: Some(name.to_owned()),
+    };
+    let end = || failed(1, ModelError::Cancelled);
+    let ana = (Outcome::Cancelled, Some("ana".to_owned()));
+    for (inputs, expected) in [
+        (vec![by("ana"), end()], ana.clone()),
+        (vec![by("ana"), by("ben"), end()], ana.clone()),
+        (vec![by("ana"), cancel(), end()], ana),
+        // The first one gave no name.
+        (vec![cancel(), by("ana"), end()], (Outcome::Cancelled, None)),
+        // A stop outranks the cancel.
+        (
+            vec![by("ana"), Input::StopRequested, end()],
+            (Outcome::Interrupted, None),
+        ),
+        (
+            vec![Input::StopRequested, by("ana"), end()],
+            (Outcome::Interrupted, None),
+        ),
+        (
+            vec![finished(1, StopReason::EndTurn), by("ana")],
+            (Outcome::Completed, None),
+        ),
+    ] {
+        let mut machine = machine(10);
+        let told = format!("{inputs:?}");
+        let ends: Vec<_> = whole(&mut machine, inputs)
+            .into_iter()
+            .filter_map(|effect| match effect {
+                Effect::Record(Record::RunEnded { outcome, by, .. }) => Some((outcome, by)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ends, [expected], "{told}");
+        // The next run is nobody's.
+        machine.prompt("again").unwrap_or_default();
+        assert!(machine.run.is_none_or(|run| run.cancelled_by.is_none()));
+    }
+}
+
 /// Spec: [CONV-42]
 #[test]
 fn a_cancel_ends_turn_and_run_as_cancelled() {
@@ -204,7 +249,7 @@ fn a_cancel_ends_turn_and_run_as_cancelled() {
         10,
         [
             got(1, 0, Block::text("a")),
-            Input::CancelRequested,
+            cancel(),
             failed_with(1, ModelError::Cancelled, false, cut),
         ],
         &[
@@ -224,7 +269,7 @@ fn a_cancel_ends_turn_and_run_as_cancelled() {
             got(1, 0, tool("a")),
             got(1, 1, tool("b")),
             finished(1, StopReason::ToolUse),
-            Input::CancelRequested,
+            cancel(),
             ok(2, "1"),
         ],
         &[
@@ -339,7 +384,7 @@ fn deltas_are_shown_and_not_written_down() {
             delta(" far", 2),
             retrying(1),
             delta("anew", 0),
-            Input::CancelRequested,
+            cancel(),
             delta("late", 4),
             failed(1, ModelError::Cancelled),
             delta("later", 8),
@@ -408,14 +453,18 @@ fn ids_of_calls_stay_unique_over_a_revival() {
     assert_eq!(machine.shown(got(1, 1, tool("late"))), []);
 }
 
-/// Spec: [CONV-41]
+/// Spec: [CONV-41] [CONV-66]
 #[test]
 fn a_title_is_written_down() {
     let mut machine = machine(10);
     let title = "t".to_owned();
-    let record = Record::Renamed {
-        title: title.clone(),
-    };
-    assert_eq!(machine.rename(title.clone()), [Effect::Record(record)]);
+    for by in [None, Some("ana".to_owned())] {
+        let record = Record::Renamed {
+            title: title.clone(),
+            by: by.clone(),
+        };
+        let effects = machine.rename(title.clone(), by);
+        assert_eq!(effects, [Effect::Record(record)]);
+    }
     assert_eq!(machine.ledger().totals().title, Some(title));
 }

@@ -117,6 +117,10 @@ pub(super) fn tool(id: &str) -> Block {
     Block::tool_call(id, "read", Object::new())
 }
 
+pub(super) fn cancel() -> Input {
+    Input::CancelRequested { by: None }
+}
+
 pub(super) fn got(call: u64, index: u64, block: Block) -> Input {
     Input::Model(ModelEvent::BlockFinished {
         call_id: id(call),

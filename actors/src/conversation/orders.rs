@@ -98,7 +98,9 @@ impl Handler<RenameConversation> for ConversationActor {
                 drop(answer.send(Err(SubmitError::NotKept(error.to_string()))));
                 return;
             }
-            let effects = actor.machine().map(|machine| machine.rename(order.title));
+            let effects = actor
+                .machine()
+                .map(|machine| machine.rename(order.title, order.by));
             actor.carry_out(effects.unwrap_or_default(), ctx);
             actor.outbox.push(Step::Renamed(answer));
             actor.proceed(ctx);
@@ -117,7 +119,7 @@ impl Handler<CancelRun> for ConversationActor {
             return Box::pin(async { false });
         };
         let end = self.wait_for(run);
-        self.advance(Input::CancelRequested, ctx);
+        self.advance(Input::CancelRequested { by: order.by }, ctx);
         Box::pin(end.map(|_| true))
     }
 }

@@ -248,7 +248,7 @@ impl World {
                     assert_eq!(messages(&self.machine), before);
                 }
             }
-            Action::Cancel => self.end_early(Input::CancelRequested),
+            Action::Cancel => self.end_early(cancel()),
             Action::Stop => {
                 self.end_early(Input::StopRequested);
                 self.stopping = true;

@@ -31,7 +31,7 @@ fn records(turns: &[u32]) -> Vec<Record> {
     };
     for (run, turns) in turns.iter().cycle().enumerate() {
         if run % 3 == 1 {
-            keep(machine.rename(format!("title {run}")));
+            keep(machine.rename(format!("title {run}"), None));
         }
         let prompt = Prompt {
             content: "hi".to_owned(),

@@ -54,6 +54,26 @@ fn the_example_has_every_record_and_is_written_again_as_it_is() {
     assert_eq!(kinds, Record::KNOWN);
 }
 
+/// Spec: [JRNL-28]
+#[test]
+fn who_did_it_is_kept_and_left_out_where_it_is_not_known() {
+    let run_ended = |by: &str| {
+        format!(
+            r#"{{"type":"run_ended","data":{{"run":1,"outcome":"cancelled","message":"cancelled","totals":{{"runs":1,"prompts":1,"turns":1,"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}{by}}}}}"#
+        )
+    };
+    let renamed = |by: &str| format!(r#"{{"type":"renamed","data":{{"title":"t"{by}}}}}"#);
+    for text in [
+        run_ended(""),
+        run_ended(r#","by":"ana""#),
+        renamed(""),
+        renamed(r#","by":"ana""#),
+    ] {
+        let record: Record = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), text);
+    }
+}
+
 /// Spec: [JRNL-07]
 #[test]
 fn the_checksum_is_that_of_the_epoch_and_the_line() {

@@ -115,11 +115,17 @@ pub enum Record {
         message: String,
         /// The sums over the whole conversation so far, so that its end tells of its beginning.
         totals: Totals,
+        /// Who cancelled it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// The conversation has another title.
     Renamed {
         /// The title.
         title: String,
+        /// Who gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// A record of a type that this version does not know; kept as it is.
     #[serde(skip)]

@@ -50,15 +50,19 @@ pub enum SubmitError {
 pub struct RenameConversation {
     /// The title.
     pub title: String,
+    /// Who gives it, for the other clients.
+    pub by: Option<String>,
 }
 
 /// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
 /// one, false if the conversation was idle or another run goes on.
-#[derive(Debug, Clone, Copy, Default, Message)]
+#[derive(Debug, Clone, Default, Message)]
 #[rtype(result = "bool")]
 pub struct CancelRun {
     /// Only this run; whatever runs if none.
     pub run: Option<RunId>,
+    /// Who cancels it, for the other clients.
+    pub by: Option<String>,
 }
 
 /// Asks how a conversation is. Sent by HTTP; answered when everything before it was written.
