@@ -1,19 +1,21 @@
 //! The command line: what can be asked of the program, and the help a newcomer works from.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-use crate::client::ClientCommand;
+use crate::client::{Attach, ClientCommand};
 use crate::config::SettingFlags;
 use crate::doctor::Examine;
 
 const OVERVIEW: &str = "\
 Examples:
-  harness serve --demo                     try it, without a key or a network
+  harness --demo                           try it, without a key or a network
   export ANTHROPIC_API_KEY=...             then, with your key:
+  harness                                  talk to it here, and start the service if none runs
   harness serve                            serve this folder on http://127.0.0.1:8421
   harness serve --workspace ~/src/project --port 9000
   harness config                           show every setting and where it came from
 With a service running, from any shell of the same user:
+  harness attach                           join the conversation
   harness prompt What is in src?           ask, and stream the reply
   harness events                           follow what happens
   harness conversations                    list what there is
@@ -43,11 +45,32 @@ Exit codes:
 
 /// Runs conversations with a language model as a service that many clients can attach to.
 #[derive(Debug, Parser)]
-#[command(name = "harness", version, after_help = OVERVIEW)]
+#[command(name = "harness", version, after_help = OVERVIEW, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// What to do; attaches if left out.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    /// How to attach.
+    #[command(flatten)]
+    pub(crate) alone: Alone,
+}
+
+/// The flags of `harness` alone.
+#[derive(Debug, Args)]
+pub(crate) struct Alone {
+    /// If a service has to be started, let it talk to the model built into the program
+    #[arg(long)]
+    pub(crate) demo: bool,
+    /// How to attach.
+    #[command(flatten)]
+    pub(crate) attach: Attach,
+}
+
+impl Cli {
+    /// What a newcomer is shown who asks for nothing where nothing can be shown.
+    pub(crate) fn help() -> String {
+        Self::command().render_help().to_string()
+    }
 }
 
 /// What the program can be asked to do.
@@ -71,6 +94,9 @@ pub(crate) struct Serve {
     /// Talk to the model built into the program: needs no key and no network
     #[arg(long)]
     pub(crate) demo: bool,
+    /// Outlive the terminal
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
     /// The settings.
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
@@ -90,7 +116,6 @@ pub(crate) struct ShowConfig {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
     use clap::error::ErrorKind;
 
     use super::*;
@@ -112,11 +137,14 @@ mod tests {
 
     /// Spec: [CONF-32]
     #[test]
-    fn without_a_subcommand_the_help_goes_to_stderr_and_the_exit_code_is_2() {
-        assert_eq!(
-            refusal(&["harness"]),
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-        );
+    fn alone_it_attaches_and_has_help_for_where_it_cannot() {
+        let cli = Cli::try_parse_from(["harness", "--demo"]).unwrap();
+        assert!(cli.command.is_none() && cli.alone.demo);
+        let cli = Cli::try_parse_from(["harness"]).unwrap();
+        assert!(cli.command.is_none() && !cli.alone.demo);
+        for part in ["Usage: harness", "harness attach", "Exit codes:"] {
+            assert!(Cli::help().contains(part), "{part}");
+        }
     }
 
     /// Spec: [CONF-33]
@@ -133,12 +161,12 @@ mod tests {
         let cli = Cli::try_parse_from(["harness", "serve", "--demo"]).unwrap();
         assert!(matches!(
             cli.command,
-            Command::Serve(Serve { demo: true, .. })
+            Some(Command::Serve(Serve { demo: true, .. }))
         ));
         let cli = Cli::try_parse_from(["harness", "config", "--json"]).unwrap();
         assert!(matches!(
             cli.command,
-            Command::Config(ShowConfig { json: true, .. })
+            Some(Command::Config(ShowConfig { json: true, .. }))
         ));
     }
 
@@ -147,7 +175,7 @@ mod tests {
     fn help_names_every_flag_variable_and_default_and_the_exit_codes() {
         Cli::command().debug_assert();
         let overview = Cli::command().render_long_help().to_string();
-        for part in ["harness serve --demo", "ANTHROPIC_API_KEY", "Exit codes:"] {
+        for part in ["harness --demo", "ANTHROPIC_API_KEY", "Exit codes:"] {
             assert!(overview.contains(part), "{part} is missing in:\n{overview}");
         }
         for subcommand in ["serve", "config"] {

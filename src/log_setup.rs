@@ -5,10 +5,10 @@ use std::io::Write as _;
 use env_logger::{Builder, Target};
 use log::Level;
 
-/// Starts logging to standard error. `filter` is in the format of `RUST_LOG`.
-pub(crate) fn start(filter: &str) {
+/// Starts logging. `filter` is in the format of `RUST_LOG`.
+pub(crate) fn start(filter: &str, target: Target) {
     let mut builder = Builder::new();
-    builder.parse_filters(filter).target(Target::Stderr);
+    builder.parse_filters(filter).target(target);
     builder.format(|line, record| {
         let time = line.timestamp_millis();
         let (level, target) = (record.level(), record.target());

@@ -11,21 +11,23 @@ mod service;
 mod state;
 mod wiring;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use clap::Parser as _;
 
-use crate::cli::{Cli, Command, Serve, ShowConfig};
+use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
 use crate::config::Config;
 use crate::doctor::Examine;
 use crate::service::ServiceError;
 
 fn main() {
-    let result = match Cli::parse().command {
-        Command::Serve(serve) => run_service(&serve),
-        Command::Config(show) => show_config(&show),
-        Command::Doctor(examine) => std::process::exit(examine_journals(&examine)),
-        Command::Client(command) => std::process::exit(client::run(&command)),
+    let Cli { command, alone } = Cli::parse();
+    let result = match command {
+        Some(Command::Serve(serve)) => run_service(&serve),
+        Some(Command::Config(show)) => show_config(&show),
+        Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine)),
+        Some(Command::Client(command)) => std::process::exit(client::run(&command)),
+        None => std::process::exit(attach_alone(&alone)),
     };
     exit(result);
 }
@@ -43,8 +45,12 @@ fn exit(result: Result<(), ServiceError>) -> ! {
 }
 
 fn run_service(serve: &Serve) -> Result<(), ServiceError> {
+    if serve.detached {
+        // What ends the terminal's session then leaves the service alone.
+        nix::unistd::setsid().map_err(std::io::Error::from)?;
+    }
     let config = Config::from_process(&serve.settings)?;
-    log_setup::start(&config.log);
+    log_setup::start(&config.log, env_logger::Target::Stderr);
     if rustls::crypto::ring::default_provider()
         .install_default()
         .is_err()
@@ -68,6 +74,16 @@ fn examine_journals(examine: &Examine) -> i32 {
         }
         code
     })
+}
+
+/// Attaches where somebody can see it; the exit code.
+fn attach_alone(alone: &Alone) -> i32 {
+    let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !is_seen && !alone.attach.is_plain() {
+        drop(write!(std::io::stderr(), "{}", Cli::help()));
+        return 2;
+    }
+    client::run_alone(&alone.attach, alone.demo)
 }
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {

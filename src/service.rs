@@ -1,7 +1,7 @@
 //! `harness serve`: start, run until a signal, stop.
 
-use std::io::Write as _;
-use std::net::SocketAddr;
+use std::io::{ErrorKind, Write as _};
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use derive_more::{Display, Error, From};
@@ -73,7 +73,12 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let model = if serve.demo {
         Model::Demo(Standin::demo()?)
     } else {
-        Model::Api(config.require_credential()?.clone())
+        let demo = if serve.detached {
+            "harness --demo"
+        } else {
+            "harness serve --demo"
+        };
+        Model::Api(config.require_credential(demo)?.clone())
     };
     let state = StateFolder::open(&config.home)?;
     let lock = state.lock()?;
@@ -81,9 +86,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         Some(token) => token.clone(),
         None => state.token()?,
     };
-    let address = SocketAddr::new(config.bind, config.port);
-    let listener =
-        http::bind(address).map_err(|source| ServiceError::Listen { address, source })?;
+    let listener = listen(serve, config)?;
     let address = listener.local_addr()?;
 
     let epoch = Epoch::random().to_string();
@@ -129,6 +132,21 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     }
     lock.withdraw();
     Ok(())
+}
+
+/// Takes the address. A service in the background is found by the file that names it, so that any
+/// port will do if nobody chose one.
+fn listen(serve: &Serve, config: &Config) -> Result<TcpListener, ServiceError> {
+    let address = SocketAddr::new(config.bind, config.port);
+    let any_will_do = serve.detached && !config.is_port_chosen();
+    let listener = match http::bind(address) {
+        Err(error) if any_will_do && error.kind() == ErrorKind::AddrInUse => {
+            log::warn!("{address} is taken; a free port is used instead");
+            http::bind(SocketAddr::new(config.bind, 0))
+        }
+        bound => bound,
+    };
+    listener.map_err(|source| ServiceError::Listen { address, source })
 }
 
 /// Prints where the service listens; scripts read the address from this line. Nobody may be

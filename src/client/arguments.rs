@@ -3,6 +3,7 @@
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::attach::{self, Attach};
 use crate::config::HomeFlag;
 
 /// The conversation that the service always has.
@@ -64,6 +65,9 @@ Exit codes:
 /// What can be asked of the running service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClientCommand {
+    /// Attach to a conversation in the terminal, beside whoever else is
+    #[command(after_help = attach::HELP)]
+    Attach(Attach),
     /// List, make, show, rename, delete, fork and export conversations
     Conversations(Conversations),
     /// Follow the events of a conversation
@@ -78,6 +82,7 @@ impl ClientCommand {
     /// Where the state folder is said to be.
     pub(super) fn home(&self) -> &HomeFlag {
         match self {
+            Self::Attach(attach) => &attach.home,
             Self::Conversations(conversations) => match &conversations.action {
                 None => &conversations.list.home,
                 Some(Action::List(list)) => &list.home,
@@ -343,7 +348,8 @@ mod tests {
     fn parse(arguments: &[&str]) -> Result<ClientCommand, ErrorKind> {
         match Cli::try_parse_from(["harness"].iter().chain(arguments)) {
             Ok(Cli {
-                command: Command::Client(command),
+                command: Some(Command::Client(command)),
+                ..
             }) => Ok(command),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.kind()),
@@ -353,7 +359,7 @@ mod tests {
     /// Spec: [CLI-11]
     #[test]
     fn help_shows_examples_and_exit_codes() {
-        for command in ["conversations", "events", "prompt", "cancel"] {
+        for command in ["attach", "conversations", "events", "prompt", "cancel"] {
             let error = Cli::try_parse_from(["harness", command, "--help"]).unwrap_err();
             let help = error.to_string();
             for part in ["Examples:", "Exit codes:", "[env: HARNESS_HOME]"] {

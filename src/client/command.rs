@@ -7,6 +7,7 @@ use harness_actors::Clock;
 use harness_protocol::{CancelAnswer, CancelOrder};
 
 use super::arguments::{Cancel, ClientCommand};
+use super::attach::{self, Attach, StartError, WithoutService};
 use super::connection::{RequestError, path};
 use super::discovery::{self, DiscoveryError};
 use super::follower::Patience;
@@ -26,6 +27,8 @@ pub(super) enum CommandError {
     Config(ConfigError),
     /// There is no service to talk to.
     Discovery(DiscoveryError),
+    /// There is none in spite of an attempt to start one.
+    Start(StartError),
     /// The service did not answer, or said no.
     Request(RequestError),
     /// The event stream ended.
@@ -49,6 +52,8 @@ pub(super) enum CommandError {
         /// How.
         reason: &'static str,
     },
+    /// The terminal client could not go on.
+    Screen(harness_tui::RunError),
     /// Ctrl-C was pressed.
     #[display("stopped")]
     Stopped,
@@ -64,6 +69,8 @@ impl CommandError {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Stopped => EXIT_CANCELLED,
             Self::Discovery(_)
+            | Self::Start(_)
+            | Self::Screen(_)
             | Self::Request(_)
             | Self::Broken(_)
             | Self::Output(_)
@@ -81,8 +88,7 @@ impl CommandError {
 /// Carries out a command; the exit code.
 pub(crate) fn run(command: &ClientCommand) -> i32 {
     let mut output = Output::of_process();
-    // The requests are plain HTTP, but their client wants to know how it would do TLS.
-    drop(rustls::crypto::ring::default_provider().install_default());
+    choose_tls();
     let result = ClientConfig::from_process(command.home())
         .map_err(CommandError::from)
         .and_then(|config| {
@@ -96,12 +102,35 @@ pub(crate) fn run(command: &ClientCommand) -> i32 {
     ended(result, &mut output)
 }
 
+/// Attaches, after starting a service if none runs; the exit code.
+pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
+    let mut output = Output::of_process();
+    choose_tls();
+    let result = ClientConfig::from_process(&attach.home)
+        .map_err(CommandError::from)
+        .and_then(|config| {
+            let start = WithoutService::Start { is_demo };
+            let attached = attach::run(attach, &config, start, &mut output);
+            actix::System::new().block_on(attached)
+        });
+    ended(result, &mut output)
+}
+
+/// The requests are plain HTTP, but their client wants to know how it would do TLS.
+fn choose_tls() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+}
+
 async fn carry_out(
     command: &ClientCommand,
     config: &ClientConfig,
     text: String,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
+    if let ClientCommand::Attach(attach) = command {
+        // Ctrl-C is a key like any other there.
+        return attach::run(attach, config, WithoutService::Fail, output).await;
+    }
     let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
         reason: format!("cannot take notice of Ctrl-C: {error}"),
     })?;
@@ -117,7 +146,7 @@ async fn carry_out(
             }
             ClientCommand::Events(events) => events::run(events, config, patience, output).await,
             ClientCommand::Cancel(order) => cancel(order, config, output).await,
-            ClientCommand::Prompt(_) => Ok(()),
+            ClientCommand::Attach(_) | ClientCommand::Prompt(_) => Ok(()),
         }
     };
     tokio::select! {
@@ -206,7 +235,7 @@ mod tests {
             (&[], "no run was going\n", "{}"),
         ] {
             let line = ["harness", "cancel", "-c", "c"].iter().chain(flags);
-            let Command::Client(ClientCommand::Cancel(order)) =
+            let Some(Command::Client(ClientCommand::Cancel(order))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{flags:?}");

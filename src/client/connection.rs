@@ -8,11 +8,15 @@ use awc::http::{Method, Version, header};
 use awc::{Client, ClientRequest, ClientResponse, Connector};
 use derive_more::{Display, Error};
 use harness_protocol::Problem;
+use http_body_util::Empty;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::opened::{OpenError, Opened};
 use crate::config::Secret;
 
+/// What requests say that we are.
+const USER_AGENT: &str = concat!("harness/", env!("CARGO_PKG_VERSION"));
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an answer may take to begin. Longer than the service takes to stop a run.
@@ -88,10 +92,7 @@ impl Connection {
             .connector(connector)
             .timeout(HEAD_TIMEOUT)
             .disable_redirects()
-            .add_default_header((
-                header::USER_AGENT,
-                concat!("harness/", env!("CARGO_PKG_VERSION")),
-            ))
+            .add_default_header((header::USER_AGENT, USER_AGENT))
             .finish();
         Self {
             client,
@@ -145,19 +146,37 @@ impl Connection {
         path: &str,
         query: &Query<'_>,
         last_event_id: Option<&str>,
-    ) -> Result<ClientResponse, RequestError> {
-        let mut request = self
-            .request(Method::GET, path, query)?
-            .insert_header((header::ACCEPT, "text/event-stream"));
+    ) -> Result<Opened, RequestError> {
+        // awc knows how to write a query; nothing is sent by it.
+        let target = self.request(Method::GET, path, query)?;
+        let target = target
+            .get_uri()
+            .path_and_query()
+            .map_or(path, |it| it.as_str());
+        let mut request = hyper::Request::get(target)
+            .header("host", self.address.to_string())
+            .header("user-agent", USER_AGENT)
+            .header("accept", "text/event-stream");
         if let Some(id) = last_event_id {
-            request = request.insert_header(("last-event-id", id));
+            request = request.header("last-event-id", id);
         }
-        let response = request.send().await.map_err(|error| self.unsent(error))?;
-        if response.status().is_success() {
-            Ok(response)
-        } else {
-            Err(self.refusal(response).await)
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {}", token.expose()));
         }
+        let request = request.body(Empty::new());
+        let request = request.map_err(|error| malformed(&error))?;
+        let address = self.address;
+        let opened = Opened::open(address, request, CONNECT_TIMEOUT, HEAD_TIMEOUT).await;
+        let opened = opened.map_err(|error| match error {
+            OpenError::Silent => RequestError::Silent { address },
+            OpenError::Failed(reason) => RequestError::Unreachable { address, reason },
+        })?;
+        let status = opened.status();
+        if status.is_success() {
+            return Ok(opened);
+        }
+        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        Err(refused(status.as_u16(), &body.unwrap_or_default()))
     }
 
     fn request(
@@ -202,14 +221,7 @@ impl Connection {
             Ok(body) => body,
             Err(error) => return error,
         };
-        let detail = match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => problem.detail,
-            Err(_) => format!("the service answered {status}"),
-        };
-        RequestError::Refused {
-            status: status.as_u16(),
-            detail,
-        }
+        refused(status.as_u16(), &body)
     }
 
     async fn body(&self, mut response: ClientResponse) -> Result<bytes::Bytes, RequestError> {
@@ -245,6 +257,18 @@ impl Connection {
         };
         RequestError::Unreachable { address, reason }
     }
+}
+
+/// What the service says no with.
+fn refused(status: u16, body: &[u8]) -> RequestError {
+    let detail = match serde_json::from_slice::<Problem>(body) {
+        Ok(problem) => problem.detail,
+        Err(_) => {
+            let known = hyper::StatusCode::from_u16(status).map(|status| status.to_string());
+            format!("the service answered {}", known.unwrap_or_default())
+        }
+    };
+    RequestError::Refused { status, detail }
 }
 
 fn malformed(error: &dyn std::error::Error) -> RequestError {

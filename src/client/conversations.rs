@@ -119,7 +119,7 @@ mod tests {
             (&["delete", "c-2"], "/s/trash/c-2.jsonl\n", ""),
         ] {
             let line = ["harness", "conversations"].iter().chain(arguments);
-            let Command::Client(ClientCommand::Conversations(conversations)) =
+            let Some(Command::Client(ClientCommand::Conversations(conversations))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{arguments:?}");

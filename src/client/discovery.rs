@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use derive_more::{Display, Error, From};
 use harness_protocol::{Discovery, Health};
@@ -11,6 +12,9 @@ use super::own_file::{self, FileError};
 use crate::config::{ClientConfig, Secret, as_token};
 use crate::lock::DISCOVERY_FILE;
 use crate::state::TOKEN_FILE;
+
+/// How long the service may take to prove itself. It does so without looking at anything.
+const PROOF_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why there is no service to talk to.
 #[derive(Debug, Display, Error, From)]
@@ -60,7 +64,9 @@ pub(super) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryE
         .map_err(|_| malformed("its address is none".to_owned()))?;
     let address = reachable(address);
     let stranger = Connection::new(address, None);
-    match stranger.get::<Health>("/healthz", &[]).await {
+    let asked = stranger.get::<Health>("/healthz", &[]);
+    let answer = tokio::time::timeout(PROOF_TIMEOUT, asked).await;
+    match answer.unwrap_or(Err(RequestError::Silent { address })) {
         Ok(health) if health.status == "ok" && health.epoch == named.epoch => {
             Ok(Connection::new(address, token(config)))
         }
@@ -145,6 +151,22 @@ mod tests {
                 .iter()
                 .all(|request| !request.contains("earer"))
         );
+    }
+
+    /// Spec: [CLI-66]
+    #[actix::test]
+    async fn what_listens_and_says_nothing_is_not_waited_for_long() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = silent.local_addr().unwrap().to_string();
+        home.write_discovery(&address, "e1");
+        tokio::time::pause();
+        let start = tokio::time::Instant::now();
+        let said = format!("the service at {address} does not answer");
+        assert_eq!(refusal(&home.config).await, said);
+        let waited = start.elapsed();
+        assert!(waited < Duration::from_millis(3100), "{waited:?}");
     }
 
     /// Spec: [CLI-02]

@@ -72,7 +72,7 @@ mod tests {
         server.say("/v1/conversations/c/events", vec![parts]);
         let line = ["harness", "events", "-c", "c", "--no-reconnect"];
         let cli = Cli::try_parse_from(line.iter().chain(flags)).unwrap();
-        let Command::Client(ClientCommand::Events(events)) = cli.command else {
+        let Some(Command::Client(ClientCommand::Events(events))) = cli.command else {
             panic!("{flags:?}");
         };
         let (mut output, record) = recorded();

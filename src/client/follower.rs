@@ -61,7 +61,7 @@ pub(super) struct Follower<'a> {
     config: &'a ClientConfig,
     patience: Patience,
     conversation: String,
-    name: &'static str,
+    name: String,
     start: Start,
     stream: Option<EventStream>,
     /// Where the last stream was.
@@ -81,14 +81,14 @@ impl<'a> Follower<'a> {
         config: &'a ClientConfig,
         patience: Patience,
         conversation: &str,
-        name: &'static str,
+        name: &str,
         start: Start,
     ) -> Result<Self, CommandError> {
         let mut follower = Self {
             config,
             patience,
             conversation: conversation.to_owned(),
-            name,
+            name: name.to_owned(),
             start,
             stream: None,
             position: None,
@@ -151,7 +151,7 @@ impl<'a> Follower<'a> {
     async fn connect(&mut self) -> Result<(), CommandError> {
         // Each time anew: a service that was restarted may have another port.
         let connection: Connection = discovery::find(self.config).await?;
-        let mut query = vec![("name", self.name.to_owned())];
+        let mut query = vec![("name", self.name.clone())];
         if self.position.is_none() {
             match &self.start {
                 Start::Now => {}

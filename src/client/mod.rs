@@ -1,6 +1,7 @@
 //! The commands that talk to the running service.
 
 mod arguments;
+mod attach;
 mod command;
 mod connection;
 mod conversations;
@@ -11,6 +12,7 @@ mod export;
 mod follower;
 mod interrupts;
 mod list;
+mod opened;
 mod output;
 mod own_file;
 mod prompt;
@@ -24,4 +26,5 @@ mod testing;
 mod visible;
 
 pub(crate) use arguments::ClientCommand;
-pub(crate) use command::run;
+pub(crate) use attach::Attach;
+pub(crate) use command::{run, run_alone};

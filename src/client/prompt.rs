@@ -49,6 +49,11 @@ impl Order {
             json: prompt.json,
         }
     }
+
+    /// How the other clients see who asks.
+    fn name(&self) -> &str {
+        self.body.by.as_deref().unwrap_or(NAME)
+    }
 }
 
 /// Runs the prompt; the exit code says how the run ended.
@@ -66,7 +71,7 @@ pub(super) async fn run(
     let attaching = async {
         let conversation = &order.conversation;
         let mut follower =
-            Follower::attach(config, patience, conversation, NAME, Start::Now).await?;
+            Follower::attach(config, patience, conversation, order.name(), Start::Now).await?;
         while !matches!(follower.next(output).await?.event, Event::Attached { .. }) {}
         Ok::<_, CommandError>(follower)
     };
@@ -165,7 +170,8 @@ async fn send<'a>(
     if order.known_key || tries > 0 {
         let start = start_of(&connection, &order.conversation, run_id).await?;
         let behind = Start::After((start - 1).to_string());
-        *follower = Follower::attach(config, patience, &order.conversation, NAME, behind).await?;
+        *follower =
+            Follower::attach(config, patience, &order.conversation, order.name(), behind).await?;
     }
     Ok(run_id)
 }
@@ -181,7 +187,7 @@ async fn send_once(
 }
 
 /// Whether nobody knows if the prompt arrived. What the service refuses is not sent again.
-fn may_send_again(error: &CommandError) -> bool {
+pub(super) fn may_send_again(error: &CommandError) -> bool {
     matches!(
         error,
         CommandError::Request(RequestError::Unreachable { .. } | RequestError::Silent { .. })

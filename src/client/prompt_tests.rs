@@ -356,3 +356,26 @@ async fn a_refusal_is_told_and_not_sent_again() {
     );
     assert_eq!(done.count("POST"), 1);
 }
+
+/// Spec: [CLI-51]
+#[test]
+fn a_prompt_is_asked_under_a_name() {
+    use clap::Parser as _;
+
+    for (flags, name) in [
+        (&["--name", "ana", "hi"][..], "ana"),
+        (&["--name", " ", "hi"], NAME),
+        (&["hi"], NAME),
+    ] {
+        let line = ["harness", "prompt"].iter().chain(flags);
+        let command = crate::cli::Cli::try_parse_from(line).unwrap().command;
+        let Some(crate::cli::Command::Client(crate::client::ClientCommand::Prompt(prompt))) =
+            command
+        else {
+            panic!("{flags:?}");
+        };
+        let order = Order::new(&prompt, "hi".to_owned());
+        assert_eq!(order.name(), name);
+        assert_eq!(order.body.by.as_deref(), Some(name));
+    }
+}

@@ -1,18 +1,17 @@
 //! One event stream over one connection.
 
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use awc::ClientResponse;
-use awc::error::PayloadError;
 use bytes::Bytes;
 use derive_more::{Display, Error};
-use futures_util::{Stream, StreamExt as _};
+use futures_util::StreamExt as _;
 use harness_protocol::Event;
 use serde_json::{Map, Value};
 use sse_core::{SseDecoder, SseEvent};
+
+use super::opened::Opened;
 
 /// The largest event that is taken, in bytes. A reset holds a whole snapshot.
 const MAX_EVENT_BYTES: NonZeroUsize = NonZeroUsize::new(64 * 1024 * 1024).unwrap();
@@ -26,6 +25,18 @@ pub(super) struct Arrival {
     pub(super) raw: Map<String, Value>,
     /// Where the stream is behind it, if that is another place than before.
     pub(super) position: Option<Arc<str>>,
+}
+
+/// What came on a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Piece {
+    /// An event.
+    Event(Arrival),
+    /// What is no event. The stream goes on behind it.
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// Why a stream gives no more.
@@ -53,7 +64,7 @@ pub(super) enum Break {
 
 /// The events of one connection.
 pub(super) struct EventStream {
-    chunks: Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>,
+    chunks: Opened,
     decoder: SseDecoder,
     chunk: Bytes,
     silence: Duration,
@@ -62,15 +73,11 @@ pub(super) struct EventStream {
 impl EventStream {
     /// Reads an answer. `position` is where the stream begins; any byte within `silence` shows
     /// that the connection lives.
-    pub(super) fn new(
-        answer: ClientResponse,
-        position: Option<Arc<str>>,
-        silence: Duration,
-    ) -> Self {
+    pub(super) fn new(answer: Opened, position: Option<Arc<str>>, silence: Duration) -> Self {
         let mut decoder = SseDecoder::with_limit(MAX_EVENT_BYTES);
         decoder.reconnect_with_id(position);
         Self {
-            chunks: Box::pin(answer),
+            chunks: answer,
             decoder,
             chunk: Bytes::new(),
             silence,
@@ -82,14 +89,26 @@ impl EventStream {
         self.decoder.last_event_id()
     }
 
-    /// The next event. May be dropped and asked again: nothing is lost.
+    /// The next event; what is no event breaks the stream. May be dropped and asked again: nothing
+    /// is lost.
     ///
     /// # Errors
     /// Why there are no more.
     pub(super) async fn next(&mut self) -> Result<Arrival, Break> {
+        match self.next_piece().await? {
+            Piece::Event(arrival) => Ok(arrival),
+            Piece::Invalid { reason } => Err(Break::Malformed { reason }),
+        }
+    }
+
+    /// The next event, or what came in its place. May be dropped and asked again: nothing is lost.
+    ///
+    /// # Errors
+    /// Why there are no more.
+    pub(super) async fn next_piece(&mut self) -> Result<Piece, Break> {
         loop {
-            if let Some(arrival) = self.decode()? {
-                return Ok(arrival);
+            if let Some(piece) = self.decode() {
+                return Ok(piece);
             }
             self.chunk = match tokio::time::timeout(self.silence, self.chunks.next()).await {
                 Ok(Some(Ok(chunk))) => chunk,
@@ -104,33 +123,42 @@ impl EventStream {
         }
     }
 
-    fn decode(&mut self) -> Result<Option<Arrival>, Break> {
-        let malformed = |reason: String| Break::Malformed { reason };
+    fn decode(&mut self) -> Option<Piece> {
         loop {
             let before = self.decoder.last_event_id().cloned();
-            match self.decoder.next(&mut self.chunk) {
-                Some(Ok(SseEvent::Message(message))) => {
-                    let raw: Map<String, Value> = serde_json::from_str(&message.data)
-                        .map_err(|error| malformed(error.to_string()))?;
-                    let event = serde_json::from_value(Value::Object(raw.clone()))
-                        .map_err(|error| malformed(error.to_string()))?;
-                    let position = message
-                        .last_event_id
-                        .filter(|id| before.as_ref() != Some(id));
-                    if let Event::Reset { snapshot, .. } = &event {
-                        let position = snapshot.position.as_str().into();
-                        self.decoder.reconnect_with_id(Some(position));
-                    }
-                    return Ok(Some(Arrival {
-                        event,
-                        raw,
-                        position,
-                    }));
+            let message = match self.decoder.next(&mut self.chunk)? {
+                Ok(SseEvent::Message(message)) => message,
+                Ok(SseEvent::Retry(_)) => continue,
+                // The decoder goes on behind what is too large.
+                Err(error) => {
+                    let reason = error.to_string();
+                    return Some(Piece::Invalid { reason });
                 }
-                Some(Ok(SseEvent::Retry(_))) => {}
-                Some(Err(error)) => return Err(malformed(error.to_string())),
-                None => return Ok(None),
+            };
+            let (event, raw) = match parse(&message.data) {
+                Ok(parsed) => parsed,
+                Err(error) => {
+                    let reason = error.to_string();
+                    return Some(Piece::Invalid { reason });
+                }
+            };
+            if let Event::Reset { snapshot, .. } = &event {
+                let position = snapshot.position.as_str().into();
+                self.decoder.reconnect_with_id(Some(position));
             }
+            return Some(Piece::Event(Arrival {
+                event,
+                raw,
+                position: message
+                    .last_event_id
+                    .filter(|id| before.as_ref() != Some(id)),
+            }));
         }
     }
+}
+
+fn parse(data: &str) -> serde_json::Result<(Event, Map<String, Value>)> {
+    let raw: Map<String, Value> = serde_json::from_str(data)?;
+    let event = serde_json::from_value(Value::Object(raw.clone()))?;
+    Ok((event, raw))
 }

@@ -47,6 +47,7 @@ pub(super) struct Server {
     script: Script,
     requests: Requests,
     arrivals: watch::Receiver<()>,
+    left: watch::Receiver<Vec<String>>,
 }
 
 impl Server {
@@ -59,14 +60,17 @@ impl Server {
         let (arrived, arrivals) = watch::channel(());
         let all_arrivals = arrivals.clone();
         let arrived = Rc::new(arrived);
+        let (leaving, left) = watch::channel(vec![]);
+        let leaving = Rc::new(leaving);
         actix::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (served, kept) = (served.clone(), kept.clone());
                 let (arrived, arrivals) = (arrived.clone(), arrivals.clone());
+                let leaving = leaving.clone();
                 actix::spawn(async move {
                     // Clients hang up when they have seen enough.
-                    drop(serve(stream, served, kept, &arrived, arrivals).await);
+                    drop(serve(stream, served, kept, &arrived, arrivals, &leaving).await);
                 });
             }
         });
@@ -75,6 +79,7 @@ impl Server {
             script,
             requests,
             arrivals: all_arrivals,
+            left,
         }
     }
 
@@ -83,6 +88,12 @@ impl Server {
         until_asked(path, &self.requests, self.arrivals.clone())
             .await
             .unwrap();
+    }
+
+    /// Waits until a client has closed the connection of an answer that hangs.
+    pub(super) async fn until_left(&self, path: &str) {
+        let has_left = |left: &Vec<String>| left.iter().any(|of| of == path);
+        self.left.clone().wait_for(has_left).await.unwrap();
     }
 
     /// Answers requests for this path so, one after the other.
@@ -123,6 +134,7 @@ async fn serve(
     requests: Requests,
     arrived: &watch::Sender<()>,
     arrivals: watch::Receiver<()>,
+    leaving: &watch::Sender<Vec<String>>,
 ) -> io::Result<()> {
     let request = read_request(&mut stream).await?;
     let path = path_of(&request);
@@ -143,7 +155,11 @@ async fn serve(
         match part {
             Part::Bytes(bytes) => stream.write_all(&bytes).await?,
             Part::Await(path) => until_asked(path, &requests, arrivals.clone()).await?,
-            Part::Hang => drop(stream.read(&mut [0; 64]).await?),
+            Part::Hang => {
+                let closed = stream.read(&mut [0; 64]).await;
+                leaving.send_modify(|left| left.push(path.clone()));
+                closed?;
+            }
         }
     }
     stream.shutdown().await

@@ -154,16 +154,22 @@ impl Config {
         Ok(config)
     }
 
-    /// The credential, for a service that talks to the real Messages API.
+    /// Whether somebody chose the port: no layer gave it if not.
+    pub(crate) fn is_port_chosen(&self) -> bool {
+        self.sources[Key::Port as usize] != Source::Default
+    }
+
+    /// The credential, for a service that talks to the real Messages API. `demo` is the command
+    /// that does without.
     ///
     /// # Errors
     /// If none was given; the line says where to put one.
-    pub(crate) fn require_credential(&self) -> Result<&Credential, ConfigError> {
+    pub(crate) fn require_credential(&self, demo: &str) -> Result<&Credential, ConfigError> {
         self.credential.as_ref().ok_or_else(|| {
             let path = self.home.join(FILE_NAME);
             ConfigError::new(format!(
                 "no API key: set ANTHROPIC_API_KEY (or api_key in {}), \
-                 or try the built-in demo with: harness serve --demo",
+                 or try the built-in demo with: {demo}",
                 path.display()
             ))
         })

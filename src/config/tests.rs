@@ -54,7 +54,7 @@ fn row(config: &Config, name: &str) -> String {
 }
 
 fn credential(config: &Config) -> (&'static str, &str) {
-    match config.require_credential().unwrap() {
+    match config.require_credential("").unwrap() {
         Credential::ApiKey(secret) => ("key", secret.expose()),
         Credential::Bearer(secret) => ("bearer", secret.expose()),
     }
@@ -414,10 +414,26 @@ fn a_key_is_trimmed_and_must_be_visible() {
 fn a_missing_credential_is_an_error_only_when_it_is_needed() {
     let config = load(&[], &[], "");
     assert_eq!(
-        config.require_credential().unwrap_err().to_string(),
+        config
+            .require_credential("harness --demo")
+            .unwrap_err()
+            .to_string(),
         "no API key: set ANTHROPIC_API_KEY (or api_key in /home/me/.harness/config.toml), \
-         or try the built-in demo with: harness serve --demo"
+         or try the built-in demo with: harness --demo"
     );
+}
+
+/// Spec: [CONF-48]
+#[test]
+fn a_port_that_was_named_is_known_as_chosen() {
+    assert!(!load(&[], &[], "").is_port_chosen());
+    for chosen in [
+        load(&["--port", "8421"], &[], ""),
+        load(&[], &[("HARNESS_PORT", "8421")], ""),
+        load(&[], &[], "port = 8421"),
+    ] {
+        assert!(chosen.is_port_chosen());
+    }
 }
 
 /// Spec: [CONF-17]

@@ -89,8 +89,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
             Start::Behind(seq)
         }
     };
-    let name = query.name.filter(|name| !name.is_empty());
-    let name = name.map(|name| name.chars().take(64).collect());
+    let name = super::rest::name_of(query.name);
     let broadcast = conversation.broadcast.clone().recipient();
     let Conversation {
         journal,

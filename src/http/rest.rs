@@ -49,9 +49,14 @@ async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: 
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
 }
 
-/// The name of a client, as far as it is shown.
+/// The name of a client, as far as it is shown; nothing if there is nothing to show.
 pub(super) fn name_of(by: Option<String>) -> Option<String> {
-    by.map(|by| by.chars().take(MAX_NAME).collect())
+    let shown = by?
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_NAME)
+        .collect();
+    Some(shown).filter(|shown: &String| !shown.is_empty())
 }
 
 /// The key of a prompt, from the body or the header.
@@ -128,4 +133,20 @@ pub(super) async fn healthz(shared: web::Data<Shared>) -> HttpResponse {
         status: "ok".to_owned(),
         epoch: shared.epoch.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [HTTP-58]
+    #[test]
+    fn a_name_has_nothing_in_it_that_cannot_be_shown() {
+        let shown = |name: &str| name_of(Some(name.to_owned()));
+        assert_eq!(shown("ana\u{1b}[2J\n"), Some("ana[2J".to_owned()));
+        assert_eq!(shown(&"ü".repeat(65)), Some("ü".repeat(64)));
+        assert_eq!(shown("\u{7}"), None);
+        assert_eq!(shown(""), None);
+        assert_eq!(name_of(None), None);
+    }
 }

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking and prints its seed, in its helpers too"
 )]
 
+mod alone;
 mod attach;
 mod cancel;
 mod checker;
@@ -23,5 +24,7 @@ mod input;
 mod program;
 mod recordings;
 mod restart;
+mod screen;
 mod stop;
+mod terminal;
 mod tidy;

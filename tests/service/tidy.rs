@@ -10,7 +10,7 @@ fn root() -> &'static Path {
 /// The files below the project's folders whose names end so.
 fn files(ending: &str) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = [
-        "src", "actors", "protocol", "standin", "specs", "tests", "benches", "examples",
+        "src", "actors", "protocol", "standin", "tui", "specs", "tests", "benches", "examples",
     ]
     .map(|folder| root().join(folder))
     .into_iter()
@@ -76,6 +76,24 @@ fn every_rule_has_a_test_and_every_cited_rule_exists() {
     );
     let untested: Vec<_> = rules.iter().filter(|id| !cited.contains_key(*id)).collect();
     assert!(untested.is_empty(), "rules without a test: {untested:?}");
+}
+
+/// Spec: [TIDY-05]
+#[test]
+fn every_requirement_of_the_terminal_client_is_answered_by_a_rule() {
+    let text = std::fs::read_to_string(root().join("specs/tui.md")).unwrap();
+    let rules = text.lines().filter(|line| line.starts_with("- ["));
+    let named: BTreeSet<&str> = rules
+        .flat_map(|rule| rule.split(['(', ')', ',', ' ']))
+        .filter(|word| word.starts_with("S1-") || word.starts_with("S2-"))
+        .collect();
+    let first = (56..=93).map(|number| format!("S1-{number}"));
+    let second = (13..=23).map(|number| format!("S2-{number}"));
+    let missing: Vec<String> = first
+        .chain(second)
+        .filter(|line| !named.contains(line.as_str()))
+        .collect();
+    assert_eq!(missing, [""; 0]);
 }
 
 /// Spec: [TIDY-02]

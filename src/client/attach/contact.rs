@@ -1,0 +1,64 @@
+//! What every errand of the link needs: the way to the service, and to the client.
+
+use awc::http::Method;
+use harness_tui::News;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::Sender;
+
+use super::pace::Pace;
+use crate::client::command::CommandError;
+use crate::client::connection::{Connection, Query};
+use crate::client::discovery;
+use crate::config::ClientConfig;
+
+/// The way to the service, and to the client.
+pub(super) struct Contact {
+    pub(super) config: ClientConfig,
+    /// How the other clients see this one.
+    pub(super) name: String,
+    pub(super) pace: Pace,
+    pub(super) news: Sender<News>,
+}
+
+impl Contact {
+    /// Tells the client, as soon as it takes more. One that has left need not know.
+    pub(super) async fn tell(&self, news: News) {
+        if self.news.send(news).await.is_err() {
+            log::debug!("the client has left");
+        }
+    }
+
+    /// The service, found anew each time: one that was restarted may have another port.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(super) async fn find(&self) -> Result<Connection, CommandError> {
+        Ok(discovery::find(&self.config).await?)
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// If it cannot be had.
+    pub(super) async fn get<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &Query<'_>,
+    ) -> Result<A, CommandError> {
+        Ok(self.find().await?.get(path, query).await?)
+    }
+
+    /// Gives an order.
+    ///
+    /// # Errors
+    /// If there is no answer of use; the order may have been carried out.
+    pub(super) async fn order<A: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<A, CommandError> {
+        Ok(self.find().await?.order(method, path, body).await?)
+    }
+}

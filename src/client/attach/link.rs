@@ -1,0 +1,164 @@
+//! Carries out the orders of the terminal client, and tells it the news.
+
+use std::rc::Rc;
+
+use harness_tui::{News, Order};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::attachment::Attachment;
+use super::contact::Contact;
+use super::errands;
+use super::lanes::{Lane, Lanes};
+use super::submission;
+use crate::client::command::CommandError;
+
+/// Carries out orders until nobody is left who gives any, or who wants to know.
+pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {
+    let contact = Rc::new(contact);
+    let (made, mut to_open) = unbounded_channel();
+    let mut link = Link {
+        contact: Rc::clone(&contact),
+        attachment: None,
+        lanes: Lanes::default(),
+        choices: 0,
+        made,
+    };
+    loop {
+        tokio::select! {
+            // What was ordered last is carried out, even if the client has left.
+            biased;
+            order = orders.recv() => match order {
+                Some(order) => link.take(order),
+                None => break,
+            },
+            Some(made) = to_open.recv() => link.open_made(made),
+            () = contact.news.closed() => break,
+        }
+    }
+    // The stream ends first: the service is not to count who has left.
+    drop(link.attachment);
+    link.lanes.finish(contact.pace.farewell).await;
+}
+
+/// A conversation that was made to be opened.
+struct Made {
+    conversation: String,
+    /// How often the client had chosen another conversation when it asked for this one.
+    choices: u64,
+}
+
+struct Link {
+    contact: Rc<Contact>,
+    attachment: Option<Attachment>,
+    lanes: Lanes,
+    /// How often the client chose another conversation.
+    choices: u64,
+    made: UnboundedSender<Made>,
+}
+
+impl Link {
+    fn take(&mut self, order: Order) {
+        let contact = Rc::clone(&self.contact);
+        match order {
+            Order::Open { conversation } => self.open(conversation),
+            Order::TryNow => {
+                if let Some(attachment) = &self.attachment {
+                    attachment.try_now();
+                }
+            }
+            Order::Older {
+                conversation,
+                before,
+            } => {
+                let errand = errands::older(contact, conversation, before);
+                self.questions().add(Lane::Older, errand);
+            }
+            Order::Whole { conversation, seq } => {
+                let errand = errands::whole(contact, conversation, seq);
+                self.questions().add(Lane::Whole, errand);
+            }
+            Order::Submit {
+                conversation,
+                key,
+                content,
+            } => {
+                let errand = submission::submit(contact, conversation, key, content);
+                self.lanes.add(Lane::Submit, errand);
+            }
+            Order::Cancel {
+                conversation,
+                run_id,
+            } => {
+                let errand = errands::cancel(contact, conversation, run_id);
+                self.lanes.add(Lane::Cancel, errand);
+            }
+            Order::List => self.lanes.add(Lane::List, errands::list(contact)),
+            Order::Create { title } => {
+                self.make(async move |contact| errands::create(contact, title).await);
+            }
+            Order::Fork { conversation } => {
+                self.make(async move |contact| errands::fork(contact, &conversation).await);
+            }
+            Order::Rename {
+                conversation,
+                title,
+            } => {
+                let errand = errands::rename(contact, conversation, title);
+                self.lanes.add(Lane::Rename, errand);
+            }
+            Order::Delete { conversation } => {
+                let errand = errands::delete(contact, conversation);
+                self.lanes.add(Lane::Delete, errand);
+            }
+        }
+    }
+
+    fn questions(&mut self) -> &mut Lanes {
+        match &mut self.attachment {
+            Some(attachment) => &mut attachment.questions,
+            None => &mut self.lanes,
+        }
+    }
+
+    fn open(&mut self, conversation: String) {
+        let open = self.attachment.take();
+        if open.is_none_or(|attachment| attachment.conversation != conversation) {
+            self.choices += 1;
+        }
+        let attachment = Attachment::new(Rc::clone(&self.contact), conversation);
+        self.attachment = Some(attachment);
+    }
+
+    /// Makes a conversation and opens it, unless the client has chosen another by then.
+    fn make<M>(&mut self, make: M)
+    where
+        M: AsyncFnOnce(&Contact) -> Result<String, CommandError> + 'static,
+    {
+        let contact = Rc::clone(&self.contact);
+        let made = self.made.clone();
+        let choices = self.choices;
+        self.lanes.add(Lane::Make, async move {
+            match make(&contact).await {
+                // Nobody opens it if the client has left.
+                Ok(conversation) => drop(made.send(Made {
+                    conversation,
+                    choices,
+                })),
+                Err(error) => {
+                    let reason = error.to_string();
+                    contact.tell(News::Failed { reason }).await;
+                }
+            }
+        });
+    }
+
+    fn open_made(&mut self, made: Made) {
+        if made.choices == self.choices {
+            self.open(made.conversation);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

@@ -1,0 +1,264 @@
+//! What the keys do.
+
+use super::{App, Effect, Overlay, Picker};
+use crate::composer::{Edit, Edited};
+use crate::keys::{self, Action, Chord, Place};
+use crate::link::Order;
+use crate::screen;
+use crate::terminal::{Key, KeyPress};
+use crate::viewport::Step;
+
+/// How many rows the help moves by.
+const HELP_STEP: u16 = 5;
+
+impl App {
+    pub(super) fn key(&mut self, press: &KeyPress) {
+        if let Some(Overlay::Help { above }) = &mut self.overlay {
+            // Only a screen too low for it makes the help move; any other key closes it.
+            let rows = screen::help_overflow(self.size);
+            match press.code {
+                Key::Down | Key::PageDown if *above < rows => {
+                    *above = (*above + HELP_STEP).min(rows);
+                }
+                Key::Up | Key::PageUp if *above > 0 => *above = above.saturating_sub(HELP_STEP),
+                _ => self.overlay = None,
+            }
+            return;
+        }
+        if matches!(self.overlay, Some(Overlay::Facts(_))) {
+            self.overlay = None;
+            return;
+        }
+        match self.action(press) {
+            Some(action) => self.act(action),
+            None => self.type_in(press),
+        }
+    }
+
+    /// The places in which a key counts as pressed, the first that binds it wins.
+    fn places(&self) -> Vec<Place> {
+        match &self.overlay {
+            Some(Overlay::Picker(_)) => return vec![Place::Picker],
+            Some(Overlay::Search(_)) => return vec![Place::Search],
+            Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
+        }
+        let mut places = Vec::new();
+        if !self.fitting_commands().is_empty() {
+            places.push(Place::Commands);
+        }
+        if self.selection.is_some() {
+            places.push(Place::Selecting);
+        }
+        places.push(if self.composer.text().is_empty() {
+            Place::Empty
+        } else {
+            Place::Writing
+        });
+        places
+    }
+
+    fn action(&self, press: &KeyPress) -> Option<Action> {
+        let chord = Chord::from(press);
+        let is_written = press.is_burst || !self.composer.is_empty();
+        if is_written && chord == Chord::plain(Key::Char('?')) {
+            // To an attached paste, or in a paste that the terminal does not mark as one.
+            return None;
+        }
+        let bound = |place| keys::action(chord, place);
+        self.places().into_iter().find_map(bound)
+    }
+
+    /// A key that is bound to nothing is text, if it is any.
+    fn type_in(&mut self, press: &KeyPress) {
+        let Key::Char(character) = press.code else {
+            return;
+        };
+        if press.control || press.alt {
+            return;
+        }
+        let mut buffer = [0; 4];
+        self.write(character.encode_utf8(&mut buffer));
+    }
+
+    fn write(&mut self, text: &str) {
+        match &mut self.overlay {
+            Some(Overlay::Picker(picker)) => picker.write(text),
+            Some(Overlay::Search(search)) => {
+                search.field.insert(text);
+                self.search_again();
+            }
+            Some(Overlay::Help { .. } | Overlay::Facts(_)) => {}
+            None => {
+                self.composer.insert(text);
+                self.chosen_command = 0;
+            }
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        match &self.overlay {
+            Some(Overlay::Picker(_) | Overlay::Search(_)) => self.write(text),
+            // A paste is no key: it must not be lost.
+            Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
+                self.overlay = None;
+                self.composer.paste(text);
+                self.chosen_command = 0;
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match &self.overlay {
+            Some(Overlay::Picker(_)) => self.act_on_picker(action),
+            Some(Overlay::Search(_)) => self.act_on_search(action),
+            Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
+                self.act_on_conversation(action);
+            }
+        }
+    }
+
+    fn act_on_conversation(&mut self, action: Action) {
+        match action {
+            Action::Submit => self.submit(),
+            Action::FollowUp => self.follow_up(),
+            Action::Interrupt => self.interrupt(),
+            Action::Leave if self.composer.is_empty() => self.effects.push(Effect::Leave),
+            Action::Leave => self.say("a paste is attached; Ctrl+U drops it"),
+            Action::Copy => self.copy_selection(),
+            Action::Deselect => self.selection = None,
+            Action::Follow | Action::Bottom => self.go(Step::Bottom),
+            Action::PageUp => self.go(Step::PageUp),
+            Action::PageDown => self.go(Step::PageDown),
+            Action::Top => self.go(Step::Top),
+            Action::PreviousPrompt => self.go(Step::PreviousPrompt),
+            Action::NextPrompt => self.go(Step::NextPrompt),
+            Action::Fold => self.viewport.folds.toggle_all(),
+            Action::Search => self.open_search(""),
+            Action::Picker => self.open_picker(""),
+            Action::Help => self.overlay = Some(Overlay::Help { above: 0 }),
+            Action::Mouse => self.toggle_mouse(),
+            Action::Redraw => self.effects.push(Effect::Redraw),
+            Action::Suspend => self.effects.push(Effect::Suspend),
+            Action::Editor => {
+                let text = self.composer.text().to_owned();
+                self.effects.push(Effect::Write(text));
+            }
+            Action::TryNow if self.is_down() => self.order(Order::TryNow),
+            Action::TryNow => self.say("the service is connected"),
+            Action::Complete => self.complete_command(),
+            Action::Previous => self.choose_command(-1),
+            Action::Next => self.choose_command(1),
+            Action::Close => self.close_commands(),
+            Action::DropPaste => self.drop_paste(),
+            Action::OpenPaste => {
+                if let Some(last) = self.composer.chips().len().checked_sub(1) {
+                    self.composer.open_chip(last);
+                }
+            }
+            Action::Up => self.up(),
+            Action::Down => self.down(),
+            Action::New | Action::Rename | Action::Trash | Action::Accept => {}
+            action => self.edit(action),
+        }
+    }
+
+    fn edit(&mut self, action: Action) {
+        let edit = match action {
+            Action::Newline => Edit::Newline,
+            Action::Left => Edit::Left,
+            Action::Right => Edit::Right,
+            Action::WordLeft => Edit::WordLeft,
+            Action::WordRight => Edit::WordRight,
+            Action::LineStart => Edit::LineStart,
+            Action::LineEnd => Edit::LineEnd,
+            Action::Backspace => Edit::Backspace,
+            Action::Delete => Edit::Delete,
+            Action::DeleteWordLeft => Edit::DeleteWordLeft,
+            Action::DeleteWordRight => Edit::DeleteWordRight,
+            Action::KillToEnd => Edit::KillToEnd,
+            Action::Yank => Edit::Yank,
+            Action::Undo => Edit::Undo,
+            Action::Clear => Edit::Clear,
+            _ => return,
+        };
+        let width = screen::input_width(self.size);
+        self.composer.edit(edit, width);
+        self.chosen_command = 0;
+    }
+
+    fn up(&mut self) {
+        let width = screen::input_width(self.size);
+        if self.composer.edit(Edit::Up, width) == Edited::AtTop {
+            self.composer.older(&self.history);
+            self.close_commands();
+        }
+    }
+
+    fn down(&mut self) {
+        let width = screen::input_width(self.size);
+        if self.composer.edit(Edit::Down, width) == Edited::AtBottom {
+            self.composer.newer();
+            self.close_commands();
+        }
+    }
+
+    /// Shows no commands until something else is written: with the list of them open, Up and Down
+    /// would not lead on through the prompts of the past.
+    fn close_commands(&mut self) {
+        self.closed_commands = Some(self.composer.text().to_owned());
+    }
+
+    fn drop_paste(&mut self) {
+        if let Some(last) = self.composer.chips().len().checked_sub(1) {
+            self.composer.remove_chip(last);
+        }
+    }
+
+    fn toggle_mouse(&mut self) {
+        self.has_mouse = !self.has_mouse;
+        self.effects.push(Effect::TakeMouse(self.has_mouse));
+        self.say(if self.has_mouse {
+            "the mouse scrolls and selects here"
+        } else {
+            "the mouse is the terminal's; F2 takes it back"
+        });
+    }
+
+    pub(super) fn open_picker(&mut self, filter: &str) {
+        self.overlay = Some(Overlay::Picker(Picker::new(filter)));
+        self.order(Order::List);
+    }
+
+    /// Goes through the conversation; as far as older parts have to be had for it, when they come.
+    pub(super) fn go(&mut self, step: Step) {
+        self.journey = None;
+        self.viewport.go(step, &self.conversation);
+        let is_there = match step {
+            Step::Top => false,
+            Step::PreviousPrompt => self.viewport.is_at_prompt(&self.conversation),
+            _ => true,
+        };
+        if !is_there && self.conversation.has_older() {
+            self.journey = Some(step);
+        }
+    }
+
+    /// Goes on to where one wants to be, when older parts have come.
+    pub(super) fn travel_on(&mut self) {
+        if let Some(step) = self.journey {
+            self.go(step);
+        }
+    }
+
+    pub(super) fn copy_selection(&mut self) {
+        let Some(selection) = &self.selection else {
+            self.say("nothing is selected");
+            return;
+        };
+        let text = selection.text(&self.conversation, &mut self.viewport);
+        self.selection = None;
+        if !text.is_empty() {
+            self.effects.push(Effect::Copy(text));
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The state of the client, and what each thing that happens does to it.
+//!
+//! Invariant: no IO and no clock. The time is handed in, and what is to be done comes out.
+
+mod actions;
+mod commands;
+mod field;
+mod message;
+mod mouse;
+mod news;
+mod picker;
+mod prompts;
+mod search_box;
+mod wants;
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+pub use message::{Effect, Msg};
+
+pub(crate) use commands::{COMMANDS, Command};
+pub(crate) use field::Field;
+pub(crate) use picker::{Mode, Picker};
+pub(crate) use search_box::SearchBox;
+
+use crate::composer::Composer;
+use crate::conversation::Conversation;
+use crate::link::Order;
+use crate::prompt_history::PromptHistory;
+use crate::selection::Selection;
+use crate::text::one_line;
+use crate::theme::{Scheme, Theme};
+use crate::viewport::{Step, Viewport};
+
+/// How long a remark stays, unless another replaces it.
+const TOAST: Duration = Duration::from_secs(6);
+/// How often what moves by itself is drawn: the spinner and the seconds beside it.
+const TICK: Duration = Duration::from_millis(125);
+/// How often the wait for the next try to attach is drawn.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How long to wait before a page of the past is asked for again that could not be had.
+const OLDER_WAIT: Duration = Duration::from_secs(5);
+
+/// The conversation that the service always has.
+const DEFAULT_CONVERSATION: &str = "default";
+
+/// What the client is told when it starts.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// What the other clients are told of this one.
+    pub name: String,
+    /// Makes the keys of this client's prompts like no other's.
+    pub client_key: String,
+    /// The conversation to open.
+    pub conversation: String,
+    /// The colours.
+    pub theme: Theme,
+    /// Whether the colours are to suit the terminal's background, once it is known.
+    pub follows_background: bool,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// The prompts of the past.
+    pub history: PromptHistory,
+}
+
+/// How the link to the service is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LinkState {
+    /// Nothing was heard yet.
+    Opening,
+    /// Events come as they happen.
+    Up,
+    /// It is lost.
+    Down {
+        /// Why.
+        reason: String,
+        /// How many tries in a row have failed.
+        tries: u32,
+        /// When the next is made.
+        next_at: Duration,
+    },
+}
+
+/// A remark that passes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Toast {
+    /// What it says.
+    pub(crate) text: String,
+    /// Whether something went wrong.
+    pub(crate) is_error: bool,
+    /// When it goes.
+    pub(crate) until: Duration,
+}
+
+/// What lies over the conversation.
+#[derive(Debug)]
+pub(crate) enum Overlay {
+    /// The keys; any key closes it.
+    Help {
+        /// How many rows of it are above its window.
+        above: u16,
+    },
+    /// The list of conversations.
+    Picker(Picker),
+    /// A search in the conversation.
+    Search(SearchBox),
+    /// What the client knows of itself.
+    Facts(Vec<String>),
+}
+
+/// The state of the client.
+#[derive(Debug)]
+pub struct App {
+    /// What the other clients are told of this one.
+    name: String,
+    client_key: String,
+    /// How many prompts this client has sent.
+    prompts: u64,
+    pub(crate) conversation: Conversation,
+    pub(crate) viewport: Viewport,
+    pub(crate) composer: Composer,
+    pub(crate) history: PromptHistory,
+    pub(crate) selection: Option<Selection>,
+    pub(crate) overlay: Option<Overlay>,
+    pub(crate) toast: Option<Toast>,
+    pub(crate) link: LinkState,
+    pub(crate) theme: Theme,
+    /// Nobody has chosen the colours, so they suit the terminal's background.
+    follows_background: bool,
+    /// Prompts that were sent and not yet accepted, by their keys.
+    sent: HashMap<String, prompts::Sent>,
+    /// The run that is being cancelled.
+    pub(crate) cancelling: Option<u64>,
+    /// Which command is chosen in the list of those that fit.
+    pub(crate) chosen_command: usize,
+    /// The text for which the list of commands was closed.
+    closed_commands: Option<String>,
+    pub(crate) size: (u16, u16),
+    pub(crate) is_focused: bool,
+    pub(crate) has_mouse: bool,
+    clicks: mouse::Clicks,
+    /// A page of the past is on its way.
+    pub(crate) is_loading_older: bool,
+    /// Where one wants to be that is not loaded yet.
+    journey: Option<Step>,
+    /// When a page of the past may be asked for again, after one could not be had.
+    older_again_at: Duration,
+    /// The records of results that were asked for in full.
+    wanted_results: HashSet<u64>,
+    /// The conversation of which a snapshot is on its way: another one, or this one if an event was
+    /// missed.
+    opening: Option<String>,
+    /// A conversation is being made, to be opened then.
+    is_making: bool,
+    /// The conversation on the screen was deleted.
+    is_gone: bool,
+    /// How many times an event was missed.
+    missed: u64,
+    /// How many events came twice and were dropped.
+    duplicates: u64,
+    /// How many events were dropped that are none.
+    invalid: u64,
+    pub(crate) now: Duration,
+    /// What is to be done.
+    effects: Vec<Effect>,
+}
+
+impl App {
+    /// The client before anything happened, and what it wants first.
+    #[must_use]
+    pub fn new(start: Start) -> (Self, Vec<Effect>) {
+        let app = Self {
+            conversation: Conversation::new(start.client_key.clone()),
+            name: start.name,
+            client_key: start.client_key,
+            prompts: 0,
+            viewport: Viewport::new(),
+            composer: Composer::default(),
+            history: start.history,
+            selection: None,
+            overlay: None,
+            toast: None,
+            link: LinkState::Opening,
+            theme: start.theme,
+            follows_background: start.follows_background,
+            sent: HashMap::new(),
+            cancelling: None,
+            chosen_command: 0,
+            closed_commands: None,
+            size: start.size,
+            is_focused: true,
+            has_mouse: true,
+            clicks: mouse::Clicks::default(),
+            is_loading_older: false,
+            journey: None,
+            older_again_at: Duration::ZERO,
+            wanted_results: HashSet::new(),
+            opening: Some(start.conversation.clone()),
+            is_making: false,
+            is_gone: false,
+            missed: 0,
+            duplicates: 0,
+            invalid: 0,
+            now: Duration::ZERO,
+            effects: Vec::new(),
+        };
+        let open = Order::Open {
+            conversation: start.conversation,
+        };
+        (app, vec![Effect::Order(open)])
+    }
+
+    /// Takes in what happened, at a time since the start; what is to be done about it.
+    pub fn update(&mut self, message: Msg, now: Duration) -> Vec<Effect> {
+        self.now = now;
+        match message {
+            Msg::Key(press) => self.key(&press),
+            Msg::Paste(text) => self.paste(&text),
+            Msg::Mouse(mouse) => self.mouse(mouse),
+            Msg::Resized(columns, rows) => self.size = (columns, rows),
+            Msg::Focused(is_focused) => self.focused(is_focused),
+            Msg::Background { is_light } => self.background(is_light),
+            Msg::News(news) => self.news(news),
+            Msg::Tick => {}
+            Msg::Drawn => self.want_more(),
+            Msg::Remembered(history) => self.history = history,
+            Msg::Copied(copied) => self.say(copied),
+            Msg::Written(text) => self.written(text),
+            Msg::Failed(reason) => self.complain(reason),
+        }
+        if self.selection.is_none() {
+            self.viewport.release();
+        }
+        if self.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+            self.toast = None;
+        }
+        if self.closed_commands.as_deref() != Some(self.composer.text()) {
+            self.closed_commands = None;
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// When something on the screen changes by itself; never, if nothing does.
+    #[must_use]
+    pub fn wakes_at(&self) -> Option<Duration> {
+        let tick = match self.is_focused {
+            true if self.is_down() => Some(self.now + SECOND),
+            true if self.is_busy() => Some(self.now + TICK),
+            _ => None,
+        };
+        let toast = self.toast.as_ref().map(|toast| toast.until);
+        [tick, toast].into_iter().flatten().min()
+    }
+
+    /// Whether a run is going, as far as this client knows.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.conversation.status().run_id.is_some()
+    }
+
+    /// Whether the service cannot be reached.
+    pub(crate) fn is_down(&self) -> bool {
+        matches!(self.link, LinkState::Down { .. })
+    }
+
+    /// Remarks something for a while.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.toast = Some(Toast {
+            text: text.into(),
+            is_error: false,
+            until: self.now + TOAST,
+        });
+    }
+
+    /// As [`App::say`], of what went wrong.
+    pub(crate) fn complain(&mut self, text: impl Into<String>) {
+        self.toast = Some(Toast {
+            text: text.into(),
+            is_error: true,
+            until: self.now + TOAST,
+        });
+    }
+
+    /// The conversation that is open; empty before the first is.
+    pub(crate) fn open_id(&self) -> &str {
+        &self.conversation.status().conversation
+    }
+
+    /// Whether what is ordered of the open conversation would reach another than the one that is on
+    /// the screen.
+    fn is_switching(&self) -> bool {
+        let opening = self.opening.as_deref();
+        opening.is_some_and(|opening| opening != self.open_id())
+    }
+
+    /// What the other clients are told of this one.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What to say when the terminal was given back: how to come back.
+    pub(crate) fn farewell(&self) -> Option<String> {
+        let conversation = self.open_id();
+        let which = match conversation {
+            "" => return None,
+            DEFAULT_CONVERSATION => String::new(),
+            id => format!(" -c {}", one_line(id)),
+        };
+        let unsent = match self.sent.len() {
+            0 => String::new(),
+            1 => "a prompt may not have been sent; it is in the history\n".to_owned(),
+            many => format!("{many} prompts may not have been sent; they are in the history\n"),
+        };
+        Some(format!(
+            "{unsent}the conversation goes on; to come back: harness attach{which}"
+        ))
+    }
+
+    /// What is written and not sent.
+    pub(crate) fn draft(&mut self) -> Option<String> {
+        let entry = self.composer.take().entry();
+        Some(entry).filter(|entry| !entry.trim().is_empty())
+    }
+
+    fn order(&mut self, order: Order) {
+        self.effects.push(Effect::Order(order));
+    }
+
+    fn focused(&mut self, is_focused: bool) {
+        self.is_focused = is_focused;
+        if is_focused && self.is_down() {
+            self.order(Order::TryNow);
+        }
+    }
+
+    fn background(&mut self, is_light: bool) {
+        if self.follows_background {
+            let scheme = if is_light {
+                Scheme::Light
+            } else {
+                Scheme::Dark
+            };
+            self.theme = self.theme.with_scheme(scheme);
+        }
+    }
+
+    /// What was written in another editor.
+    fn written(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            self.composer.write_anew(&text);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod news_tests;
+
+#[cfg(test)]
+mod overlay_tests;
+
+#[cfg(test)]
+mod reading_tests;

@@ -1,0 +1,215 @@
+//! What the link to the service tells.
+
+use harness_protocol::{Event, Snapshot};
+use ratatui::layout::Rect;
+
+use super::prompts::Sent;
+use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay};
+use crate::conversation::{Applied, Conversation};
+use crate::link::{News, Order};
+use crate::screen::Regions;
+use crate::viewport::Viewport;
+
+impl App {
+    pub(super) fn news(&mut self, news: News) {
+        match news {
+            News::Snapshot { snapshot, reset } => self.snapshot(&snapshot, reset),
+            News::Event { event, position } => self.event(&event, position.as_deref()),
+            News::Invalid { reason } => {
+                self.invalid += 1;
+                log::warn!(reason = reason.as_str(); "dropped what is no event");
+            }
+            News::Down {
+                reason,
+                tries,
+                wait,
+            } => {
+                let next_at = self.now + wait;
+                self.link = LinkState::Down {
+                    reason,
+                    tries,
+                    next_at,
+                };
+            }
+            News::Up => {
+                if self.is_down() {
+                    self.say("connected again");
+                }
+                self.link = LinkState::Up;
+            }
+            News::Older {
+                conversation,
+                before,
+                page,
+            } => {
+                self.is_loading_older = false;
+                // One from before a newer snapshot does not fit any more.
+                let fits = conversation == self.open_id()
+                    && self.conversation.oldest_seq() == Some(before);
+                match page.filter(|_| fits) {
+                    Some(page) => {
+                        self.conversation.prepend(&page);
+                        self.travel_on();
+                        self.search_in_older();
+                    }
+                    None if !fits => {}
+                    None => {
+                        self.journey = None;
+                        self.older_again_at = self.now + OLDER_WAIT;
+                        self.search_without_older();
+                        self.complain("the older part of the conversation cannot be had");
+                    }
+                }
+            }
+            News::Whole {
+                conversation,
+                seq,
+                event,
+            } => {
+                if conversation == self.open_id() {
+                    self.conversation.whole(seq, &event);
+                }
+            }
+            News::Accepted { key, run_id } => self.accepted(&key, run_id),
+            News::NotAccepted { key, reason } => self.not_accepted(&key, &reason),
+            News::CancelAnswered { cancelled } => {
+                if !cancelled {
+                    self.cancelling = None;
+                }
+            }
+            News::Listed(summaries) => {
+                if let Some(Overlay::Picker(picker)) = &mut self.overlay {
+                    picker.listed(summaries);
+                }
+            }
+            News::Deleted {
+                conversation,
+                trash,
+            } => self.deleted(&conversation, &trash),
+            News::NotCancelled { reason } => {
+                self.cancelling = None;
+                self.complain(format!("not cancelled: {reason}"));
+            }
+            News::Failed { reason } => {
+                self.is_making = false;
+                self.complain(reason);
+            }
+            News::Refused {
+                conversation,
+                reason,
+            } => self.refused(&conversation, &reason),
+        }
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot, reset: Option<String>) {
+        let is_other = snapshot.summary.id != self.open_id();
+        if self.is_switching() && !is_other {
+            return; // It was on its way when another conversation was asked for.
+        }
+        if is_other {
+            self.conversation = Conversation::new(self.client_key.clone());
+            let folds = self.viewport.folds.of_all();
+            self.viewport = Viewport::new();
+            self.journey = None;
+            self.viewport.folds = folds;
+            let Rect { width, height, .. } = Regions::of_screen(self).talk;
+            self.viewport.resize(width, height);
+            self.cancelling = None;
+            if matches!(self.overlay, Some(Overlay::Search(_))) {
+                self.overlay = None;
+            }
+            self.show_sent(&snapshot.summary.id);
+        }
+        // Parts may have other ids than before.
+        self.selection = None;
+        self.opening = None;
+        self.is_making = false;
+        self.is_gone = false;
+        self.is_loading_older = false;
+        self.older_again_at = self.now;
+        self.wanted_results.clear();
+        self.conversation.restore(snapshot, self.now);
+        if let Some(reason) = reset {
+            self.say(format!("the conversation was loaded anew: {reason}"));
+        }
+        self.settle_sent();
+    }
+
+    fn event(&mut self, event: &Event, position: Option<&str>) {
+        if self.opening.is_some() {
+            // The snapshot that is on its way has it.
+            return;
+        }
+        let is_end = matches!(event, Event::RunEnded { .. });
+        let is_echo = matches!(event, Event::User { .. });
+        match self.conversation.apply(event, position, self.now) {
+            Applied::Missed => {
+                self.missed += 1;
+                self.open(self.open_id().to_owned());
+            }
+            Applied::Changed if is_end => {
+                self.cancelling = None;
+                if !self.is_focused {
+                    self.effects.push(Effect::Ring);
+                }
+            }
+            Applied::Changed if is_echo => self.settle_sent(),
+            Applied::Duplicate => self.duplicates += 1,
+            Applied::Changed | Applied::Unchanged => {}
+        }
+    }
+
+    /// Prompts that went to a conversation before another was opened are still on their way.
+    fn show_sent(&mut self, conversation: &str) {
+        let of_it = |(_, sent): &(&String, &Sent)| sent.conversation == conversation;
+        let mut sent: Vec<_> = self.sent.iter().filter(of_it).collect();
+        sent.sort_by_key(|(_, sent)| sent.number);
+        for (key, sent) in sent {
+            self.conversation.submit(key.clone(), sent.content.clone());
+        }
+    }
+
+    /// A prompt whose echo came was accepted, whatever became of the answer to its request.
+    fn settle_sent(&mut self) {
+        let conversation = &self.conversation;
+        self.sent.retain(|key, sent| {
+            sent.conversation != conversation.status().conversation || conversation.is_pending(key)
+        });
+    }
+
+    /// Opens a conversation, or this one anew.
+    pub(super) fn open(&mut self, conversation: String) {
+        self.opening = Some(conversation.clone());
+        self.is_making = false;
+        self.order(Order::Open { conversation });
+    }
+
+    fn deleted(&mut self, conversation: &str, trash: &str) {
+        self.say(format!("moved to {trash}"));
+        if conversation == self.open_id() {
+            self.is_gone = true;
+            self.open(DEFAULT_CONVERSATION.to_owned());
+        }
+        if matches!(self.overlay, Some(Overlay::Picker(_))) {
+            self.order(Order::List);
+        }
+    }
+
+    fn refused(&mut self, conversation: &str, reason: &str) {
+        let open = self.open_id().to_owned();
+        if conversation == DEFAULT_CONVERSATION && self.is_gone {
+            // There is nothing to go back to.
+            self.effects.push(Effect::Fail(reason.to_owned()));
+        } else if open == conversation && open != DEFAULT_CONVERSATION {
+            // It was deleted elsewhere.
+            self.is_gone = true;
+            self.complain(format!("{reason}; this is `{DEFAULT_CONVERSATION}` now"));
+            self.open(DEFAULT_CONVERSATION.to_owned());
+        } else if open == conversation || open.is_empty() {
+            self.effects.push(Effect::Fail(reason.to_owned()));
+        } else {
+            self.complain(reason);
+            self.open(open);
+        }
+    }
+}

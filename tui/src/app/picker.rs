@@ -1,0 +1,217 @@
+//! The list of conversations.
+
+use harness_protocol::Summary;
+
+use super::{App, Field, Overlay};
+use crate::keys::Action;
+use crate::link::Order;
+
+/// What is being done with the chosen conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Nothing yet.
+    Choosing,
+    /// It is given this title.
+    Renaming(Field),
+    /// It is moved to the trash if the key is pressed again.
+    Trashing,
+}
+
+/// The list of conversations.
+#[derive(Debug)]
+pub(crate) struct Picker {
+    /// Only those whose title or id has this in it.
+    pub(crate) filter: Field,
+    /// What is being done.
+    pub(crate) mode: Mode,
+    /// All of them; none until the service has told.
+    summaries: Option<Vec<Summary>>,
+    /// The id of the chosen one.
+    chosen: Option<String>,
+}
+
+impl Picker {
+    /// The list before the service told it.
+    pub(crate) fn new(filter: &str) -> Self {
+        let mut field = Field::default();
+        field.insert(filter);
+        Self {
+            filter: field,
+            mode: Mode::Choosing,
+            summaries: None,
+            chosen: None,
+        }
+    }
+
+    /// What the service told.
+    pub(crate) fn listed(&mut self, summaries: Vec<Summary>) {
+        let is_chosen = |summary: &Summary| Some(&summary.id) == self.chosen.as_ref();
+        if !summaries.iter().any(is_chosen) {
+            // What was to be done with one that is gone must not be done with another.
+            self.mode = Mode::Choosing;
+        }
+        self.summaries = Some(summaries);
+    }
+
+    /// How many there are, whatever the filter.
+    pub(crate) fn count(&self) -> usize {
+        self.summaries.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Whether a title is being written.
+    fn is_renaming(&self) -> bool {
+        matches!(self.mode, Mode::Renaming(_))
+    }
+
+    /// The chosen one has another title.
+    fn retitle(&mut self, conversation: &str, title: &str) {
+        let mut all = self.summaries.iter_mut().flatten();
+        if let Some(summary) = all.find(|summary| summary.id == conversation) {
+            summary.title = Some(title.to_owned());
+        }
+    }
+
+    /// Whether the service has told yet.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.summaries.is_none()
+    }
+
+    /// Those that the filter lets through.
+    pub(crate) fn shown(&self) -> Vec<&Summary> {
+        let wanted = self.filter.text().to_lowercase();
+        let fits = |summary: &&Summary| {
+            let title = summary.title.as_deref().unwrap_or_default();
+            title.to_lowercase().contains(&wanted) || summary.id.to_lowercase().contains(&wanted)
+        };
+        self.summaries.iter().flatten().filter(fits).collect()
+    }
+
+    /// Which of those shown is chosen: the first, unless another was.
+    pub(crate) fn chosen(&self) -> Option<usize> {
+        let shown = self.shown();
+        let is_chosen = |summary: &&Summary| Some(&summary.id) == self.chosen.as_ref();
+        let found = shown.iter().position(is_chosen);
+        found.or((!shown.is_empty()).then_some(0))
+    }
+
+    fn chosen_summary(&self) -> Option<Summary> {
+        self.chosen().map(|chosen| self.shown()[chosen].clone())
+    }
+
+    pub(super) fn step(&mut self, by: isize) {
+        if self.is_renaming() {
+            return;
+        }
+        self.mode = Mode::Choosing;
+        let Some(chosen) = self.chosen() else { return };
+        let shown = self.shown();
+        let last = shown.len() - 1;
+        let next = chosen.saturating_add_signed(by).min(last);
+        self.chosen = Some(shown[next].id.clone());
+    }
+
+    pub(super) fn write(&mut self, text: &str) {
+        self.field().insert(text);
+    }
+
+    /// What is written now. To change it is a second thought about the trash.
+    fn field(&mut self) -> &mut Field {
+        if self.mode == Mode::Trashing {
+            self.mode = Mode::Choosing;
+        }
+        match &mut self.mode {
+            Mode::Renaming(title) => title,
+            Mode::Choosing | Mode::Trashing => &mut self.filter,
+        }
+    }
+}
+
+/// How many rows a page of the list has.
+const PAGE: isize = 10;
+
+impl App {
+    pub(super) fn act_on_picker(&mut self, action: Action) {
+        let Some(Overlay::Picker(picker)) = &mut self.overlay else {
+            return;
+        };
+        let chosen = picker.chosen_summary();
+        match action {
+            Action::Close if picker.mode != Mode::Choosing => picker.mode = Mode::Choosing,
+            Action::Close => self.overlay = None,
+            Action::Previous => picker.step(-1),
+            Action::Next => picker.step(1),
+            Action::PageUp => picker.step(-PAGE),
+            Action::PageDown => picker.step(PAGE),
+            Action::Backspace => {
+                picker.field().backspace();
+            }
+            Action::Clear => picker.field().clear(),
+            Action::New if !picker.is_renaming() => {
+                let title = picker.filter.text().trim().to_owned();
+                self.create(Some(title).filter(|title| !title.is_empty()));
+            }
+            Action::Rename => {
+                if let (Mode::Choosing, Some(summary)) = (&picker.mode, chosen) {
+                    let mut title = Field::default();
+                    title.set(summary.title.as_deref().unwrap_or_default());
+                    picker.mode = Mode::Renaming(title);
+                    picker.chosen = Some(summary.id);
+                }
+            }
+            Action::Trash if !picker.is_renaming() => self.trash(chosen),
+            Action::Accept => self.accept(chosen),
+            _ => {}
+        }
+    }
+
+    fn trash(&mut self, chosen: Option<Summary>) {
+        let (Some(Overlay::Picker(picker)), Some(summary)) = (&mut self.overlay, chosen) else {
+            return;
+        };
+        if picker.mode == Mode::Trashing {
+            picker.mode = Mode::Choosing;
+            let conversation = summary.id;
+            self.order(Order::Delete { conversation });
+        } else {
+            picker.chosen = Some(summary.id);
+            picker.mode = Mode::Trashing;
+        }
+    }
+
+    fn accept(&mut self, chosen: Option<Summary>) {
+        let (Some(Overlay::Picker(picker)), Some(summary)) = (&mut self.overlay, chosen) else {
+            return;
+        };
+        if let Mode::Renaming(title) = &picker.mode {
+            let title = title.text().trim().to_owned();
+            if !title.is_empty() {
+                picker.mode = Mode::Choosing;
+                // A list that is asked for now could still have the old title.
+                picker.retitle(&summary.id, &title);
+            }
+            self.rename(summary.id, title);
+        } else {
+            self.overlay = None;
+            self.open(summary.id);
+        }
+    }
+
+    /// Makes a conversation and opens it.
+    pub(super) fn create(&mut self, title: Option<String>) {
+        self.overlay = None;
+        self.is_making = true;
+        self.order(Order::Create { title });
+    }
+
+    /// Gives a conversation another title, for all clients.
+    pub(super) fn rename(&mut self, conversation: String, title: String) {
+        if title.is_empty() {
+            self.complain("a title must not be empty");
+            return;
+        }
+        self.order(Order::Rename {
+            conversation,
+            title,
+        });
+    }
+}

@@ -1,0 +1,130 @@
+//! A search in the conversation, as it is written and walked.
+
+use super::{App, Field, Overlay};
+use crate::keys::Action;
+use crate::search::{Direction, Found, Search};
+use crate::viewport::{Standing, Step};
+
+/// A search that is open.
+#[derive(Debug)]
+pub(crate) struct SearchBox {
+    /// What is searched for.
+    pub(crate) field: Field,
+    /// Where it stands.
+    pub(crate) search: Search,
+    /// What came of it last.
+    found: Option<Found>,
+    /// What is older could not be loaded.
+    lacks_older: bool,
+    /// Which way it went last: on that way it goes on when older parts came.
+    direction: Direction,
+    /// Where one was before.
+    origin: Standing,
+}
+
+impl SearchBox {
+    /// What was found, in words.
+    pub(crate) fn found(&self) -> &'static str {
+        match self.found {
+            _ if self.field.text().is_empty() => "",
+            _ if self.lacks_older => "what is older cannot be had",
+            Some(Found::Nowhere) => "not found",
+            Some(Found::WantsOlder) => "loading what is older…",
+            Some(Found::At { is_wrapped, .. }) if is_wrapped => "went round",
+            Some(Found::At { .. }) | None => "",
+        }
+    }
+
+    /// Whether it waits for older parts.
+    pub(super) fn wants_older(&self) -> bool {
+        self.found == Some(Found::WantsOlder) && !self.lacks_older
+    }
+}
+
+impl App {
+    /// Opens a search.
+    pub(super) fn open_search(&mut self, text: &str) {
+        let mut field = Field::default();
+        field.insert(text);
+        self.overlay = Some(Overlay::Search(SearchBox {
+            field,
+            search: Search::new(text),
+            found: None,
+            lacks_older: false,
+            direction: Direction::Previous,
+            origin: self.viewport.standing(),
+        }));
+        self.search_again();
+    }
+
+    /// Searches from the end, for something else than before.
+    pub(super) fn search_again(&mut self) {
+        if let Some(Overlay::Search(open)) = &mut self.overlay {
+            open.search = Search::new(open.field.text());
+        }
+        self.search_on(Direction::Previous);
+    }
+
+    /// Goes to the next hit on the way.
+    fn search_on(&mut self, direction: Direction) {
+        let Some(Overlay::Search(open)) = &mut self.overlay else {
+            return;
+        };
+        let (conversation, viewport) = (&self.conversation, &mut self.viewport);
+        open.direction = direction;
+        let found = open.search.go(direction, conversation, viewport);
+        open.found = Some(found);
+        open.lacks_older = false;
+        if let Found::At { place, .. } = found {
+            viewport.folds.peek(Some(place.part));
+            viewport.show(place, conversation);
+        }
+    }
+
+    /// Goes on where it waited for older parts.
+    pub(super) fn search_in_older(&mut self) {
+        if let Some(Overlay::Search(open)) = &self.overlay
+            && open.wants_older()
+        {
+            let direction = open.direction;
+            self.search_on(direction);
+        }
+    }
+
+    /// What is older cannot be had: the search waits for it no more.
+    pub(super) fn search_without_older(&mut self) {
+        if let Some(Overlay::Search(open)) = &mut self.overlay
+            && open.wants_older()
+        {
+            open.lacks_older = true;
+        }
+    }
+
+    pub(super) fn act_on_search(&mut self, action: Action) {
+        let Some(Overlay::Search(open)) = &mut self.overlay else {
+            return;
+        };
+        match action {
+            Action::Close => {
+                let origin = open.origin;
+                self.viewport.folds.peek(None);
+                self.viewport.go_back(origin);
+                self.overlay = None;
+            }
+            Action::Accept => {
+                self.viewport.folds.peek(None);
+                self.overlay = None;
+            }
+            Action::Next => self.search_on(Direction::Next),
+            Action::Previous => self.search_on(Direction::Previous),
+            Action::PageUp => self.viewport.go(Step::PageUp, &self.conversation),
+            Action::PageDown => self.viewport.go(Step::PageDown, &self.conversation),
+            Action::Backspace if open.field.backspace() => self.search_again(),
+            Action::Clear => {
+                open.field.clear();
+                self.search_again();
+            }
+            _ => {}
+        }
+    }
+}

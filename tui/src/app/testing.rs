@@ -1,0 +1,186 @@
+//! Clients for tests, and what happens to them.
+
+use harness_protocol::{ConversationState, Event, State, Summary};
+use serde_json::json;
+
+use super::*;
+use crate::conversation::Part;
+use crate::conversation::testing::{event, position, snapshot, status};
+use crate::link::News;
+use crate::terminal::{Key, KeyPress};
+use crate::theme::{Depth, Scheme};
+
+/// A client that was never attached.
+pub(crate) fn new() -> App {
+    let start = Start {
+        name: "ana".to_owned(),
+        client_key: "k".to_owned(),
+        conversation: "c".to_owned(),
+        theme: Theme::new(Scheme::Dark, Depth::Full),
+        follows_background: true,
+        size: (80, 24),
+        history: PromptHistory::default(),
+    };
+    let (app, effects) = App::new(start);
+    let conversation = "c".to_owned();
+    assert_eq!(effects, [Effect::Order(Order::Open { conversation })]);
+    app
+}
+
+/// A client that is attached to a conversation with these events.
+pub(crate) fn attached(events: &[Event]) -> App {
+    let mut app = new();
+    let mut begin = snapshot(&[], 1, 0);
+    begin.summary.run_id = None;
+    begin.summary.state = ConversationState::Idle;
+    begin.state = State::Idle;
+    tell(
+        &mut app,
+        News::Snapshot {
+            snapshot: Box::new(begin),
+            reset: None,
+        },
+    );
+    tell(&mut app, News::Up);
+    for (seq, event) in (1..).zip(events) {
+        tell(&mut app, told(seq, event.clone()));
+    }
+    app
+}
+
+pub(crate) fn told(seq: u64, event: Event) -> News {
+    let position = Some(position(seq));
+    News::Event { event, position }
+}
+
+/// A run that is going: records 1 to 3.
+pub(crate) fn running() -> Vec<Event> {
+    vec![
+        event(json!({"type": "run_started", "run_id": 7})),
+        event(json!({"type": "user", "content": "go", "by": "ben", "run_id": 7})),
+        status("thinking", ""),
+    ]
+}
+
+pub(crate) fn tell(app: &mut App, news: News) -> Vec<Effect> {
+    let now = app.now;
+    app.update(Msg::News(news), now)
+}
+
+pub(crate) fn press(app: &mut App, press: KeyPress) -> Vec<Effect> {
+    let now = app.now;
+    app.update(Msg::Key(press), now)
+}
+
+pub(crate) fn key(app: &mut App, key: Key) -> Vec<Effect> {
+    press(app, KeyPress::plain(key))
+}
+
+pub(crate) fn control(app: &mut App, letter: char) -> Vec<Effect> {
+    press(app, KeyPress::plain(Key::Char(letter)).control())
+}
+
+pub(crate) fn write(app: &mut App, text: &str) {
+    for letter in text.chars() {
+        assert_eq!(key(app, Key::Char(letter)), [], "{letter:?}");
+    }
+}
+
+pub(crate) fn orders(effects: &[Effect]) -> Vec<&Order> {
+    let mut orders = Vec::new();
+    for effect in effects {
+        if let Effect::Order(order) = effect {
+            orders.push(order);
+        }
+    }
+    orders
+}
+
+pub(crate) fn toast(app: &App) -> &str {
+    app.toast.as_ref().map_or("", |toast| &toast.text)
+}
+
+pub(crate) fn last(app: &App) -> Option<&Part> {
+    app.conversation.parts().next_back()
+}
+
+pub(crate) fn order(app: &mut App, effects: Vec<Effect>) -> Order {
+    match effects.into_iter().next() {
+        Some(Effect::Order(order)) => order,
+        other => panic!("{other:?}, and the remark is {:?}", toast(app)),
+    }
+}
+
+pub(crate) fn summaries() -> Vec<Summary> {
+    let of = |id: &str, title: Option<&str>| {
+        let mut summary = snapshot(&[], 1, 0).summary;
+        summary.id = id.to_owned();
+        summary.title = title.map(str::to_owned);
+        summary
+    };
+    vec![
+        of("c", None),
+        of("d", Some("Bedtime")),
+        of("e", Some("Morning")),
+    ]
+}
+
+pub(crate) fn picking() -> App {
+    let mut app = attached(&[]);
+    assert_eq!(control(&mut app, 'p'), [Effect::Order(Order::List)]);
+    tell(&mut app, News::Listed(summaries()));
+    app
+}
+
+/// What passes, such as who is attached.
+pub(crate) fn pass(app: &mut App, event: Event) -> Vec<Effect> {
+    let position = None;
+    tell(app, News::Event { event, position })
+}
+
+/// Who is attached.
+pub(crate) fn present(app: &mut App, count: usize, names: &[&str]) {
+    let presence = json!({"type": "presence", "count": count, "names": names});
+    pass(app, event(presence));
+}
+
+/// Time goes by.
+pub(crate) fn wait(app: &mut App, seconds: u64) {
+    let now = app.now + Duration::from_secs(seconds);
+    assert_eq!(app.update(Msg::Tick, now), []);
+}
+
+/// The service cannot be reached.
+pub(crate) fn lose(app: &mut App, reason: &str, tries: u32, seconds: u64) {
+    let (reason, wait) = (reason.to_owned(), Duration::from_secs(seconds));
+    let news = News::Down {
+        reason,
+        tries,
+        wait,
+    };
+    assert_eq!(tell(app, news), []);
+}
+
+/// A conversation with one of each.
+pub(crate) fn talked() -> Vec<Event> {
+    let usage = json!({"input_tokens": 41_000, "output_tokens": 900, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+    let reply = "Two places **matter**:\n\n- `retry.rs` sleeps *before* it subscribes\n\
+                 - the port, 漢字 and all\n\n```rust\nlet sub = hub.subscribe();\n```";
+    let tool = |id: &str, path: &str| json!({"type": "tool_call", "id": id, "name": "read", "input": {"path": path}});
+    let ended = |id: &str, text: &str, is_error: bool| json!({"type": "tool_result", "id": id, "result": text, "isError": is_error});
+    let all = [
+        json!({"type": "renamed", "title": "fix flaky test", "by": "ana"}),
+        json!({"type": "run_started", "run_id": 1}),
+        json!({"type": "user", "content": "why does the test fail\non slow machines?", "by": "ana", "key": "k-0", "run_id": 1}),
+        json!({"type": "reasoning", "content": "I should check the fixture first."}),
+        tool("a", "src/retry.rs"),
+        ended("a", "80  async fn retry() {\n81  }", false),
+        tool("b", "/etc/shadow"),
+        ended("b", "permission denied", true),
+        json!({"type": "text", "content": reply}),
+        json!({"type": "reply_ended", "model": "claude-x", "stop_reason": "end_turn", "usage": {}}),
+        json!({"type": "run_ended", "run_id": 1, "outcome": "cancelled", "message": "", "usage": usage, "by": "ben"}),
+        json!({"type": "status", "state": "idle", "message": ""}),
+    ];
+    all.into_iter().map(event).collect()
+}

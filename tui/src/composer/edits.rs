@@ -1,0 +1,210 @@
+//! What a key can do to a text.
+
+use super::place;
+use super::rows::Rows;
+use super::state::Composer;
+
+/// One thing to do. Which key stands for it is not known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Edit {
+    /// One grapheme to the left.
+    Left,
+    /// One grapheme to the right.
+    Right,
+    /// To the beginning of the word, or of the one before.
+    WordLeft,
+    /// To the end of the word, or of the next.
+    WordRight,
+    /// To the beginning of the line.
+    LineStart,
+    /// To the end of the line.
+    LineEnd,
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// Deletes the grapheme before the caret.
+    Backspace,
+    /// Deletes the grapheme behind the caret.
+    Delete,
+    /// Deletes back to the beginning of the word.
+    DeleteWordLeft,
+    /// Deletes to the end of the word.
+    DeleteWordRight,
+    /// Deletes to the end of the line, or the line break if the caret is there.
+    KillToEnd,
+    /// Puts in what was last deleted as a piece.
+    Yank,
+    /// Takes the last change back.
+    Undo,
+    /// Begins a new line.
+    Newline,
+    /// Deletes all there is, pastes too.
+    Clear,
+}
+
+/// What came of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// There was nothing to do.
+    Nothing,
+    /// The caret moved.
+    Moved,
+    /// The text or the pastes changed.
+    Changed,
+    /// Up, and there is nothing above: an older prompt is wanted.
+    AtTop,
+    /// Down, and there is nothing below: a newer prompt is wanted.
+    AtBottom,
+}
+
+impl Composer {
+    /// Does it. Only Up and Down need the width of the input.
+    pub(crate) fn edit(&mut self, edit: Edit, width: u16) -> Edited {
+        if edit != Edit::Newline {
+            self.typed_to = None;
+        }
+        if edit != Edit::Newline {
+            // Whatever it does, what is typed next is a grapheme of its own.
+            self.typed_to = None;
+        }
+        let text = &self.draft.text;
+        let caret = self.draft.caret;
+        match edit {
+            Edit::Left => self.move_to(place::before(text, caret).unwrap_or(caret)),
+            Edit::Right => self.move_to(place::after(text, caret).unwrap_or(caret)),
+            Edit::WordLeft => self.move_to(place::word_before(text, caret)),
+            Edit::WordRight => self.move_to(place::word_after(text, caret)),
+            Edit::LineStart => self.move_to(place::line_start(text, caret)),
+            Edit::LineEnd => self.move_to(place::line_end(text, caret)),
+            Edit::Up => self.up(width),
+            Edit::Down => self.down(width),
+            Edit::Backspace => self.erase(place::before(text, caret).unwrap_or(caret)),
+            Edit::Delete => self.erase(place::after(text, caret).unwrap_or(caret)),
+            Edit::DeleteWordLeft => self.kill(place::word_before(text, caret)),
+            Edit::DeleteWordRight => self.kill(place::word_after(text, caret)),
+            Edit::KillToEnd => self.kill_to_end(),
+            Edit::Yank => self.yank(),
+            Edit::Undo => self.take_back(),
+            Edit::Newline => {
+                self.insert("\n");
+                Edited::Changed
+            }
+            Edit::Clear => self.clear(),
+        }
+    }
+
+    fn move_to(&mut self, place: usize) -> Edited {
+        self.undo.close();
+        self.goal = None;
+        if place == self.draft.caret {
+            return Edited::Nothing;
+        }
+        self.draft.caret = place;
+        self.touched();
+        Edited::Moved
+    }
+
+    /// From the first row first to the beginning, so that a key too many does not exchange the
+    /// text for another. What was recalled and not touched is no text yet that could be lost.
+    fn up(&mut self, width: u16) -> Edited {
+        if self.is_pristine() || self.draft.caret == 0 {
+            return Edited::AtTop;
+        }
+        let rows = Rows::of(&self.draft.text, width);
+        let place = rows.place(self.draft.caret);
+        let goal = self.goal.unwrap_or(place.column);
+        let above = place.row.checked_sub(1);
+        let Some(offset) = above.and_then(|above| rows.offset(above, goal)) else {
+            return self.move_to(0);
+        };
+        let edited = self.move_to(offset);
+        self.goal = Some(goal);
+        edited
+    }
+
+    /// As [`Self::up`], with the last row and the end.
+    fn down(&mut self, width: u16) -> Edited {
+        let end = self.draft.text.len();
+        if self.is_pristine() || self.draft.caret == end {
+            return Edited::AtBottom;
+        }
+        let rows = Rows::of(&self.draft.text, width);
+        let place = rows.place(self.draft.caret);
+        let goal = self.goal.unwrap_or(place.column);
+        let Some(offset) = rows.offset(place.row + 1, goal) else {
+            return self.move_to(end);
+        };
+        let edited = self.move_to(offset);
+        self.goal = Some(goal);
+        edited
+    }
+
+    /// Deletes between the caret and another place.
+    fn erase(&mut self, place: usize) -> Edited {
+        let caret = self.draft.caret;
+        if place == caret {
+            return Edited::Nothing;
+        }
+        self.replace(place.min(caret)..place.max(caret), "", true);
+        Edited::Changed
+    }
+
+    /// As [`Self::erase`], and keeps what is deleted.
+    fn kill(&mut self, place: usize) -> Edited {
+        let caret = self.draft.caret;
+        if place == caret {
+            return Edited::Nothing;
+        }
+        let range = place.min(caret)..place.max(caret);
+        self.draft.text[range.clone()].clone_into(&mut self.killed);
+        self.replace(range, "", false);
+        Edited::Changed
+    }
+
+    fn kill_to_end(&mut self) -> Edited {
+        let text = &self.draft.text;
+        let caret = self.draft.caret;
+        let end = place::line_end(text, caret);
+        self.kill(if end == caret {
+            place::after(text, caret).unwrap_or(caret)
+        } else {
+            end
+        })
+    }
+
+    fn yank(&mut self) -> Edited {
+        if self.killed.is_empty() {
+            return Edited::Nothing;
+        }
+        let killed = self.killed.clone();
+        let caret = self.draft.caret;
+        self.replace(caret..caret, &killed, false);
+        Edited::Changed
+    }
+
+    fn take_back(&mut self) -> Edited {
+        if !self.undo.undo(&mut self.draft) {
+            return Edited::Nothing;
+        }
+        self.touched();
+        Edited::Changed
+    }
+
+    fn clear(&mut self) -> Edited {
+        if self.is_empty() {
+            return Edited::Nothing;
+        }
+        if !self.draft.text.is_empty() {
+            self.killed.clone_from(&self.draft.text);
+        }
+        let had_chips = !self.draft.chips.is_empty();
+        let end = self.draft.text.len();
+        self.apply(0..end, "", had_chips.then(Vec::new), false);
+        Edited::Changed
+    }
+}
+
+#[cfg(test)]
+#[path = "edits_tests.rs"]
+mod tests;

@@ -1,0 +1,19 @@
+//! What is being written: text, pasted pieces, the caret, and the way into the history.
+
+mod clean;
+mod draft;
+mod edits;
+mod place;
+mod rows;
+mod state;
+mod undo;
+mod walk;
+
+#[cfg(test)]
+mod random_tests;
+#[cfg(test)]
+mod testing;
+
+pub(crate) use draft::Draft;
+pub(crate) use edits::{Edit, Edited};
+pub(crate) use state::{Composer, MAX_ROWS};

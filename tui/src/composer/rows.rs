@@ -1,0 +1,182 @@
+//! A text as the rows of an input of some width.
+//!
+//! Words stay within all columns but the last, which belongs to the caret: it stands there behind
+//! a full row. One space may stand there too; further spaces go on in the next row, so that each
+//! that is typed is seen.
+
+use std::ops::Range;
+
+use super::place;
+
+/// Where something stands on the screen, counted from the upper left corner of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    /// Which row.
+    pub(crate) row: usize,
+    /// Which column.
+    pub(crate) column: u16,
+}
+
+/// The rows that an input of limited height shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// The text of each row, as a range of bytes; never empty.
+    pub(crate) rows: Vec<Range<usize>>,
+    /// The caret, counted from the first row that is shown.
+    pub(crate) caret: Place,
+    /// How many rows there are above.
+    pub(crate) above: usize,
+    /// How many rows there are below.
+    pub(crate) below: usize,
+}
+
+/// A text, wrapped.
+#[derive(Debug)]
+pub(super) struct Rows<'text> {
+    text: &'text str,
+    width: usize,
+    /// At least one. Line feeds are in none.
+    pub(super) ranges: Vec<Range<usize>>,
+}
+
+impl<'text> Rows<'text> {
+    /// Wraps a text.
+    pub(super) fn of(text: &'text str, width: u16) -> Self {
+        let mut rows = Self {
+            text,
+            width: usize::from(width.max(1)),
+            ranges: Vec::new(),
+        };
+        let mut start = 0;
+        for line in text.split('\n') {
+            rows.wrap(start, line);
+            start += line.len() + 1;
+        }
+        rows
+    }
+
+    /// Wraps one line: between words, or within a word that is wider than a row.
+    fn wrap(&mut self, line_start: usize, line: &str) {
+        let room = (self.width - 1).max(1);
+        let mut row_start = 0;
+        let mut column = 0;
+        // The last place where the row may end, and its column.
+        let mut opening: Option<(usize, usize)> = None;
+        let mut last = Kind::Letter;
+        for (place, grapheme, width) in place::graphemes(line) {
+            let kind = Kind::of(grapheme, width);
+            let is_space = kind == Kind::Space;
+            if place > row_start && Kind::may_break(last, kind) {
+                opening = Some((place, column));
+            }
+            let limit = if is_space { self.width } else { room };
+            while column + width > limit && place > row_start {
+                let (end, end_column) = opening.take().unwrap_or((place, column));
+                self.ranges.push(line_start + row_start..line_start + end);
+                row_start = end;
+                column -= end_column;
+            }
+            column += width;
+            last = kind;
+        }
+        self.ranges
+            .push(line_start + row_start..line_start + line.len());
+    }
+
+    /// Where a place in the text is shown. Where a row ends because the text went on below, that
+    /// is the beginning of the next.
+    pub(super) fn place(&self, offset: usize) -> Place {
+        let row = self
+            .ranges
+            .partition_point(|range| range.start <= offset)
+            .saturating_sub(1);
+        let start = self.ranges.get(row).map_or(0, |range| range.start);
+        let column: usize = place::graphemes(&self.text[start..offset.max(start)])
+            .map(|(_, _, width)| width)
+            .sum();
+        Place {
+            row,
+            column: u16::try_from(column.min(self.width - 1)).unwrap_or(u16::MAX),
+        }
+    }
+
+    /// The place in the text that is shown nearest to a column of a row, but not right of it.
+    pub(super) fn offset(&self, row: usize, column: u16) -> Option<usize> {
+        let range = self.ranges.get(row)?.clone();
+        let is_continued = self
+            .ranges
+            .get(row + 1)
+            .is_some_and(|next| next.start == range.end);
+        let mut offset = range.start;
+        let mut shown = 0;
+        for (start, grapheme, width) in place::graphemes(&self.text[range.clone()]) {
+            let end = range.start + start + grapheme.len();
+            shown += width;
+            // The end of a row that goes on below is shown as the beginning of the next.
+            if shown > usize::from(column) || (is_continued && end == range.end) {
+                break;
+            }
+            offset = end;
+        }
+        Some(offset)
+    }
+
+    /// At most so many rows, with the caret among them, in the middle where there is a choice.
+    pub(super) fn window(mut self, caret: usize, max_rows: u16) -> Window {
+        let mut caret = self.place(caret);
+        let count = self.ranges.len();
+        let height = count.min(usize::from(max_rows.max(1)));
+        let above = caret.row.saturating_sub(height / 2).min(count - height);
+        caret.row -= above;
+        self.ranges.truncate(above + height);
+        self.ranges.drain(..above);
+        Window {
+            rows: self.ranges,
+            caret,
+            above,
+            below: count - height - above,
+        }
+    }
+}
+
+/// What a grapheme is to whoever breaks rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A row may end behind it.
+    Space,
+    /// A word of its own, as in the scripts that have no spaces.
+    Wide,
+    /// Part of a word.
+    Letter,
+    /// Never the first of a row if that can be helped.
+    Closing,
+}
+
+impl Kind {
+    fn of(grapheme: &str, width: usize) -> Self {
+        match grapheme.chars().next() {
+            Some('\u{a0}' | '\u{2007}' | '\u{202f}') => Self::Letter,
+            Some(first) if first.is_whitespace() => Self::Space,
+            Some(first) if "、。，．！？：；」』）】〉》".contains(first) => {
+                Self::Closing
+            }
+            _ if width > 1 => Self::Wide,
+            Some(first) if first.is_alphanumeric() => Self::Letter,
+            // A full stop or a bracket stays with the wide glyph before it.
+            _ => Self::Closing,
+        }
+    }
+
+    /// Whether a row may end between the two.
+    fn may_break(last: Self, next: Self) -> bool {
+        match (last, next) {
+            (_, Self::Space) => last == Self::Space,
+            (Self::Space, _) | (_, Self::Wide) | (Self::Wide, Self::Letter) => true,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "rows_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+//! What was done to a draft, so that it can be undone.
+
+use std::collections::VecDeque;
+
+use super::draft::{Chip, Draft};
+
+/// Steps beyond this are forgotten, the oldest first.
+const MAX_STEPS: usize = 1000;
+/// Text beyond this is forgotten, the oldest first.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// A piece of the text replaced by another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Where the piece was.
+    pub(super) at: usize,
+    /// What was there.
+    pub(super) removed: String,
+    /// What is there now.
+    pub(super) inserted: String,
+    /// Where the caret stood before.
+    pub(super) caret: usize,
+    /// The pastes as they were before, if they changed.
+    pub(super) chips: Option<Vec<Chip>>,
+}
+
+impl Step {
+    fn bytes(&self) -> usize {
+        self.removed.len() + self.inserted.len()
+    }
+
+    /// Takes in the step that came next, if both are one piece of typing or of erasing. Typing is
+    /// split where a word or a line begins, so that one key never takes back a whole page.
+    fn absorb(&mut self, next: &Self) -> bool {
+        if self.chips.is_some() || next.chips.is_some() {
+            return false;
+        }
+        let is_typing = self.removed.is_empty() && next.removed.is_empty();
+        let is_erasing = self.inserted.is_empty() && next.inserted.is_empty();
+        if is_typing && next.at == self.at + self.inserted.len() {
+            if self.inserted.ends_with(char::is_whitespace)
+                && !next.inserted.starts_with([' ', '\t'])
+            {
+                return false;
+            }
+            self.inserted.push_str(&next.inserted);
+            true
+        } else if is_erasing && next.at + next.removed.len() == self.at {
+            self.removed.insert_str(0, &next.removed);
+            self.at = next.at;
+            true
+        } else if is_erasing && next.at == self.at {
+            self.removed.push_str(&next.removed);
+            true
+        } else {
+            false
+        }
+    }
+}
+
+/// The steps that can be undone.
+#[derive(Debug, Default)]
+pub(super) struct Undo {
+    steps: VecDeque<Step>,
+    bytes: usize,
+    is_open: bool,
+}
+
+impl Undo {
+    /// Notes a step. If `may_join`, it becomes one with the last where nothing came in between.
+    pub(super) fn note(&mut self, step: Step, may_join: bool) {
+        self.bytes += step.bytes();
+        let is_joined = may_join
+            && self.is_open
+            && self.steps.back_mut().is_some_and(|last| last.absorb(&step));
+        self.is_open = may_join;
+        if !is_joined {
+            self.steps.push_back(step);
+        }
+        while self.steps.len() > MAX_STEPS || (self.bytes > MAX_BYTES && self.steps.len() > 1) {
+            let forgotten = self.steps.pop_front().map_or(0, |step| step.bytes());
+            self.bytes -= forgotten;
+        }
+    }
+
+    /// What comes next is not joined to what was.
+    pub(super) fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Takes the last step back; false if there is none.
+    pub(super) fn undo(&mut self, draft: &mut Draft) -> bool {
+        let Some(step) = self.steps.pop_back() else {
+            return false;
+        };
+        self.is_open = false;
+        self.bytes -= step.bytes();
+        let end = step.at + step.inserted.len();
+        draft.text.replace_range(step.at..end, &step.removed);
+        draft.caret = step.caret;
+        if let Some(chips) = step.chips {
+            draft.chips = chips;
+        }
+        true
+    }
+}

@@ -1,0 +1,103 @@
+//! The way from the draft through the prompts of the past, and back.
+
+use std::collections::BTreeMap;
+
+use super::clean::clean;
+use super::draft::Draft;
+use super::state::Composer;
+use crate::prompt_history::PromptHistory;
+
+/// Where the composer is while it shows a prompt of the past.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// The history as it was at the first step: what other clients add meanwhile moves nothing.
+    history: PromptHistory,
+    /// Which entry is shown.
+    at: usize,
+    /// Whether nothing was done to the entry since it was recalled.
+    pub(super) is_pristine: bool,
+    /// What was being written before.
+    draft: Draft,
+    /// Entries that were changed and left, for when one comes back to them.
+    changed: BTreeMap<usize, Draft>,
+}
+
+impl Walk {
+    /// An entry as it is first shown; none if this is where the draft is.
+    fn entry(&self, at: usize) -> Option<Draft> {
+        let entry = self.history.entries().get(at)?;
+        Some(Draft::of(&clean(entry)))
+    }
+}
+
+impl Composer {
+    /// Shows the prompt before the one that is shown; false if there is none.
+    pub(crate) fn older(&mut self, history: &PromptHistory) -> bool {
+        let newest = history.entries().len();
+        let at = self.walk.as_ref().map_or(newest, |walk| walk.at);
+        let Some(at) = at.checked_sub(1) else {
+            return false;
+        };
+        match self.walk.take() {
+            Some(walk) => self.step(walk, at),
+            None => {
+                let walk = Walk {
+                    history: history.clone(),
+                    at: newest,
+                    is_pristine: true,
+                    draft: self.draft.clone(),
+                    changed: BTreeMap::new(),
+                };
+                self.step(walk, at);
+            }
+        }
+        true
+    }
+
+    /// Shows the prompt behind the one that is shown, or the draft behind the newest; false if
+    /// this is the draft.
+    pub(crate) fn newer(&mut self) -> bool {
+        let Some(walk) = self.walk.take() else {
+            return false;
+        };
+        if walk.at + 1 < walk.history.entries().len() {
+            let at = walk.at + 1;
+            self.step(walk, at);
+        } else {
+            self.set(walk.draft);
+        }
+        true
+    }
+
+    /// Goes on with a walk, to another entry.
+    fn step(&mut self, mut walk: Walk, at: usize) {
+        let shown = walk.changed.remove(&at);
+        let shown = shown.or_else(|| walk.entry(at)).unwrap_or_default();
+        let left = self.set(shown);
+        let is_changed = walk
+            .entry(walk.at)
+            .is_some_and(|entry| (&entry.text, &entry.chips) != (&left.text, &left.chips));
+        if is_changed && !left.is_empty() {
+            walk.changed.insert(walk.at, left);
+        }
+        walk.at = at;
+        walk.is_pristine = true;
+        self.walk = Some(walk);
+    }
+
+    /// Whether what is shown was recalled and nothing done to it.
+    pub(super) fn is_pristine(&self) -> bool {
+        self.walk.as_ref().is_some_and(|walk| walk.is_pristine)
+    }
+
+    /// Goes back to the draft, if what is shown was recalled and nothing done to it.
+    pub(super) fn leave_untouched_entry(&mut self) {
+        if let Some(walk) = self.walk.take_if(|walk| walk.is_pristine) {
+            self.set(walk.draft);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "walk_tests.rs"]
+mod tests;

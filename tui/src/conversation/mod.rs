@@ -1,0 +1,20 @@
+//! The open conversation, as the events told it.
+
+mod calls;
+mod entries;
+mod fold;
+mod live;
+mod part;
+mod pending;
+mod position;
+mod results;
+mod status;
+mod store;
+mod stretch;
+mod words;
+
+pub(crate) use part::{Author, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
+pub(crate) use store::{Applied, Conversation};
+
+#[cfg(test)]
+pub(crate) mod testing;

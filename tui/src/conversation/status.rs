@@ -1,0 +1,196 @@
+//! What the conversation is doing.
+
+use std::time::Duration;
+
+use harness_protocol::{ConversationState, Event, Settings, Snapshot, State, Usage};
+
+/// What is known of the conversation beside its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// The conversation; empty before the first snapshot.
+    pub(crate) conversation: String,
+    /// Its title.
+    pub(crate) title: Option<String>,
+    /// What it is doing.
+    pub(crate) state: State,
+    /// What the state is about; may be empty.
+    pub(crate) message: String,
+    /// The tool that runs.
+    pub(crate) tool: Option<String>,
+    /// When the state was entered, on the clock of the one who told it.
+    pub(crate) since: Duration,
+    /// The run that is going.
+    pub(crate) run_id: Option<u64>,
+    /// The turn of the run, counted from 1; 0 before the first one.
+    pub(crate) turn: u32,
+    /// The model that replied last, or that is to be asked.
+    pub(crate) model: Option<String>,
+    /// The token counts of all runs that have ended.
+    pub(crate) usage: Usage,
+    /// How many clients are attached.
+    pub(crate) clients: usize,
+    /// The names of those that gave one.
+    pub(crate) names: Vec<String>,
+    /// How many events were of no known type.
+    pub(crate) unknown: u64,
+    /// What differs from the service's settings.
+    pub(crate) settings: Settings,
+}
+
+impl Status {
+    pub(super) fn new() -> Self {
+        Self {
+            conversation: String::new(),
+            title: None,
+            state: State::Idle,
+            message: String::new(),
+            tool: None,
+            since: Duration::ZERO,
+            run_id: None,
+            turn: 0,
+            model: None,
+            usage: Usage::default(),
+            clients: 0,
+            names: Vec::new(),
+            unknown: 0,
+            settings: Settings::default(),
+        }
+    }
+
+    /// Whether a run is going.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self.state, State::Thinking | State::RunningTool)
+    }
+
+    /// Begins with what a snapshot says; events of its history come before.
+    pub(super) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
+        let summary = &snapshot.summary;
+        let is_running = summary.state == ConversationState::Running;
+        self.run_id = summary.run_id.filter(|_| is_running);
+        self.conversation.clone_from(&summary.id);
+        self.title.clone_from(&summary.title);
+        self.usage = summary.usage;
+        self.clients = snapshot.attached;
+        self.settings.clone_from(&snapshot.settings);
+        if self.model.is_none() {
+            self.model.clone_from(&snapshot.settings.model);
+        }
+        self.enter(snapshot.state, &snapshot.message, now);
+    }
+
+    /// Takes what an event says of the state; false if it says nothing.
+    pub(super) fn take(&mut self, event: &Event, now: Duration) -> bool {
+        match event {
+            Event::Status { state, message, .. } => self.enter(*state, message, now),
+            Event::RunStarted { run_id, .. } => {
+                self.run_id = Some(*run_id);
+                self.turn = 0;
+            }
+            Event::User { run_id, .. } => self.run_id = run_id.or(self.run_id),
+            Event::TurnStarted { run_id, turn, .. } => {
+                self.run_id = Some(*run_id);
+                self.turn = *turn;
+            }
+            Event::RunEnded { usage, .. } => {
+                self.run_id = None;
+                self.usage = *usage;
+            }
+            Event::ReplyEnded { model, .. } => self.model = Some(model.clone()),
+            Event::Renamed { title, .. } => self.title = Some(title.clone()),
+            Event::Presence { count, names } => {
+                self.clients = *count;
+                self.names.clone_from(names);
+            }
+            Event::Attached {
+                state,
+                message,
+                run_id,
+                ..
+            } => {
+                self.run_id = *run_id;
+                self.enter(*state, message, now);
+            }
+            Event::Record { .. } | Event::Unknown => self.unknown += 1,
+            Event::Text { .. }
+            | Event::ToolCall { .. }
+            | Event::ToolResult { .. }
+            | Event::Reasoning { .. }
+            | Event::TurnEnded { .. }
+            | Event::ReplyFailed { .. }
+            | Event::Block { .. }
+            | Event::CallsSkipped { .. }
+            | Event::Delta { .. }
+            | Event::Discarded {}
+            | Event::Reset { .. }
+            | Event::Gap { .. } => return false,
+        }
+        true
+    }
+
+    /// A state that goes on keeps its beginning.
+    fn enter(&mut self, state: State, message: &str, now: Duration) {
+        let tool = (state == State::RunningTool).then(|| message.to_owned());
+        if (state, &tool) != (self.state, &self.tool) {
+            self.since = now;
+        }
+        self.state = state;
+        self.tool = tool;
+        message.clone_into(&mut self.message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(state: State, message: &str) -> Event {
+        Event::Status {
+            state,
+            message: message.to_owned(),
+            timestamp: 1,
+        }
+    }
+
+    /// Spec: [PART-02]
+    #[test]
+    fn the_state_the_tool_and_the_beginning_are_known() {
+        let mut known = Status::new();
+        let mut rows = Vec::new();
+        for (second, state, message) in [
+            (1, State::Thinking, ""),
+            (2, State::Thinking, "retrying in 1.0 s"),
+            (3, State::RunningTool, "grep"),
+            (4, State::RunningTool, "grep"),
+            (5, State::RunningTool, "read"),
+            (6, State::Error, "busy"),
+            (7, State::Idle, ""),
+        ] {
+            let now = Duration::from_secs(second);
+            assert!(known.take(&status(state, message), now));
+            let tool = known.tool.clone().unwrap_or_default();
+            let since = known.since.as_secs();
+            rows.push((
+                known.state,
+                known.message.clone(),
+                tool,
+                since,
+                known.is_busy(),
+            ));
+        }
+        let row = |state, message: &str, tool: &str, since, is_busy| {
+            (state, message.to_owned(), tool.to_owned(), since, is_busy)
+        };
+        assert_eq!(
+            rows,
+            [
+                row(State::Thinking, "", "", 1, true),
+                row(State::Thinking, "retrying in 1.0 s", "", 1, true),
+                row(State::RunningTool, "grep", "grep", 3, true),
+                row(State::RunningTool, "grep", "grep", 3, true),
+                row(State::RunningTool, "read", "read", 5, true),
+                row(State::Error, "busy", "", 6, false),
+                row(State::Idle, "", "", 7, false),
+            ]
+        );
+    }
+}

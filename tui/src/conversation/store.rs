@@ -1,0 +1,391 @@
+//! The open conversation: snapshots, events and pages go in, parts and a status come out.
+//!
+//! Invariant: no IO and no clock. What the parts are depends on the records alone, however often
+//! and wherever the stream of events broke.
+
+use std::time::Duration;
+
+use harness_protocol::{Event, History, Snapshot, State};
+
+use super::entries::sum;
+use super::fold::Fold;
+use super::part::{Part, PartId, PartKind, ToolOutcome};
+use super::pending::Pending;
+use super::position::Position;
+use super::status::Status;
+use super::stretch::last_run;
+use super::{results, words};
+
+/// What came of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Applied {
+    /// Something is to be shown anew.
+    Changed,
+    /// There is nothing new to show.
+    Unchanged,
+    /// It is known already.
+    Duplicate,
+    /// Something before it was missed: a new snapshot is needed.
+    Missed,
+}
+
+impl From<bool> for Applied {
+    fn from(is_changed: bool) -> Self {
+        if is_changed {
+            Self::Changed
+        } else {
+            Self::Unchanged
+        }
+    }
+}
+
+/// The open conversation.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    fold: Fold,
+    pending: Pending,
+    status: Status,
+    /// Right behind the last record that was taken.
+    last: Option<Position>,
+    /// The first record that is loaded, or known to be unreadable.
+    first: u64,
+    /// What to ask older pages with; none if there are none.
+    older: Option<u64>,
+    /// The remark on what is damaged.
+    damage: Option<PartId>,
+}
+
+impl Conversation {
+    /// A conversation of which nothing is known. `client_key` begins the keys of this client's
+    /// prompts.
+    pub(crate) fn new(client_key: String) -> Self {
+        Self {
+            fold: Fold::default(),
+            pending: Pending::new(client_key),
+            status: Status::new(),
+            last: None,
+            first: 1,
+            older: None,
+            damage: None,
+        }
+    }
+
+    /// What the conversation is doing.
+    pub(crate) fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// How many parts there are, with the prompts that are not on record yet.
+    pub(crate) fn len(&self) -> usize {
+        self.fold.entries.len() + self.pending.len()
+    }
+
+    /// Whether there is nothing to show.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The part at a place, counted from the top.
+    pub(crate) fn at(&self, index: usize) -> Option<&Part> {
+        let recorded = self.fold.entries.len();
+        match index.checked_sub(recorded) {
+            Some(index) => self.pending.at(index),
+            None => self.fold.entries.at(index),
+        }
+    }
+
+    /// The part of that id.
+    pub(crate) fn part(&self, id: PartId) -> Option<&Part> {
+        self.at(self.index(id)).filter(|part| part.id == id)
+    }
+
+    /// The place of a part; if it is gone, of the one that follows.
+    pub(crate) fn index(&self, id: PartId) -> usize {
+        self.fold.entries.before(id) + self.pending.before(id)
+    }
+
+    /// All parts from top to bottom.
+    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = &Part> {
+        (0..self.len()).filter_map(|index| self.at(index))
+    }
+
+    /// The last part that is on record or grows.
+    pub(crate) fn last_id(&self) -> Option<PartId> {
+        let last = self.fold.entries.len().checked_sub(1)?;
+        self.fold.entries.at(last).map(|part| part.id)
+    }
+
+    /// Who began the run that is going, or the last one, as far as it is loaded.
+    pub(crate) fn run_author(&self) -> Option<&super::Author> {
+        self.parts().rev().find_map(|part| match &part.kind {
+            PartKind::User { by, .. } => Some(by),
+            _ => None,
+        })
+    }
+
+    /// Whether the prompt of that key is on its way.
+    pub(crate) fn is_pending(&self, key: &str) -> bool {
+        self.pending.has(key)
+    }
+
+    /// The last record that is known; 0 before the first.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last.as_ref().map_or(0, |last| last.seq)
+    }
+
+    /// Whether older pages can be had.
+    pub(crate) fn has_older(&self) -> bool {
+        self.older.is_some()
+    }
+
+    /// What to ask the next older page with.
+    pub(crate) fn oldest_seq(&self) -> Option<u64> {
+        self.older
+    }
+
+    /// A prompt is on its way to the service.
+    pub(crate) fn submit(&mut self, key: String, content: String) -> bool {
+        self.pending.submit(key, content)
+    }
+
+    /// The service took the prompt of that key.
+    pub(crate) fn accepted(&mut self, key: &str, run_id: u64) {
+        self.pending.accepted(key, run_id);
+    }
+
+    /// The prompt of that key was refused; whether it was shown.
+    pub(crate) fn refuse(&mut self, key: &str) -> bool {
+        self.pending.refuse(key)
+    }
+
+    /// Begins with a snapshot, or goes on from one. Parts of records that are known keep their ids;
+    /// what grew goes, prompts that are not on record stay. `now` is the time of whoever asks how
+    /// long something takes.
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
+        if let Some(said) = self.damage.take() {
+            self.fold.entries.remove(said);
+        }
+        let position = Position::parse(&snapshot.position);
+        if self.status.conversation != snapshot.summary.id {
+            if !self.status.conversation.is_empty() {
+                self.pending.clear();
+            }
+            self.fold = Fold::over(self.fold.entries.emptied());
+            self.status = Status::new();
+            self.last = None;
+            self.older = None;
+        }
+        let epoch = |position: &Option<Position>| position.as_ref().map(|known| known.epoch);
+        let is_same_life = epoch(&self.last).is_some() && epoch(&self.last) == epoch(&position);
+        let events = &snapshot.history.events;
+        let from = events.first().map_or(u64::MAX, |first| first.seq);
+        self.fold.live.clear(&mut self.fold.entries);
+        let taken = self.fold.entries.take_from(from);
+        self.fold.calls.rebuild(from, &mut self.fold.entries);
+        let first = self.fold.snapshot(snapshot, &mut self.pending);
+        if is_same_life && self.fold.entries.recognised > 0 {
+            if self.older.is_some_and(|older| from < older) {
+                (self.first, self.older) = (first, snapshot.history.before);
+            }
+        } else {
+            self.fold = Fold::over(self.fold.entries.emptied());
+            self.fold.entries.expect(&taken);
+            self.first = self.fold.snapshot(snapshot, &mut self.pending);
+            self.older = snapshot.history.before;
+        }
+        self.fold.entries.settle(taken);
+        let known = self.last.take().filter(|_| is_same_life);
+        let known = known.map_or(0, |last| last.seq);
+        for past in events.iter().filter(|past| past.seq > known) {
+            self.status.take(&past.event, now);
+        }
+        self.last = position;
+        let damage = snapshot.damage.as_ref().map(words::damage);
+        self.damage = damage.map(|said| self.fold.remark(said));
+        self.status.restore(snapshot, now);
+        let is_running = self.status.is_busy();
+        self.fold
+            .calls
+            .set_running(is_running, &mut self.fold.entries);
+        self.pending.reached(last_run(snapshot));
+    }
+
+    /// Takes an event. `position` is the one that it came under.
+    pub(crate) fn apply(
+        &mut self,
+        event: &Event,
+        position: Option<&str>,
+        now: Duration,
+    ) -> Applied {
+        match event {
+            Event::Delta {
+                index,
+                kind,
+                offset,
+                text,
+            } => {
+                let Fold { live, entries, .. } = &mut self.fold;
+                live.piece((*index, *kind), *offset, text, entries).into()
+            }
+            Event::Discarded {} => self.fold.live.clear(&mut self.fold.entries).into(),
+            Event::Presence { .. } => self.status.take(event, now).into(),
+            Event::Attached { position, .. } => self.attached(event, position, now),
+            Event::Reset { snapshot, .. } => {
+                self.restore(snapshot, now);
+                Applied::Changed
+            }
+            Event::Gap { after, before } => self.gap(*after, *before),
+            event => self.lasting(event, position, now),
+        }
+    }
+
+    /// Adds the page before what is loaded.
+    pub(crate) fn prepend(&mut self, page: &History) {
+        let Some(older) = self.older else {
+            return;
+        };
+        if page.events.first().is_some_and(|first| first.seq >= older) {
+            return; // It is here already.
+        }
+        let mut fold = Fold::default();
+        self.first = fold.stretch(page, self.first, &self.pending);
+        let Fold { entries, calls, .. } = fold;
+        let shift = self.fold.entries.prepend(entries);
+        self.fold
+            .calls
+            .prepend(calls, shift, &mut self.fold.entries);
+        self.older = page.before.filter(|before| *before < older);
+    }
+
+    /// Shows all of a result; whether there is one of that record.
+    pub(crate) fn whole(&mut self, seq: u64, event: &Event) -> bool {
+        let Event::ToolResult {
+            id,
+            result,
+            is_error,
+            ..
+        } = event
+        else {
+            return false;
+        };
+        let Some(id) = self.fold.calls.id(id) else {
+            return false;
+        };
+        let is_of_it = |kind: &PartKind| {
+            matches!(kind, PartKind::Tool(tool)
+                if matches!(&tool.outcome, ToolOutcome::Ended(known) if known.seq == seq))
+        };
+        let entry = self.fold.entries.get(id);
+        if !entry.is_some_and(|entry| is_of_it(&entry.part.kind)) {
+            return false;
+        }
+        let all = results::whole(result, *is_error, seq);
+        self.fold.entries.change(id, |entry| {
+            if let PartKind::Tool(tool) = &mut entry.part.kind {
+                tool.outcome = ToolOutcome::Ended(all);
+            }
+        });
+        true
+    }
+
+    /// A sum of all finished parts, in their order and in full, that is the same for all clients
+    /// that have the same records.
+    pub(crate) fn digest(&self) -> u64 {
+        let finished = self.fold.entries.len() - self.fold.live.len();
+        let parts: Vec<_> = self
+            .fold
+            .entries
+            .iter()
+            .take(finished)
+            // What cannot be read is no record, and has no time.
+            .filter(|entry| entry.part.at.is_some())
+            .filter_map(|entry| Some((entry.part.seq?, entry.made, entry.outcome)))
+            .collect();
+        sum(&parts)
+    }
+
+    fn lasting(&mut self, event: &Event, position: Option<&str>, now: Duration) -> Applied {
+        let Some(position) = position else {
+            // A status may pass. All else without a position is from a newer service.
+            return if matches!(event, Event::Status { .. }) {
+                self.take_lasting(None, event, now);
+                Applied::Changed
+            } else {
+                self.status.unknown += 1;
+                Applied::Unchanged
+            };
+        };
+        let (Some(position), Some(last)) = (Position::parse(position), &self.last) else {
+            return Applied::Missed;
+        };
+        if position.epoch != last.epoch || position.seq > last.seq + 1 {
+            return Applied::Missed;
+        }
+        if position.seq <= last.seq {
+            return Applied::Duplicate;
+        }
+        let is_changed = self.take_lasting(Some(position.seq), event, now);
+        self.last = Some(position);
+        is_changed.into()
+    }
+
+    fn take_lasting(&mut self, seq: Option<u64>, event: &Event, now: Duration) -> bool {
+        if let Event::User { key: Some(key), .. } = event {
+            self.pending.remove(key);
+        }
+        let has_part = self.fold.take(seq, event, &self.pending);
+        let has_status = self.status.take(event, now);
+        has_part || has_status
+    }
+
+    /// Everything up to a position was sent.
+    fn attached(&mut self, event: &Event, position: &str, now: Duration) -> Applied {
+        let is_there = match (Position::parse(position), &self.last) {
+            (Some(position), Some(last)) => {
+                position.epoch == last.epoch && position.seq <= last.seq
+            }
+            _ => false,
+        };
+        if !is_there {
+            return Applied::Missed;
+        }
+        if let Event::Attached {
+            state: State::Idle | State::Error,
+            ..
+        } = event
+        {
+            self.fold.live.clear(&mut self.fold.entries);
+        }
+        self.status.take(event, now);
+        let is_running = self.status.is_busy();
+        self.fold
+            .calls
+            .set_running(is_running, &mut self.fold.entries);
+        Applied::Changed
+    }
+
+    /// The records between two cannot be read.
+    fn gap(&mut self, after: u64, before: u64) -> Applied {
+        let Some(last) = &mut self.last else {
+            return Applied::Missed;
+        };
+        if after > last.seq {
+            return Applied::Missed;
+        }
+        if before <= last.seq + 1 {
+            return Applied::Duplicate;
+        }
+        let first = last.seq;
+        last.seq = before - 1;
+        self.fold.missing(first, before);
+        Applied::Changed
+    }
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "random_tests.rs"]
+mod random_tests;

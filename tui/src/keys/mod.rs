@@ -1,0 +1,128 @@
+//! What each key does where: the one table, from which the help is made too.
+
+mod chord;
+mod table;
+
+pub(crate) use chord::Chord;
+pub(crate) use table::{BINDINGS, action};
+
+/// Where a key is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Nothing is written.
+    Empty,
+    /// Something is written.
+    Writing,
+    /// Something of the conversation is selected. What is not bound here counts as pressed in one
+    /// of the two above.
+    Selecting,
+    /// A command is being written, and a list shows those that fit. As above.
+    Commands,
+    /// The list of conversations is open.
+    Picker,
+    /// A search is open.
+    Search,
+}
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Send what is written.
+    Submit,
+    /// Send what is written once the run is over.
+    FollowUp,
+    /// Begin a new line.
+    Newline,
+    /// Cancel the run, clear the draft, or leave.
+    Interrupt,
+    /// Leave; the conversation goes on.
+    Leave,
+    /// Copy what is selected.
+    Copy,
+    /// Select nothing.
+    Deselect,
+    /// Follow the conversation again.
+    Follow,
+    /// Up a row, or to the prompt before.
+    Up,
+    /// Down a row, or to the prompt behind.
+    Down,
+    /// One character back.
+    Left,
+    /// One character on.
+    Right,
+    /// One word back.
+    WordLeft,
+    /// One word on.
+    WordRight,
+    /// To the beginning of the line.
+    LineStart,
+    /// To the end of the line.
+    LineEnd,
+    /// Take the character before.
+    Backspace,
+    /// Take the character behind.
+    Delete,
+    /// Take the word before.
+    DeleteWordLeft,
+    /// Take the word behind.
+    DeleteWordRight,
+    /// Take the rest of the line.
+    KillToEnd,
+    /// Put back what was taken.
+    Yank,
+    /// Undo.
+    Undo,
+    /// Clear what is written.
+    Clear,
+    /// Take back a paste that was set aside, the last one first.
+    DropPaste,
+    /// Put a paste that was set aside into the text.
+    OpenPaste,
+    /// Write in another editor.
+    Editor,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning of the conversation.
+    Top,
+    /// To its end.
+    Bottom,
+    /// To the prompt before.
+    PreviousPrompt,
+    /// To the prompt behind.
+    NextPrompt,
+    /// Fold or unfold the tools.
+    Fold,
+    /// Search the conversation.
+    Search,
+    /// The list of conversations.
+    Picker,
+    /// The help.
+    Help,
+    /// Leave the mouse to the terminal, or take it.
+    Mouse,
+    /// Draw everything anew.
+    Redraw,
+    /// Back to the shell for now.
+    Suspend,
+    /// Attach at once.
+    TryNow,
+    /// Close what is open.
+    Close,
+    /// Take what is chosen.
+    Accept,
+    /// Complete what is chosen.
+    Complete,
+    /// The one before.
+    Previous,
+    /// The one behind.
+    Next,
+    /// Make a new one.
+    New,
+    /// Give it another title.
+    Rename,
+    /// Move it to the trash.
+    Trash,
+}

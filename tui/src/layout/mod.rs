@@ -1,0 +1,267 @@
+//! A part of a conversation as rows of a screen.
+//!
+//! Rows hold places in the text that they were made of, not the text: a selection is copied from
+//! the source, and a row costs little.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+
+use crate::text;
+use crate::theme::{Theme, Token};
+
+#[cfg(test)]
+pub(crate) mod picture;
+
+/// How a piece of a row looks, whatever the theme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// What it means, from which the theme takes its colour.
+    pub(crate) token: Token,
+    /// Bold, italic and so on.
+    pub(crate) modifier: Modifier,
+    /// What it stands on, if not on the ground of the screen.
+    pub(crate) ground: Option<Token>,
+}
+
+impl Look {
+    /// Plain, on the ground that is there.
+    pub(crate) const fn new(token: Token) -> Self {
+        Self {
+            token,
+            modifier: Modifier::empty(),
+            ground: None,
+        }
+    }
+
+    /// The same, with these attributes too.
+    pub(crate) const fn with(self, modifier: Modifier) -> Self {
+        Self {
+            modifier: self.modifier.union(modifier),
+            ..self
+        }
+    }
+
+    /// The same in bold.
+    pub(crate) const fn bold(self) -> Self {
+        self.with(Modifier::BOLD)
+    }
+
+    /// The same in italics.
+    pub(crate) const fn italic(self) -> Self {
+        self.with(Modifier::ITALIC)
+    }
+
+    /// The same, underlined.
+    pub(crate) const fn underlined(self) -> Self {
+        self.with(Modifier::UNDERLINED)
+    }
+
+    /// The same on another ground.
+    pub(crate) const fn on(self, ground: Token) -> Self {
+        Self {
+            ground: Some(ground),
+            ..self
+        }
+    }
+}
+
+/// What stands in a row: of the source, or put there by the layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// A range of the source, in bytes.
+    Source(Range<u32>),
+    /// A bullet, a border, a heading: nothing that is copied.
+    Shown(Cow<'static, str>),
+}
+
+/// A stretch of a row with one look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// What it says.
+    pub(crate) words: Words,
+    /// How it looks.
+    pub(crate) look: Look,
+}
+
+/// One row of the screen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Row {
+    /// From left to right.
+    pub(crate) pieces: Vec<Piece>,
+    /// The ground that is painted to the right edge, such as that of code.
+    pub(crate) fill: Option<Token>,
+}
+
+/// A part, laid out for one width.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Block {
+    /// What the rows are made of: foreign text made fit to be shown.
+    pub(crate) source: String,
+    /// From top to bottom.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A stretch of the source that is painted over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// In bytes of the source.
+    pub(crate) range: Range<usize>,
+    /// `Token::Selection`, `Token::Hit` or `Token::CurrentHit`.
+    pub(crate) token: Token,
+}
+
+impl Piece {
+    /// A range of the source, in bytes.
+    pub(crate) fn source(range: Range<usize>, look: Look) -> Self {
+        let place = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        Self {
+            words: Words::Source(place(range.start)..place(range.end)),
+            look,
+        }
+    }
+
+    /// What is not of the source.
+    pub(crate) fn shown(words: impl Into<Cow<'static, str>>, look: Look) -> Self {
+        Self {
+            words: Words::Shown(words.into()),
+            look,
+        }
+    }
+
+    /// What it says, and where in the source that is.
+    pub(crate) fn text<'a>(&'a self, source: &'a str) -> (&'a str, Option<usize>) {
+        match &self.words {
+            Words::Source(range) => {
+                let range = usable(range);
+                let start = range.start;
+                (source.get(range).unwrap_or_default(), Some(start))
+            }
+            Words::Shown(text) => (text, None),
+        }
+    }
+}
+
+impl Row {
+    /// Draws the row into the first line of `area`, cut at its right edge.
+    pub(crate) fn draw(
+        &self,
+        source: &str,
+        theme: &Theme,
+        marks: &[Mark],
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let place = self.range().unwrap_or_default();
+        let marks: Vec<&Mark> = marks
+            .iter()
+            .filter(|mark| mark.range.start < place.end && place.start < mark.range.end)
+            .collect();
+        let mut column = area.x;
+        'row: for piece in &self.pieces {
+            let (text, start) = piece.text(source);
+            let mut offset = start;
+            for (grapheme, width) in text::graphemes_with_width(text) {
+                let at = offset;
+                offset = offset.map(|offset| offset + grapheme.len());
+                let Some(width) = u16::try_from(width).ok().filter(|width| *width > 0) else {
+                    continue;
+                };
+                if width > area.right() - column {
+                    break 'row;
+                }
+                let style = theme.style(marked(piece.look, at, &marks));
+                if let Some(cell) = buffer.cell_mut((column, area.y)) {
+                    cell.set_symbol(grapheme).set_style(style);
+                }
+                for covered in column + 1..column + width {
+                    if let Some(cell) = buffer.cell_mut((covered, area.y)) {
+                        cell.set_symbol(" ").set_style(style);
+                    }
+                }
+                column += width;
+            }
+        }
+        if let Some(ground) = self.fill {
+            let rest = Rect::new(column, area.y, area.right() - column, 1);
+            buffer.set_style(rest, theme.style(Look::new(Token::Text).on(ground)));
+        }
+    }
+
+    /// The place in the source that is shown at a column, or nearest to it; none if the row shows
+    /// nothing of the source.
+    pub(crate) fn offset_at(&self, source: &str, column: u16) -> Option<usize> {
+        let column = usize::from(column);
+        let mut used = 0;
+        let mut nearest = None;
+        for piece in &self.pieces {
+            let (text, start) = piece.text(source);
+            let Some(mut offset) = start else {
+                used += text::width(text);
+                continue;
+            };
+            if used > column && nearest.is_some() {
+                return nearest;
+            }
+            for (grapheme, width) in text::graphemes_with_width(text) {
+                used += width;
+                if used > column {
+                    return Some(offset);
+                }
+                offset += grapheme.len();
+            }
+            nearest = Some(offset);
+        }
+        nearest
+    }
+
+    /// From the first to behind the last place of the source that the row shows.
+    pub(crate) fn range(&self) -> Option<Range<usize>> {
+        self.ranges()
+            .reduce(|all, range| all.start.min(range.start)..all.end.max(range.end))
+    }
+
+    /// The places of the source that the row shows, from left to right.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.pieces.iter().filter_map(|piece| match &piece.words {
+            Words::Source(range) => Some(usable(range)),
+            Words::Shown(_) => None,
+        })
+    }
+
+    /// The columns of the row.
+    #[cfg(test)]
+    pub(crate) fn width(&self, source: &str) -> usize {
+        self.pieces
+            .iter()
+            .map(|piece| text::width(piece.text(source).0))
+            .sum()
+    }
+}
+
+fn usable(range: &Range<u32>) -> Range<usize> {
+    let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+    place(range.start)..place(range.end)
+}
+
+/// The look of a place with what is painted over it; of several marks the last.
+fn marked(look: Look, offset: Option<usize>, marks: &[&Mark]) -> Look {
+    let Some(offset) = offset else {
+        return look;
+    };
+    match marks.iter().rev().find(|mark| mark.range.contains(&offset)) {
+        Some(mark) => look.on(mark.token),
+        None => look,
+    }
+}
+
+#[cfg(test)]
+#[path = "layout_tests.rs"]
+mod tests;

@@ -1,0 +1,37 @@
+//! The terminal client: several people on one live conversation.
+//!
+//! ```text
+//! terminal --Input--> ┐                       ┌--> screen (reads only) --> ratatui --> terminal
+//! service  --News---> ├─ Msg --> App::update ─┤
+//! timers   ---------> ┘     (no IO, no clock) └--> Effect --> Order to the service, clipboard, files
+//! ```
+//!
+//! Invariant: nothing here speaks HTTP. Whoever runs the client hands it a link: what it wants goes
+//! out as [`Order`], what happens comes in as [`News`].
+
+mod app;
+mod composer;
+mod conversation;
+mod keys;
+mod layout;
+mod link;
+mod markdown;
+mod part_view;
+mod plain;
+mod prompt_history;
+mod runtime;
+mod screen;
+mod search;
+mod selection;
+mod terminal;
+mod text;
+mod theme;
+mod viewport;
+
+pub use app::{App, Effect, Msg, Start};
+pub use link::{News, Order};
+pub use prompt_history::PromptHistory;
+pub use runtime::{Options, RunError, run, takes_screen};
+pub use screen::draw;
+pub use terminal::{Button, Key, KeyPress, Mouse, MouseAction};
+pub use theme::{Depth, Scheme, Theme};

@@ -1,0 +1,87 @@
+//! Blocks of code: each line as it is, on a ground of its own.
+
+use std::ops::Range;
+
+use super::containers::Containers;
+use super::inline;
+use crate::layout::{Look, Piece, Row};
+use crate::text;
+use crate::theme::Token;
+
+const CODE: Look = Look::new(Token::Text).on(Token::Code);
+const LANGUAGE: Look = Look::new(Token::Reasoning).on(Token::Code);
+
+/// From how many columns on there is room for a margin on either side.
+const MIN_WIDTH_WITH_MARGIN: usize = 12;
+
+/// Where on the line that opens a fenced block its language stands. `line` begins at `start`.
+pub(super) fn language(line: &str, start: usize) -> Range<usize> {
+    let info = line
+        .trim_start()
+        .trim_start_matches(['`', '~'])
+        .trim_start();
+    let start = start + line.len() - info.len();
+    start..start + info.trim_end().len()
+}
+
+/// The first row of a fenced block: its language, or only its ground.
+pub(super) fn heading(
+    source: &str,
+    language: Range<usize>,
+    inside: &mut Containers,
+    rows: &mut Vec<Row>,
+) {
+    let mut line = Vec::new();
+    if !language.is_empty() {
+        line.push(Piece::source(language, LANGUAGE));
+    }
+    let (room, has_margin) = room(inside);
+    for pieces in inline::wrap(source, &line, room) {
+        rows.push(row(inside, has_margin, pieces));
+    }
+}
+
+/// A line of code, in as many rows as it needs.
+pub(super) fn line(source: &str, line: Range<usize>, inside: &mut Containers, rows: &mut Vec<Row>) {
+    let (room, has_margin) = room(inside);
+    let text = source.get(line.clone()).unwrap_or_default();
+    for part in text::break_anywhere(text, room) {
+        let part = line.start + part.start..line.start + part.end;
+        rows.push(row(inside, has_margin, vec![Piece::source(part, CODE)]));
+    }
+}
+
+/// The lines that begin at `start`, each less so many spaces.
+pub(super) fn lines(text: &str, start: usize, indent: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut next = start;
+    text.split_inclusive('\n').map(move |line| {
+        let start = next;
+        next += line.len();
+        let spaces = line
+            .bytes()
+            .take_while(|byte| *byte == b' ')
+            .count()
+            .min(indent);
+        start + spaces..start + line.strip_suffix('\n').unwrap_or(line).len()
+    })
+}
+
+/// The columns of code, and whether there is a margin.
+fn room(inside: &Containers) -> (usize, bool) {
+    let room = inside.room();
+    if room >= MIN_WIDTH_WITH_MARGIN {
+        (room - 2, true)
+    } else {
+        (room, false)
+    }
+}
+
+fn row(inside: &mut Containers, has_margin: bool, pieces: Vec<Piece>) -> Row {
+    let mut before = inside.before();
+    if has_margin {
+        before.push(Piece::shown(" ", CODE));
+    }
+    let mut row = inline::row(before, pieces);
+    row.fill = Some(Token::Code);
+    row
+}

@@ -1,0 +1,217 @@
+//! How each part of a conversation is shown.
+//!
+//! Invariant: nothing is said by a colour alone; a word or a sign says it too.
+
+mod growing;
+mod json;
+mod layouter;
+mod result;
+mod tool;
+
+use std::ops::Range;
+
+use crate::conversation::{Author, Part, PartKind};
+use crate::layout::{Block, Look, Piece, Row};
+use crate::markdown;
+use crate::text::{self, Hidden, sanitize};
+use crate::theme::Token;
+
+pub(crate) use growing::Growing;
+pub(crate) use layouter::Layouter;
+pub(crate) use result::shown_result;
+
+/// How much of a tool part is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) enum Fold {
+    /// Its heading only.
+    Folded,
+    /// The result up to [`MAX_RESULT_LINES`] lines.
+    #[default]
+    Cut,
+    /// All of it.
+    Open,
+}
+
+/// How many lines of a tool's result are shown before it is unfolded.
+pub(crate) const MAX_RESULT_LINES: usize = 100;
+
+/// From how many columns on there is room for the column of signs at the left.
+const MIN_WIDTH_WITH_SIGNS: usize = 12;
+
+/// How much weight thinking has.
+const THINKING: Look = Look::new(Token::Reasoning).italic();
+
+/// A part, laid out for a width of at least 1. Without the blank row that separates parts.
+pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
+    let width = usize::from(width).max(1);
+    match &part.kind {
+        PartKind::User {
+            content,
+            by,
+            is_pending,
+        } => user(content, by, *is_pending, width),
+        PartKind::Text {
+            content, is_cut, ..
+        } => {
+            let block = Growing::new(growing::Form::Markdown).into_block(content, width);
+            let mut writer = Writer { block, width };
+            if *is_cut {
+                writer.wrapped(Sign::None, &[Piece::shown("(cut short)", THINKING)]);
+            }
+            writer.block
+        }
+        PartKind::Reasoning { content, .. } => {
+            Growing::new(growing::Form::Thinking).into_block(content, width)
+        }
+        PartKind::Tool(tool) => tool::layout(tool, width, fold),
+        PartKind::Note { text, is_error } => note(text, *is_error, width),
+    }
+}
+
+/// A prompt: who sent it, and all of it, behind a bar.
+fn user(content: &str, by: &Author, is_pending: bool, width: usize) -> Block {
+    let look = Look::new(Token::User);
+    let name = match by {
+        Author::You => "you".to_owned(),
+        Author::Named(name) => text::someone(name),
+        Author::Unnamed => "someone".to_owned(),
+    };
+    let mut heading = vec![Piece::shown(name, look.bold())];
+    if is_pending {
+        heading.push(Piece::shown(" (sending)", Look::new(Token::Reasoning)));
+    }
+    let mut writer = Writer::new(sanitize(content, Hidden::Dropped), width);
+    writer.wrapped(Sign::Bar, &heading);
+    writer.lines(Sign::Bar, 0..writer.block.source.len(), look);
+    writer.block
+}
+
+/// A remark. One of an error says so.
+fn note(text: &str, is_error: bool, width: usize) -> Block {
+    let mut writer = Writer::new(sanitize(text, Hidden::Dropped), width);
+    let (look, says_so) = if is_error {
+        let says_so = text
+            .get(..5)
+            .is_some_and(|word| word.eq_ignore_ascii_case("error"));
+        (Look::new(Token::Error), says_so)
+    } else {
+        (Look::new(Token::Reasoning), true)
+    };
+    let mut first = Vec::new();
+    if !says_so {
+        first.push(Piece::shown("error: ", look));
+    }
+    let end = writer
+        .block
+        .source
+        .find('\n')
+        .unwrap_or(writer.block.source.len());
+    first.push(Piece::source(0..end, look));
+    writer.wrapped(Sign::Note, &first);
+    if end < writer.block.source.len() {
+        writer.lines(Sign::None, end + 1..writer.block.source.len(), look);
+    }
+    writer.block
+}
+
+/// What stands in the column of signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    None,
+    /// An operator said it.
+    Bar,
+    /// A remark.
+    Note,
+    /// A tool call with its heading only.
+    Folded,
+    /// A tool call with what is below its heading.
+    Unfolded,
+}
+
+impl Sign {
+    fn piece(self) -> Piece {
+        let quiet = Look::new(Token::Reasoning);
+        match self {
+            Self::None => Piece::shown("  ", Look::new(Token::Text)),
+            Self::Bar => Piece::shown("┃ ", Look::new(Token::User)),
+            Self::Note => Piece::shown("· ", quiet),
+            Self::Folded => Piece::shown("▸ ", quiet),
+            Self::Unfolded => Piece::shown("▾ ", quiet),
+        }
+    }
+}
+
+/// The columns behind the signs.
+fn room(width: usize) -> usize {
+    if width < MIN_WIDTH_WITH_SIGNS {
+        width
+    } else {
+        width - 2
+    }
+}
+
+/// A row behind a sign.
+fn behind(sign: Sign, width: usize, mut pieces: Vec<Piece>) -> Row {
+    if room(width) < width {
+        pieces.insert(0, sign.piece());
+    }
+    Row { pieces, fill: None }
+}
+
+/// A block, while its rows are written.
+struct Writer {
+    block: Block,
+    width: usize,
+}
+
+impl Writer {
+    fn new(source: String, width: usize) -> Self {
+        Self {
+            block: Block {
+                source,
+                rows: Vec::new(),
+            },
+            width,
+        }
+    }
+
+    /// Pieces of one line in as many rows as they need.
+    fn wrapped(&mut self, sign: Sign, line: &[Piece]) {
+        let continues = match sign {
+            Sign::Bar => Sign::Bar,
+            _ => Sign::None,
+        };
+        let rows = markdown::wrap(&self.block.source, line, room(self.width));
+        for (index, pieces) in rows.into_iter().enumerate() {
+            let sign = if index == 0 { sign } else { continues };
+            self.block.rows.push(behind(sign, self.width, pieces));
+        }
+    }
+
+    /// Lines of the source as they are.
+    fn lines(&mut self, sign: Sign, range: Range<usize>, look: Look) {
+        let text = self.block.source.get(range.clone()).unwrap_or_default();
+        let ranges: Vec<_> = lines_of(text, range.start).collect();
+        for range in ranges {
+            self.wrapped(sign, &[Piece::source(range, look)]);
+        }
+    }
+}
+
+/// The lines of a text that begins at `start`, without what ends them.
+fn lines_of(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut next = start;
+    text.split_inclusive('\n').map(move |line| {
+        let start = next;
+        next += line.len();
+        start..start + line.strip_suffix('\n').unwrap_or(line).len()
+    })
+}
+
+#[cfg(test)]
+#[path = "part_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "gallery_tests.rs"]
+mod gallery;

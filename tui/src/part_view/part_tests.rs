@@ -1,0 +1,341 @@
+use super::*;
+use crate::conversation::{PartId, Tool, ToolOutcome, ToolResult};
+use crate::layout::picture::text;
+
+pub(super) fn part(kind: PartKind) -> Part {
+    Part {
+        id: PartId(1),
+        revision: 0,
+        seq: Some(1),
+        at: Some(0),
+        kind,
+    }
+}
+
+pub(super) fn user(content: &str, by: Author, is_pending: bool) -> Part {
+    part(PartKind::User {
+        content: content.to_owned(),
+        by,
+        is_pending,
+    })
+}
+
+pub(super) fn reply(content: &str, is_cut: bool) -> Part {
+    part(PartKind::Text {
+        content: content.to_owned(),
+        is_live: false,
+        is_cut,
+    })
+}
+
+pub(super) fn thinking(content: &str) -> Part {
+    part(PartKind::Reasoning {
+        content: content.to_owned(),
+        is_live: false,
+    })
+}
+
+pub(super) fn note(text: &str, is_error: bool) -> Part {
+    part(PartKind::Note {
+        text: text.to_owned(),
+        is_error,
+    })
+}
+
+pub(super) fn tool(name: &str, input: &str, outcome: ToolOutcome) -> Part {
+    part(PartKind::Tool(Tool {
+        call_id: "t1".to_owned(),
+        name: name.to_owned(),
+        input: input.to_owned(),
+        outcome,
+    }))
+}
+
+pub(super) fn ended(text: &str, is_error: bool) -> ToolOutcome {
+    ToolOutcome::Ended(ToolResult {
+        text: text.to_owned(),
+        lines: text.lines().count(),
+        is_whole: true,
+        is_error,
+        seq: 2,
+    })
+}
+
+/// A result of so many lines, as the conversation keeps it.
+fn kept(lines: usize, ending: &str) -> ToolOutcome {
+    let text: Vec<String> = (1..=lines.min(101))
+        .map(|line| format!("line {line}{ending}"))
+        .collect();
+    ToolOutcome::Ended(ToolResult {
+        text: text.concat(),
+        lines,
+        is_whole: lines <= 101,
+        is_error: false,
+        seq: 2,
+    })
+}
+
+pub(super) const INPUT: &str = r#"{"path":"src/retry.rs","start_line":80,"end_line":120}"#;
+
+/// What is said must be there without any colour.
+///
+/// Spec: [VIEW-15]
+#[test]
+fn nothing_is_said_by_colour_alone() {
+    let cases = [
+        (user("x", Author::You, true), "┃ you (sending)"),
+        (
+            user("x", Author::Named("a\u{1b}]0;t\u{7}na".to_owned()), false),
+            "┃ ana",
+        ),
+        (user("x", Author::Unnamed, false), "┃ someone"),
+        (thinking("x"), "  (thinking) x"),
+        (note("x", true), "· error: x"),
+        (note("Error: x", true), "· Error: x"),
+        (note("x", false), "· x"),
+        (
+            tool("read", "{}", ToolOutcome::Running),
+            "▾ read                 running",
+        ),
+        (
+            tool("read", "{}", ToolOutcome::Waiting),
+            "▾ read                 waiting",
+        ),
+        (
+            tool("read", "{}", ToolOutcome::Writing),
+            "▾ read           being written",
+        ),
+        (
+            tool("read", "{}", ended("", false)),
+            "▾ read            ok · 0 lines",
+        ),
+        (
+            tool("read", "{}", ended("x\n", false)),
+            "▾ read             ok · 1 line",
+        ),
+        (
+            tool("read", "{}", ended("\nno\nx", true)),
+            "▾ read               error: no",
+        ),
+        (
+            tool("read", "{}", ended("", true)),
+            "▾ read   error: no reason was…",
+        ),
+    ];
+    for (part, expected) in cases {
+        let rows = text(&layout(&part, 30, Fold::Cut));
+        assert_eq!(rows[0], expected);
+    }
+}
+
+/// Spec: [VIEW-10]
+#[test]
+fn a_prompt_is_shown_in_full_in_the_colour_of_the_user() {
+    let content = "word ".repeat(2_000) + "\n  **not bold**";
+    let block = layout(&user(&content, Author::You, false), 80, Fold::Folded);
+    let shown: String = block
+        .rows
+        .iter()
+        .flat_map(Row::ranges)
+        .map(|range| &block.source[range])
+        .collect();
+    let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+    assert_eq!(squeezed(&shown), squeezed(&content));
+    for piece in block.rows.iter().flat_map(|row| &row.pieces) {
+        assert_eq!(piece.look.token, Token::User);
+    }
+    assert!(text(&block).iter().all(|row| row.starts_with('┃')));
+}
+
+/// Spec: [VIEW-12]
+#[test]
+fn the_looks_of_a_tool_call_are_those_of_its_parts() {
+    let looks = |is_error| {
+        let part = tool("read", r#"{"a":1}"#, ended("out", is_error));
+        let block = layout(&part, 40, Fold::Cut);
+        let pieces: Vec<_> = block.rows.iter().flat_map(|row| &row.pieces).collect();
+        pieces
+            .into_iter()
+            .filter(|piece| matches!(piece.words, crate::layout::Words::Source(_)))
+            .map(|piece| (piece.text(&block.source).0.to_owned(), piece.look))
+            .collect::<Vec<_>>()
+    };
+    let expected = |result| {
+        vec![
+            ("read".to_owned(), Look::new(Token::ToolName).bold()),
+            (r#"{"a": 1}"#.to_owned(), Look::new(Token::Text)),
+            ("out".to_owned(), Look::new(result)),
+        ]
+    };
+    assert_eq!(looks(false), expected(Token::Text));
+    assert_eq!(looks(true), expected(Token::Error));
+}
+
+/// Spec: [VIEW-12]
+#[test]
+fn the_input_of_a_tool_is_shown_in_full_and_hides_nothing() {
+    let input = format!(
+        r#"{{"text":"{}\u001b","raw":"{}"}}"#,
+        "long ".repeat(200),
+        '\u{1b}'
+    );
+    let block = layout(&tool("write", &input, ToolOutcome::Waiting), 50, Fold::Cut);
+    let shown: String = text(&block)[1..]
+        .iter()
+        .map(|row| row.trim().to_owned() + " ")
+        .collect();
+    let expected = input
+        .replace(r#":""#, r#": ""#)
+        .replace(r#"",""#, r#"", ""#)
+        .replace('\u{1b}', "␛");
+    assert_eq!(shown.trim(), expected);
+
+    let broken = tool("write", "{\"a\":\"b\nc\u{202e}\"}", ToolOutcome::Waiting);
+    let rows = text(&layout(&broken, 50, Fold::Cut));
+    assert_eq!(rows[1..], ["  {\"a\": \"b␊c<202E>\"}"]);
+
+    // While it is being written, its newest end.
+    let open = format!(r#"{{"text":"{}end"#, "long ".repeat(5_000));
+    let rows = text(&layout(
+        &tool("write", &open, ToolOutcome::Writing),
+        50,
+        Fold::Cut,
+    ));
+    assert!(rows[1].starts_with("  … "), "{rows:?}");
+    assert!(rows.last().unwrap().ends_with("long end"));
+    assert!(rows.len() < 60);
+}
+
+/// Spec: [VIEW-13]
+#[test]
+fn a_result_is_cut_at_a_hundred_lines() {
+    let cases = [(0, 0, None), (1, 1, None), (99, 99, None), (100, 100, None)];
+    let long = [
+        (101, 100, Some("  ... (1 more lines)")),
+        (10_000, 100, Some("  ... (9900 more lines)")),
+    ];
+    for (lines, shown, note) in cases.into_iter().chain(long) {
+        for ending in ["\n", "\r\n"] {
+            let rows = text(&layout(
+                &tool("read", "", kept(lines, ending)),
+                40,
+                Fold::Cut,
+            ));
+            let mut expected: Vec<String> =
+                (1..=shown).map(|line| format!("  line {line}")).collect();
+            expected.extend(note.map(str::to_owned));
+            assert_eq!(rows[1..], expected, "{lines} lines");
+            let words = if lines == 1 {
+                "ok · 1 line".to_owned()
+            } else {
+                format!("ok · {lines} lines")
+            };
+            assert!(rows[0].ends_with(&words), "{rows:?}");
+        }
+    }
+    let no_final_break = tool("read", "", ended("a\nb", false));
+    assert_eq!(
+        text(&layout(&no_final_break, 40, Fold::Cut))[1..],
+        ["  a", "  b"]
+    );
+}
+
+/// Spec: [VIEW-14]
+#[test]
+fn a_tool_call_is_folded_cut_or_open() {
+    let result: String = (1..=10_000).map(|line| format!("line {line}\n")).collect();
+    let part = tool("read", INPUT, ended(&result, false));
+    let folded = text(&layout(&part, 60, Fold::Folded));
+    assert_eq!(
+        folded,
+        [r#"▸ read  {"path": "src/retry.rs", "start_l…  ok · 10000 lines"#]
+    );
+    assert_eq!(text(&layout(&part, 80, Fold::Cut)).len(), 2 + 100 + 1);
+    let open = text(&layout(&part, 80, Fold::Open));
+    assert_eq!(open.len(), 2 + 10_000);
+    assert_eq!(open.last().unwrap(), "  line 10000");
+
+    let huge = format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000));
+    let folded = layout(&tool("write", &huge, ended("", false)), 60, Fold::Folded);
+    assert_eq!(text(&folded).concat().matches('…').count(), 1);
+    assert!(folded.source.len() < 3_000);
+
+    // What is not here cannot be shown; it says so.
+    let rows = text(&layout(
+        &tool("read", INPUT, kept(500, "\n")),
+        60,
+        Fold::Open,
+    ));
+    assert_eq!(rows.last().unwrap(), "  ... (399 more lines)");
+
+    let wide = "x".repeat(100_000);
+    let rows = text(&layout(
+        &tool("read", "{}", ended(&wide, false)),
+        60,
+        Fold::Cut,
+    ));
+    assert!(
+        rows.last().unwrap().ends_with("(96000 more bytes)"),
+        "{rows:?}"
+    );
+    let rows = text(&layout(
+        &tool("read", "{}", ended(&wide, false)),
+        60,
+        Fold::Open,
+    ));
+    assert_eq!(rows.concat().matches('x').count(), 100_000);
+}
+
+/// Spec: [VIEW-01]
+#[test]
+fn no_part_lets_anything_through_to_the_terminal() {
+    let evil = "a\"\n\u{1b}]52;c;aGk=\u{7}\u{1b}]0;t\u{1b}\\\u{1b}[2J\u{9b}1m\u{202e}\u{200b}\r\n\tb\u{1b}]0;open";
+    let skipped = ToolOutcome::Skipped {
+        reason: evil.to_owned(),
+    };
+    let parts = [
+        user(evil, Author::Named(evil.to_owned()), true),
+        reply(evil, true),
+        thinking(evil),
+        note(evil, true),
+        note(evil, false),
+        tool(evil, evil, ended(evil, true)),
+        tool(evil, evil, ended(evil, false)),
+        tool(evil, evil, skipped),
+        tool(evil, evil, ToolOutcome::Writing),
+    ];
+    for part in parts {
+        for fold in [Fold::Folded, Fold::Cut, Fold::Open] {
+            for width in [1, 2, 5, 11, 12, 20, 80] {
+                let block = layout(&part, width, fold);
+                for row in &block.rows {
+                    assert!(
+                        row.width(&block.source) <= usize::from(width).max(2),
+                        "{row:?} at {width}"
+                    );
+                    for piece in &row.pieces {
+                        let text = piece.text(&block.source).0;
+                        let is_inert = !text.contains(|c: char| c.is_control() || c == '\u{202e}');
+                        assert!(is_inert, "{part:?}: {text:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Spec: [VIEW-11], [VIEW-15]
+#[test]
+fn thinking_is_italic_and_a_cut_text_says_so() {
+    let block = layout(&thinking("a **b**"), 40, Fold::Cut);
+    let looks: Vec<_> = block.rows[0].pieces[1..]
+        .iter()
+        .map(|piece| piece.look)
+        .collect();
+    assert_eq!(looks, [Look::new(Token::Reasoning).italic(); 2]);
+    assert_eq!(text(&block), ["  (thinking) a **b**"]);
+    assert_eq!(
+        text(&layout(&reply("**a**", true), 40, Fold::Cut)),
+        ["  a", "  (cut short)"]
+    );
+}

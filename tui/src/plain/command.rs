@@ -1,0 +1,110 @@
+//! What a typed line asks for.
+
+/// The commands, as `/help` shows them.
+pub(super) const HELP: &str = "\
+/help           this list
+/cancel         cancel the run
+/list           list the conversations
+/open N or ID   open one, by its number in the list or its id
+/new TITLE      make one, perhaps with a title
+/rename TITLE   give this one another title
+/quit           leave; the run goes on
+//TEXT          the prompt /TEXT
+any other line  a prompt; while a run is going it waits for the end
+Each line waits until those before it were sent; Ctrl-C cancels at once.";
+
+/// What a line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Command<'a> {
+    /// Nothing: the line is empty.
+    Nothing,
+    /// To be sent to the model.
+    Prompt(&'a str),
+    /// To show the commands.
+    Help,
+    /// To cancel the run.
+    Cancel,
+    /// To list the conversations.
+    List,
+    /// To open one, by its number or its id.
+    Open(&'a str),
+    /// To make one.
+    New(Option<&'a str>),
+    /// To give this one another title.
+    Rename(&'a str),
+    /// To leave.
+    Quit,
+    /// Something that cannot be done.
+    Wrong(String),
+}
+
+impl<'a> Command<'a> {
+    /// That of a line.
+    pub(super) fn of(line: &'a str) -> Self {
+        let line = line.trim();
+        if line.is_empty() {
+            return Self::Nothing;
+        }
+        if line.starts_with("//") {
+            return Self::Prompt(line.get(1..).unwrap_or_default());
+        }
+        let Some(command) = line.strip_prefix('/') else {
+            return Self::Prompt(line);
+        };
+        let (name, rest) = match command.split_once(char::is_whitespace) {
+            Some((name, rest)) => (name, Some(rest.trim())),
+            None => (command, None),
+        };
+        match (name, rest) {
+            ("help", None) => Self::Help,
+            ("cancel", None) => Self::Cancel,
+            ("list", None) => Self::List,
+            ("quit", None) => Self::Quit,
+            ("new", title) => Self::New(title),
+            ("open", Some(which)) => Self::Open(which),
+            ("rename", Some(title)) => Self::Rename(title),
+            ("open", None) => Self::Wrong("/open needs a number or an id".to_owned()),
+            ("rename", None) => Self::Wrong("/rename needs a title".to_owned()),
+            ("help" | "cancel" | "list" | "quit", Some(_)) => {
+                Self::Wrong(format!("/{name} takes nothing behind it"))
+            }
+            _ => Self::Wrong(format!(
+                "there is no command /{name}; /help lists them, and //{name} is a prompt"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [PLAIN-06]
+    #[test]
+    fn a_line_is_a_prompt_a_command_or_wrong() {
+        let wrong = |reason: &str| Command::Wrong(reason.to_owned());
+        let lines = [
+            (" \t", Command::Nothing),
+            ("  why? \r", Command::Prompt("why?")),
+            ("//etc", Command::Prompt("/etc")),
+            ("/help", Command::Help),
+            ("/cancel", Command::Cancel),
+            ("/list ", Command::List),
+            ("/open 2", Command::Open("2")),
+            ("/new", Command::New(None)),
+            ("/new  a b", Command::New(Some("a b"))),
+            ("/rename a b", Command::Rename("a b")),
+            ("/quit", Command::Quit),
+            ("/open", wrong("/open needs a number or an id")),
+            ("/rename", wrong("/rename needs a title")),
+            ("/quit now", wrong("/quit takes nothing behind it")),
+            (
+                "/etc",
+                wrong("there is no command /etc; /help lists them, and //etc is a prompt"),
+            ),
+        ];
+        for (line, command) in lines {
+            assert_eq!(Command::of(line), command, "{line:?}");
+        }
+    }
+}

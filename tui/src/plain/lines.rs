@@ -1,0 +1,129 @@
+//! Carries out what was typed, line by line.
+//!
+//! Invariant: a line is carried out when all before it were, so that what is piped in means what
+//! it says; only `/help` and what is wrong are answered at once.
+
+use super::command::{Command, HELP};
+use super::machine::Machine;
+use crate::link::Order;
+
+impl Machine {
+    /// Takes a line that was typed.
+    pub(super) fn line(&mut self, line: String) {
+        match Command::of(&line) {
+            Command::Nothing => {}
+            Command::Help => self.show(HELP),
+            Command::Wrong(reason) => self.fail(&reason),
+            command => {
+                let is_prompt = matches!(command, Command::Prompt(_));
+                let waits = is_prompt || self.waiting_prompts() > 0;
+                if waits && self.running.is_some() && !self.is_input_over {
+                    self.show("status: this waits for the end of the run");
+                }
+                self.lines.push_back(line);
+            }
+        }
+    }
+
+    /// Carries out what waits, as far as it can be now.
+    pub(super) fn carry_out(&mut self) {
+        while let Some(line) = self.lines.pop_front() {
+            let command = Command::of(&line);
+            if !self.is_ready_for(&command) {
+                self.lines.push_front(line);
+                return;
+            }
+            match command {
+                Command::Quit => return self.quit(),
+                Command::Prompt(prompt) => self.send(prompt),
+                Command::Cancel => {
+                    if !self.cancel() {
+                        self.show("status: no run is going");
+                    }
+                }
+                Command::List => {
+                    self.unanswered += 1;
+                    self.order(Order::List);
+                }
+                Command::Open(which) => {
+                    let number = which.parse::<usize>().ok();
+                    let listed = number.and_then(|number| self.listed.get(number.checked_sub(1)?));
+                    let conversation = listed.cloned().unwrap_or_else(|| which.to_owned());
+                    self.opens(Order::Open { conversation });
+                }
+                Command::New(title) => {
+                    let title = title.map(str::to_owned);
+                    self.opens(Order::Create { title });
+                }
+                Command::Rename(title) => self.rename(title),
+                Command::Nothing | Command::Help | Command::Wrong(_) => {}
+            }
+        }
+    }
+
+    /// How many prompts wait to be sent.
+    pub(super) fn waiting_prompts(&self) -> usize {
+        let lines = self.lines.iter();
+        lines
+            .filter(|line| matches!(Command::of(line), Command::Prompt(_)))
+            .count()
+    }
+
+    /// Whether it was asked to leave, which waits for what was typed before.
+    pub(super) fn is_leaving(&self) -> bool {
+        let mut lines = self.lines.iter();
+        lines.any(|line| matches!(Command::of(line), Command::Quit))
+    }
+
+    /// Whether everything before it was carried out, and it can be.
+    fn is_ready_for(&self, command: &Command<'_>) -> bool {
+        let is_answered = self.sent.is_none()
+            && self.unanswered == 0
+            && self.unanswered_cancels == 0
+            && !self.is_opening;
+        let is_idle = self.running.is_none() && self.own.is_none();
+        match command {
+            // Who has nothing to wait for leaves before the service was ever there.
+            Command::Quit => is_answered,
+            _ if self.is_refused => is_answered,
+            // A prompt need not wait for the answer to the cancel, but for the end of the run.
+            Command::Prompt(_) => {
+                self.is_attached && is_idle && self.sent.is_none() && self.unanswered == 0
+            }
+            _ => self.is_attached && is_answered,
+        }
+    }
+
+    fn send(&mut self, prompt: &str) {
+        match self.conversation.clone().filter(|_| !self.is_refused) {
+            Some(conversation) => self.submit(conversation, prompt.to_owned()),
+            // It was meant for the conversation that cannot be had, and for no other.
+            None => {
+                self.unsent += 1;
+                self.fail("not sent: no conversation is open");
+            }
+        }
+    }
+
+    fn rename(&mut self, title: &str) {
+        match self.conversation.clone().filter(|_| !self.is_refused) {
+            Some(conversation) => {
+                self.unanswered += 1;
+                self.renames += 1;
+                let title = title.to_owned();
+                self.order(Order::Rename {
+                    conversation,
+                    title,
+                });
+            }
+            None => self.fail("no conversation is open"),
+        }
+    }
+
+    /// Leaves. The run goes on; what could not be sent is said.
+    fn quit(&mut self) {
+        // Nobody asks for what stands behind the end.
+        self.lines.clear();
+        self.leave(i32::from(self.unsent > 0));
+    }
+}

@@ -1,0 +1,239 @@
+//! What the client without a screen does about what happens. No IO.
+
+use std::collections::VecDeque;
+
+use super::transcript::Transcript;
+use crate::link::{News, Order};
+use crate::text::one_line;
+
+/// The exit code of a run that was cancelled, and of a client that Ctrl-C ended.
+pub(super) const CANCELLED: i32 = 130;
+
+/// How the client behaves.
+pub(crate) struct Options {
+    /// Whether the past is shown: to a person, not to a program that sends a prompt.
+    pub(crate) shows_past: bool,
+    /// Makes the key of the next prompt, one that nobody used.
+    pub(crate) new_key: Box<dyn FnMut() -> String>,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The link says something.
+    News(Box<News>),
+    /// The link is over.
+    LinkClosed,
+    /// A line was typed.
+    Line(String),
+    /// No more lines will be typed.
+    Over,
+    /// Ctrl-C was pressed.
+    Interrupt,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Write these lines.
+    Show(String),
+    /// Ask this of the service.
+    Order(Order),
+    /// Leave with this code.
+    Exit(i32),
+}
+
+/// Decides.
+pub(super) struct Machine {
+    options: Options,
+    pub(super) transcript: Transcript,
+    /// The open conversation, once its snapshot came.
+    pub(super) conversation: Option<String>,
+    /// Whether a snapshot came since the last order to open.
+    pub(super) is_attached: bool,
+    /// The last record that was seen.
+    pub(super) seq: u64,
+    /// The run that is going, whoever began it.
+    pub(super) running: Option<u64>,
+    /// The run that is being cancelled.
+    pub(super) cancelling: Option<u64>,
+    /// The prompt that is not accepted yet.
+    pub(super) sent: Option<String>,
+    /// The run that was begun here.
+    pub(super) own: Option<u64>,
+    /// The lines that wait for what was typed before them.
+    pub(super) lines: VecDeque<String>,
+    /// How many prompts could not be sent.
+    pub(super) unsent: usize,
+    /// The conversations as they were last listed.
+    pub(super) listed: Vec<String>,
+    /// How many orders are to be answered, without those to cancel and to open.
+    pub(super) unanswered: usize,
+    /// How many of these are for another title.
+    pub(super) renames: usize,
+    /// How many orders to cancel are to be answered.
+    pub(super) unanswered_cancels: usize,
+    /// Whether another conversation was asked for and is not there yet.
+    pub(super) is_opening: bool,
+    /// Whether the conversation that was asked for cannot be had.
+    pub(super) is_refused: bool,
+    /// Whether the connection is lost.
+    pub(super) is_down: bool,
+    pub(super) is_input_over: bool,
+    /// How the last run ended that was begun here.
+    pub(super) code: i32,
+    effects: Vec<Effect>,
+}
+
+impl Machine {
+    /// Nothing happened so far.
+    pub(super) fn new(options: Options) -> Self {
+        Self {
+            options,
+            transcript: Transcript::default(),
+            conversation: None,
+            is_attached: false,
+            seq: 0,
+            running: None,
+            cancelling: None,
+            sent: None,
+            own: None,
+            lines: VecDeque::new(),
+            unsent: 0,
+            listed: Vec::new(),
+            unanswered: 0,
+            renames: 0,
+            unanswered_cancels: 0,
+            is_opening: false,
+            is_refused: false,
+            is_down: false,
+            is_input_over: false,
+            code: 0,
+            effects: Vec::new(),
+        }
+    }
+
+    /// What to do about what happened.
+    pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::News(news) => self.news(*news),
+            Input::LinkClosed => {
+                self.show("error: the link to the service is over");
+                self.leave(1);
+            }
+            Input::Line(line) => self.line(line),
+            Input::Over => self.is_input_over = true,
+            Input::Interrupt => self.interrupt(),
+        }
+        self.carry_out();
+        let is_answered = self.unanswered == 0 && self.unanswered_cancels == 0;
+        let is_over = self.is_attached && self.sent.is_none() && self.own.is_none();
+        let is_done = self.lines.is_empty() && is_answered && (is_over || self.is_refused);
+        if self.is_input_over && is_done && !self.is_opening {
+            self.exit(self.code);
+        }
+        let mut effects = std::mem::take(&mut self.effects);
+        // Nothing comes behind the end.
+        if let Some(end) = effects
+            .iter()
+            .position(|one| matches!(one, Effect::Exit(_)))
+        {
+            effects.truncate(end + 1);
+        }
+        effects
+    }
+
+    pub(super) fn show(&mut self, line: impl Into<String>) {
+        self.effects.push(Effect::Show(line.into()));
+    }
+
+    pub(super) fn status(&mut self, status: &str) {
+        let line = self.transcript.status(status);
+        self.effects.extend(line.map(Effect::Show));
+    }
+
+    pub(super) fn shows_past(&self) -> bool {
+        self.options.shows_past
+    }
+
+    pub(super) fn order(&mut self, order: Order) {
+        self.effects.push(Effect::Order(order));
+    }
+
+    pub(super) fn exit(&mut self, code: i32) {
+        self.effects.push(Effect::Exit(code));
+    }
+
+    /// Leaves, and says it if a prompt was not sent.
+    pub(super) fn leave(&mut self, code: i32) {
+        match self.unsent + self.waiting_prompts() {
+            0 => {}
+            1 => self.show("error: a prompt was not sent"),
+            count => self.show(format!("error: {count} prompts were not sent")),
+        }
+        self.exit(code);
+    }
+
+    pub(super) fn fail(&mut self, reason: &str) {
+        self.code = 1;
+        self.show(format!("error: {}", one_line(reason)));
+    }
+
+    pub(super) fn answered(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+    }
+
+    pub(super) fn cancel_answered(&mut self) {
+        self.unanswered_cancels = self.unanswered_cancels.saturating_sub(1);
+    }
+
+    /// Sends a prompt.
+    pub(super) fn submit(&mut self, conversation: String, content: String) {
+        let key = (self.options.new_key)();
+        self.transcript.sends(&key);
+        self.sent = Some(key.clone());
+        self.order(Order::Submit {
+            conversation,
+            key,
+            content,
+        });
+    }
+
+    /// Asks for another conversation. What is typed behind it waits for it.
+    pub(super) fn opens(&mut self, order: Order) {
+        self.is_attached = false;
+        self.is_opening = true;
+        self.order(order);
+    }
+
+    /// Cancels the run that is going, if there is one.
+    pub(super) fn cancel(&mut self) -> bool {
+        let run = self.running.or(self.own);
+        let (Some(run_id), Some(conversation)) = (run, self.conversation.clone()) else {
+            return false;
+        };
+        self.cancelling = Some(run_id);
+        self.unanswered_cancels += 1;
+        self.status(&format!("cancelling run {run_id}"));
+        self.order(Order::Cancel {
+            conversation,
+            run_id,
+        });
+        true
+    }
+
+    fn interrupt(&mut self) {
+        let run = self.running.or(self.own);
+        if run.is_none() || self.cancelling == run || !self.cancel() {
+            self.leave(CANCELLED);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+pub(super) mod tests;
+
+#[cfg(test)]
+#[path = "random_tests.rs"]
+mod random_tests;

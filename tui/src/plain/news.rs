@@ -1,0 +1,227 @@
+//! What the client without a screen makes of what the link says.
+
+use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary};
+
+use super::machine::{CANCELLED, Machine};
+use crate::link::News;
+use crate::text::one_line;
+
+/// How often the service may be missed before who has nothing more to say leaves.
+const MAX_TRIES: u32 = 10;
+
+impl Machine {
+    /// Takes what the link says.
+    pub(super) fn news(&mut self, news: News) {
+        match news {
+            News::Snapshot { snapshot, reset } => self.snapshot(&snapshot, reset.as_deref()),
+            News::Event { event, position } => {
+                let seq = position.as_deref().and_then(seq_of);
+                self.seq = self.seq.max(seq.unwrap_or_default());
+                self.event(&event, true);
+            }
+            News::Accepted { key, run_id } => {
+                // The event may have come first, and even the end of the run.
+                if self.sent.as_deref() == Some(&key) {
+                    self.sent = None;
+                    self.own = Some(run_id);
+                }
+            }
+            News::NotAccepted { key, reason } => {
+                if self.sent.as_deref() == Some(&key) {
+                    self.sent = None;
+                    self.unsent += 1;
+                    self.fail(&format!("the prompt was not accepted: {reason}"));
+                }
+            }
+            News::CancelAnswered { cancelled } => {
+                self.cancel_answered();
+                if !cancelled {
+                    self.status("nothing was cancelled: the run was over");
+                }
+            }
+            News::Listed(conversations) => {
+                self.answered();
+                self.listed = conversations.iter().map(|one| one.id.clone()).collect();
+                for (index, one) in conversations.iter().enumerate() {
+                    self.show(listed(index + 1, one));
+                }
+            }
+            News::NotCancelled { reason } => {
+                self.fail(&reason);
+                self.cancel_answered();
+            }
+            News::Failed { reason } => {
+                self.fail(&reason);
+                self.renames = self.renames.saturating_sub(1);
+                if self.unanswered > 0 {
+                    self.answered();
+                } else {
+                    // It was an order to make another, so this one is still open.
+                    self.is_opening = false;
+                    self.is_attached = self.conversation.is_some() && !self.is_refused;
+                }
+            }
+            News::Refused {
+                conversation,
+                reason,
+            } => {
+                self.fail(&format!("{conversation} cannot be opened: {reason}"));
+                self.is_refused = true;
+                self.is_opening = false;
+                self.is_attached = false;
+                // Its run, or that of the one before it, is not heard of any more.
+                self.running = None;
+                self.own = None;
+                if self.conversation.is_none() {
+                    self.leave(1);
+                }
+            }
+            News::Down { reason, tries, .. } => {
+                if !std::mem::replace(&mut self.is_down, true) {
+                    let reason = one_line(&reason);
+                    self.status(&format!("the connection is lost and tried again: {reason}"));
+                }
+                if (self.is_input_over || self.is_leaving()) && tries >= MAX_TRIES {
+                    self.fail("the service does not come back");
+                    self.leave(1);
+                }
+            }
+            News::Up => {
+                if std::mem::take(&mut self.is_down) {
+                    self.status("connected again");
+                }
+            }
+            News::Deleted {
+                conversation,
+                trash,
+            } => {
+                let line = format!("{conversation} was moved to {trash}");
+                self.status(&one_line(&line));
+            }
+            News::Invalid { reason } => log::warn!("dropped what is no event: {reason}"),
+            News::Older { .. } | News::Whole { .. } => {}
+        }
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot, reset: Option<&str>) {
+        let id = &snapshot.summary.id;
+        let is_new = self.conversation.as_ref() != Some(id) || !self.is_attached;
+        self.is_attached = true;
+        self.is_opening = false;
+        self.is_refused = false;
+        // What another title was asked for is in it, or comes behind it.
+        self.unanswered = self.unanswered.saturating_sub(self.renames);
+        self.renames = 0;
+        if is_new {
+            if self.conversation.as_ref() != Some(id) {
+                // What was begun in the other one goes on without us.
+                self.sent = None;
+                self.own = None;
+            }
+            self.conversation = Some(id.clone());
+            self.seq = 0;
+            let title = snapshot.summary.title.as_deref().unwrap_or("untitled");
+            self.status(&format!(
+                "attached to {} ({})",
+                one_line(title),
+                one_line(id)
+            ));
+        } else if let Some(reason) = reset {
+            self.status(&format!("taken anew: {}", one_line(reason)));
+        }
+        let is_going = snapshot.summary.state == ConversationState::Running;
+        let shows = !is_new || self.shows_past();
+        for past in &snapshot.history.events {
+            if past.seq > self.seq {
+                self.seq = past.seq;
+                self.event(&past.event, shows);
+            }
+        }
+        self.running = snapshot.summary.run_id.filter(|_| is_going);
+        match self.running {
+            Some(run_id) if is_new => self.status(&format!("run {run_id} is going")),
+            _ => {}
+        }
+        // The end of ours may be further back than the snapshot reaches.
+        if self.own.is_some() && self.own != self.running {
+            self.lost();
+        }
+    }
+
+    fn event(&mut self, event: &Event, shows: bool) {
+        let lines = self.transcript.lines(event);
+        if let Some(lines) = lines.filter(|_| shows) {
+            self.show(lines);
+        }
+        match event {
+            Event::User { run_id, key, .. } => {
+                self.running = run_id.or(self.running);
+                if key.is_some() && self.sent == *key && run_id.is_some() {
+                    self.sent = None;
+                    self.own = *run_id;
+                }
+            }
+            Event::RunStarted { run_id, .. } => self.running = Some(*run_id),
+            Event::RunEnded {
+                run_id, outcome, ..
+            } => {
+                self.running = self.running.filter(|run| run != run_id);
+                if self.own == Some(*run_id) {
+                    self.own = None;
+                    self.code = exit_code(*outcome);
+                }
+            }
+            Event::Renamed { .. } if self.renames > 0 => {
+                self.renames -= 1;
+                self.answered();
+            }
+            // Everything up to here was told, so a run of which we saw the beginning is over.
+            Event::Attached { state, run_id, .. } => {
+                let going = run_id.filter(|_| !matches!(state, State::Idle | State::Error));
+                if self.own.is_some() && self.own == self.running && going != self.own {
+                    self.lost();
+                }
+                self.running = going;
+            }
+            _ => {}
+        }
+    }
+
+    /// The run that was begun here is over, and nobody told how.
+    fn lost(&mut self) {
+        if let Some(run_id) = self.own.take() {
+            self.code = exit_code(Outcome::Interrupted);
+            self.status(&format!("run {run_id} is over; how it ended is not known"));
+        }
+    }
+}
+
+/// The record of a position, `<epoch>-<seq>-<sum>`.
+fn seq_of(position: &str) -> Option<u64> {
+    position.split('-').nth(1)?.parse().ok()
+}
+
+fn exit_code(outcome: Outcome) -> i32 {
+    match outcome {
+        Outcome::Completed => 0,
+        Outcome::Cancelled => CANCELLED,
+        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
+    }
+}
+
+/// A conversation in a list.
+fn listed(number: usize, summary: &Summary) -> String {
+    let title = summary.title.as_deref().unwrap_or("untitled");
+    let state = match summary.state {
+        ConversationState::Idle => "idle",
+        ConversationState::Running => "running",
+        ConversationState::Interrupted => "interrupted",
+        ConversationState::Unreadable => "unreadable",
+        ConversationState::Unknown => "in an unknown state",
+    };
+    format!(
+        "{number}. {} ({}) {state}",
+        one_line(title),
+        one_line(&summary.id)
+    )
+}

@@ -1,0 +1,187 @@
+//! Events as lines.
+
+use std::collections::{HashMap, HashSet};
+
+use harness_protocol::{Event, Outcome, State};
+use serde_json::{Map, Value};
+
+use crate::part_view::shown_result;
+use crate::text::{Hidden, one_line, sanitize};
+
+/// How many lines of a tool's result are shown.
+const MAX_LINES: usize = 100;
+
+/// What was said so far, as far as the next lines depend on it.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    /// The keys of the prompts that were sent from here.
+    own: HashSet<String>,
+    /// The calls that have no result, and how each was asked.
+    calls: HashMap<String, String>,
+    /// The last status that was said.
+    status: String,
+}
+
+impl Transcript {
+    /// A prompt with this key is ours.
+    pub(super) fn sends(&mut self, key: &str) {
+        self.own.insert(key.to_owned());
+    }
+
+    /// Whether a prompt is ours.
+    pub(super) fn is_own(&self, key: &str) -> bool {
+        self.own.contains(key)
+    }
+
+    /// The lines of an event: those of blocks that are complete, and of what happens meanwhile.
+    pub(super) fn lines(&mut self, event: &Event) -> Option<String> {
+        match event {
+            Event::User {
+                content, key, by, ..
+            } => {
+                let is_own = key.as_deref().is_some_and(|key| self.is_own(key));
+                let name = match by.as_deref().map(one_line) {
+                    _ if is_own => "you".to_owned(),
+                    // Nobody else is called what we call ourselves.
+                    Some(name) if !matches!(name.as_str(), "you" | "agent" | "") => name,
+                    _ => "somebody".to_owned(),
+                };
+                Some(said(&name, content))
+            }
+            Event::Text {
+                content, partial, ..
+            } => {
+                let who = if *partial {
+                    "agent (cut short)"
+                } else {
+                    "agent"
+                };
+                Some(said(who, content))
+            }
+            Event::Reasoning { content, .. } => Some(said("thinking", content)),
+            Event::ToolCall {
+                id, name, input, ..
+            } => {
+                self.calls.insert(id.clone(), asked(name, input));
+                None
+            }
+            Event::ToolResult {
+                id,
+                result,
+                is_error,
+                ..
+            } => {
+                let call = self.calls.remove(id);
+                let call = call.unwrap_or_else(|| "of before".to_owned());
+                Some(answered(&call, result, *is_error))
+            }
+            Event::CallsSkipped { reason, .. } => {
+                self.calls.clear();
+                self.status(&format!("the tools were not run: {}", one_line(reason)))
+            }
+            Event::Status { state, message, .. } => match (state, one_line(message)) {
+                (State::Thinking, message) if message.is_empty() => self.status("thinking"),
+                (State::Thinking, message) => self.status(&message),
+                (State::RunningTool, tool) => self.status(&format!("running {tool}")),
+                // The end of the run says more.
+                (State::Idle | State::Error | State::Unknown, _) => None,
+            },
+            Event::RunEnded {
+                run_id,
+                outcome,
+                message,
+                ..
+            } => {
+                let how = match outcome {
+                    Outcome::Completed => "finished",
+                    Outcome::Cancelled => "cancelled",
+                    Outcome::Error => "failed",
+                    Outcome::Interrupted => "interrupted",
+                    Outcome::Unknown => "ended",
+                };
+                let why = match one_line(message) {
+                    why if why.is_empty() => String::new(),
+                    why => format!(": {why}"),
+                };
+                self.status(&format!("{how} run {run_id}{why}"))
+            }
+            Event::Renamed { title, .. } => {
+                self.status(&format!("the title is now {}", one_line(title)))
+            }
+            Event::Gap { .. } => self.status("a part of the conversation cannot be read"),
+            Event::RunStarted { .. }
+            | Event::TurnStarted { .. }
+            | Event::TurnEnded { .. }
+            | Event::ReplyEnded { .. }
+            | Event::ReplyFailed { .. }
+            | Event::Block { .. }
+            | Event::Record { .. }
+            | Event::Delta { .. }
+            | Event::Discarded {}
+            | Event::Presence { .. }
+            | Event::Attached { .. }
+            | Event::Reset { .. }
+            | Event::Unknown => None,
+        }
+    }
+
+    /// The line of a status, unless it was the last one too.
+    pub(super) fn status(&mut self, status: &str) -> Option<String> {
+        if self.status == status {
+            return None;
+        }
+        status.clone_into(&mut self.status);
+        Some(format!("status: {status}"))
+    }
+}
+
+/// What somebody said. Lines behind the first are set in, so that none of them looks like the
+/// words of somebody else.
+fn said(who: &str, text: &str) -> String {
+    let text = sanitize(text, Hidden::Dropped);
+    let mut lines = text.trim_end().lines();
+    let mut said = format!("{who}: {}", lines.next().unwrap_or_default());
+    for line in lines {
+        said += "\n";
+        said += &set_in(line);
+    }
+    said
+}
+
+fn set_in(line: &str) -> String {
+    if line.is_empty() {
+        String::new()
+    } else {
+        format!("  {line}")
+    }
+}
+
+/// How a tool was asked. Nothing of it is hidden.
+fn asked(name: &str, input: &Map<String, Value>) -> String {
+    let input = serde_json::to_string(input).unwrap_or_default();
+    let input = sanitize(&input, Hidden::Pictured);
+    format!("{} {}", one_line(name), one_line(&input))
+}
+
+/// What a tool answered.
+fn answered(call: &str, result: &str, is_error: bool) -> String {
+    let shown = shown_result(result);
+    let result = sanitize(&shown, Hidden::Dropped);
+    let lines: Vec<_> = result.lines().collect();
+    let end = if is_error { "error" } else { "ok" };
+    let count = match lines.len() {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    };
+    let mut answered = format!("tool {call} {end} {count}");
+    for line in lines.iter().take(MAX_LINES) {
+        answered += "\n";
+        answered += &set_in(line);
+    }
+    if let Some(more) = lines.len().checked_sub(MAX_LINES)
+        && more > 0
+    {
+        answered += &format!("\n  ... ({more} more lines)");
+    }
+    answered
+}

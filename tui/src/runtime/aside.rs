@@ -1,0 +1,36 @@
+//! What is done beside the loop, so that no key waits for it: its result comes back as a message.
+
+use super::Client;
+use crate::app::Msg;
+use crate::prompt_history::HistoryFile;
+use crate::terminal;
+
+impl Client {
+    /// Adds a prompt to the file, off this thread: another client may have its lock.
+    pub(super) fn remember(&mut self, entry: String) {
+        let file = HistoryFile::in_folder(&self.home);
+        let done = self.done.0.clone();
+        self.pending += 1;
+        tokio::task::spawn_blocking(move || {
+            let message = match file.add(&entry) {
+                Ok(history) => Msg::Remembered(history),
+                Err(error) => Msg::Failed(format!("the prompt is not in the history: {error}")),
+            };
+            // The client may have ended meanwhile.
+            drop(done.send(message));
+        });
+    }
+
+    /// Copies a text, by every way there is.
+    pub(super) fn copy(&mut self, text: String) {
+        let capabilities = self.capabilities.clone();
+        let home = self.home.clone();
+        let port = self.guard.port();
+        let done = self.done.0.clone();
+        self.pending += 1;
+        tokio::task::spawn_local(async move {
+            let copied = terminal::copy(&text, &capabilities, port, &home).await;
+            drop(done.send(Msg::Copied(copied.to_string())));
+        });
+    }
+}

@@ -1,0 +1,377 @@
+//! Runs the client on a terminal: what comes in goes to the state, what it wants is done, and the
+//! screen is drawn when something changed.
+//!
+//! Invariant: nothing wakes this up when nothing happens: a timer runs only while something on the
+//! screen moves by itself.
+
+mod aside;
+mod editor;
+mod ending;
+mod lines;
+mod options;
+mod pace;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
+
+use crate::app::{App, Effect, Msg, Start};
+use crate::link::{News, Order};
+use crate::prompt_history::HistoryFile;
+use crate::screen;
+use crate::terminal::{
+    self, Capabilities, Frames, Guard, Input, Port, Reader, Room, Signal, Signals, Tty,
+};
+use crate::theme::{Depth, Scheme, Theme};
+use lines::run_plain;
+use options::scheme;
+use pace::Pace;
+
+pub use options::{Options, RunError};
+
+/// How many messages are taken in before the keys and the screen are looked at again.
+const MAX_NEWS: usize = 512;
+/// How many keys are taken in a row before the messages get a turn.
+const MAX_INPUTS: usize = 64;
+/// How long to wait for a terminal that cannot be watched to take more.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the terminal is given to answer before somebody else reads it.
+const LAST_ANSWER: Duration = Duration::from_millis(300);
+/// How long the end waits for what is still being written.
+const LAST_WRITES: Duration = Duration::from_secs(2);
+
+/// Runs the client until it is left; the exit code.
+///
+/// # Errors
+/// If the terminal cannot be had or the service refuses.
+pub async fn run(
+    options: Options,
+    orders: UnboundedSender<Order>,
+    news: Receiver<News>,
+) -> Result<i32, RunError> {
+    let capabilities = Capabilities::of_process();
+    let scheme = scheme(options.theme.as_deref())?;
+    match Tty::of_process()? {
+        Some(tty) if takes_screen(options.is_plain) => {
+            let size = terminal::size()?;
+            let client = Client::start(options, scheme, tty, capabilities, orders, size)?;
+            client.give_back_on_panic();
+            client.run(news).await
+        }
+        _ => run_plain(options, orders, news).await,
+    }
+}
+
+/// Whether the client takes the whole screen: there is a terminal that can show it, and nobody
+/// wants lines.
+#[must_use]
+pub fn takes_screen(is_plain: bool) -> bool {
+    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    !is_plain && !Capabilities::of_process().is_plain(is_terminal)
+}
+
+/// How the client is to go on.
+#[derive(Debug)]
+enum Next {
+    Go,
+    End(Result<i32, RunError>),
+}
+
+/// The client on its terminal.
+struct Client {
+    app: App,
+    guard: Guard,
+    frames: Frames<Port>,
+    /// None if the system cannot watch the terminal.
+    room: Option<Room>,
+    /// Panics, anywhere.
+    panics: (UnboundedSender<()>, UnboundedReceiver<()>),
+    reader: Option<Reader>,
+    /// Until when the terminal may answer what it was asked, if it did not.
+    answer_until: Option<Instant>,
+    /// How many keys and the like were taken in a row.
+    inputs: usize,
+    signals: Signals,
+    capabilities: Capabilities,
+    orders: UnboundedSender<Order>,
+    home: PathBuf,
+    /// What was done in the background.
+    done: (UnboundedSender<Msg>, UnboundedReceiver<Msg>),
+    /// How much is being done in the background.
+    pending: usize,
+    begun: Instant,
+    pace: Pace,
+}
+
+impl Client {
+    fn start(
+        options: Options,
+        scheme: Option<Scheme>,
+        tty: Tty,
+        capabilities: Capabilities,
+        orders: UnboundedSender<Order>,
+        size: (u16, u16),
+    ) -> Result<Self, RunError> {
+        let signals = Signals::of_process()?;
+        let history = HistoryFile::in_folder(&options.home).load();
+        let guard = Guard::take(tty, &capabilities)?;
+        let room = Room::of(&guard)
+            .inspect_err(|error| log::debug!("cannot watch the terminal: {error}"))
+            .ok();
+        let asks = scheme.is_none() && capabilities.is_background_asked;
+        let (reader, answer_until) = if asks {
+            let reader = Reader::start_expecting_answer(guard.device())?;
+            guard.port().write_all(terminal::BACKGROUND_QUESTION)?;
+            (reader, Some(Instant::now() + LAST_ANSWER))
+        } else {
+            (Reader::start(guard.device())?, None)
+        };
+        let frames = Frames::new(guard.port(), size.0, size.1)?;
+        let (app, effects) = App::new(Start {
+            name: options.name,
+            client_key: options.client_key,
+            conversation: options.conversation,
+            theme: Theme::new(
+                scheme.unwrap_or_default(),
+                Depth::from_environment(|name| std::env::var(name).ok()),
+            ),
+            follows_background: scheme.is_none(),
+            size,
+            history: history.as_ref().map(Clone::clone).unwrap_or_default(),
+        });
+        let mut client = Self {
+            app,
+            guard,
+            frames,
+            room,
+            panics: unbounded_channel(),
+            inputs: 0,
+            reader: Some(reader),
+            answer_until,
+            signals,
+            pace: Pace::new(capabilities.frame_interval()),
+            capabilities,
+            orders,
+            home: options.home,
+            done: unbounded_channel(),
+            pending: 0,
+            begun: Instant::now(),
+        };
+        for effect in effects {
+            client.order(effect);
+        }
+        if let Err(error) = history {
+            let reason = format!("the prompts of the past cannot be read: {error}");
+            client.app.update(Msg::Failed(reason), Duration::ZERO);
+        }
+        Ok(client)
+    }
+
+    /// From now on, a panic anywhere gives the terminal back, and ends the client.
+    fn give_back_on_panic(&self) {
+        let panics = self.panics.0.clone();
+        self.guard.give_back_on_panic(move || {
+            if panics.send(()).is_err() {
+                log::debug!("the client has ended before that");
+            }
+        });
+    }
+
+    async fn run(mut self, mut news: Receiver<News>) -> Result<i32, RunError> {
+        let result = loop {
+            let next = match self.step(&mut news).await {
+                Ok(next) => next,
+                Err(error) => Next::End(Err(error.into())),
+            };
+            if let Next::End(result) = next {
+                break result;
+            }
+        };
+        self.end(result).await
+    }
+
+    /// Waits for the next thing that happens, takes it in, and draws if it is time to. Who has the
+    /// terminal comes before the service, but a key that is held down does not keep it out.
+    async fn step(&mut self, news: &mut Receiver<News>) -> io::Result<Next> {
+        let is_behind = self.guard.is_behind();
+        let now = self.begun.elapsed();
+        if !is_behind && self.pace.is_due(now) {
+            let app = &mut self.app;
+            self.frames.draw(|frame| screen::draw(app, frame))?;
+            self.pace.drawn(self.begun.elapsed());
+            // What is drawn tells what else is wanted, such as older parts.
+            return self.update(Msg::Drawn).await;
+        }
+        if self.inputs >= MAX_INPUTS {
+            self.inputs = 0;
+            if let Ok(first) = news.try_recv() {
+                return self.news(first, news).await;
+            }
+        }
+        let wake = [self.pace.due_at(), self.app.wakes_at()];
+        // Nothing moves on a screen that nobody looks at.
+        let wake = wake.into_iter().flatten().min().filter(|_| !is_behind);
+        let timer = async {
+            match wake {
+                Some(at) => tokio::time::sleep_until(self.begun + at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let input = async {
+            match &mut self.reader {
+                Some(reader) => reader.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        let room = async {
+            match &self.room {
+                Some(room) => room.write_on(&self.guard).await,
+                None => {
+                    tokio::time::sleep(LOOK).await;
+                    self.guard.write_on()
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => self.signal(signal).await,
+            Some(()) = self.panics.1.recv() => Ok(Next::End(Err(RunError::Panicked))),
+            Some(done) = self.done.1.recv() => {
+                self.pending = self.pending.saturating_sub(1);
+                self.pace.touch();
+                self.update(done).await
+            }
+            input = input => {
+                self.inputs += 1;
+                self.input(input).await
+            }
+            written = room, if is_behind => written.map(|()| Next::Go),
+            first = news.recv() => match first {
+                Some(first) => self.news(first, news).await,
+                None => Ok(Next::End(Err(RunError::Refused {
+                    reason: "the link to the service has ended".to_owned(),
+                }))),
+            },
+            () = timer => {
+                self.pace.touch();
+                self.update(Msg::Tick).await
+            }
+        }
+    }
+
+    /// Takes in what the service says, with what else it has said by now.
+    async fn news(&mut self, first: News, news: &mut Receiver<News>) -> io::Result<Next> {
+        self.inputs = 0;
+        let mut next = self.update(Msg::News(first)).await?;
+        for _ in 1..MAX_NEWS {
+            let (Next::Go, Ok(more)) = (&next, news.try_recv()) else {
+                break;
+            };
+            next = self.update(Msg::News(more)).await?;
+        }
+        self.pace.touch();
+        Ok(next)
+    }
+
+    async fn input(&mut self, input: Input) -> io::Result<Next> {
+        let message = match input {
+            Input::Key(press) => {
+                if press.is_burst {
+                    self.pace.touch();
+                } else {
+                    self.pace.touch_now();
+                }
+                Msg::Key(press)
+            }
+            Input::Paste(text) => Msg::Paste(text),
+            Input::Mouse(mouse) => Msg::Mouse(mouse),
+            Input::Resized { width, height } => {
+                self.frames.resize(width, height)?;
+                Msg::Resized(width, height)
+            }
+            Input::Focused(is_focused) => Msg::Focused(is_focused),
+            Input::Background { is_light } => {
+                self.answer_until = None;
+                Msg::Background { is_light }
+            }
+            Input::Lost(error) => return Err(error),
+        };
+        self.pace.touch();
+        self.update(message).await
+    }
+
+    async fn signal(&mut self, signal: Signal) -> io::Result<Next> {
+        match signal {
+            Signal::End { exit_code, .. } => return Ok(Next::End(Ok(exit_code))),
+            Signal::Suspend => self.suspend().await?,
+            Signal::Continued => {
+                self.guard.enter_anew()?;
+                // The size may have changed while only others were told.
+                self.resize_anew()?;
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    async fn suspend(&mut self) -> io::Result<()> {
+        self.hear_answer().await;
+        if self.signals.suspend(&self.guard).await? {
+            self.resize_anew()?;
+        }
+        Ok(())
+    }
+
+    /// Draws everything at the size that the terminal has now.
+    fn resize_anew(&mut self) -> io::Result<()> {
+        let (width, height) = crate::terminal::size()?;
+        self.frames.resize(width, height)?;
+        let now = self.begun.elapsed();
+        self.app.update(Msg::Resized(width, height), now);
+        self.redraw()
+    }
+
+    fn redraw(&mut self) -> io::Result<()> {
+        self.pace.touch_now();
+        self.frames.redraw()
+    }
+
+    /// Tells the state what happened, and does what it wants done.
+    async fn update(&mut self, message: Msg) -> io::Result<Next> {
+        let effects = self.app.update(message, self.begun.elapsed());
+        for effect in effects {
+            match effect {
+                Effect::Leave => return Ok(Next::End(Ok(0))),
+                Effect::Fail(reason) => return Ok(Next::End(Err(RunError::Refused { reason }))),
+                Effect::Suspend => self.suspend().await?,
+                Effect::Write(text) => {
+                    let next = Box::pin(self.write_elsewhere(&text)).await?;
+                    if let Next::End(_) = next {
+                        return Ok(next);
+                    }
+                }
+                Effect::TakeMouse(is_taken) => self.guard.release_mouse(!is_taken)?,
+                Effect::Redraw => self.redraw()?,
+                Effect::Ring => self.guard.port().write_all(b"\x07")?,
+                Effect::Remember(entry) => self.remember(entry),
+                Effect::Copy(text) => self.copy(text),
+                Effect::Order(order) => self.order(Effect::Order(order)),
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    fn order(&mut self, effect: Effect) {
+        if let Effect::Order(order) = effect
+            && self.orders.send(order).is_err()
+        {
+            log::error!("the link to the service has ended");
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "turns_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+use super::picture::rows;
+use super::*;
+use crate::app::testing::*;
+use crate::app::{COMMANDS, Msg};
+use crate::conversation::testing::text;
+use crate::keys::BINDINGS;
+use crate::terminal::{Key, KeyPress};
+
+fn resize(app: &mut App, width: u16, height: u16) {
+    app.update(Msg::Resized(width, height), app.now);
+}
+
+/// Spec: [TUI-05] [TUI-18]
+#[test]
+fn the_help_has_every_key_and_every_command_at_any_width() {
+    for (columns, height) in [
+        (30, 400),
+        (40, 400),
+        (80, 200),
+        (119, 200),
+        (120, 100),
+        (200, 100),
+    ] {
+        let mut app = attached(&[text("x")]);
+        resize(&mut app, columns, height);
+        key(&mut app, Key::Function(1));
+        assert_eq!(help_overflow(app.size), 0);
+        let text: String = rows(&mut app)
+            .iter()
+            .flat_map(|row| row.split(['│', '╭', '╮', '╰', '╯', '─']))
+            .collect();
+        let squeezed: String = text.split_whitespace().collect();
+        let has = |wanted: &str| {
+            let wanted: String = wanted.split_whitespace().collect();
+            squeezed.contains(&wanted)
+        };
+        // Beside each other, the rows of two columns are mixed; words stay whole.
+        let has = |wanted: &str| {
+            has(wanted) || wanted.split(", ").flat_map(str::split_whitespace).all(has)
+        };
+        for binding in BINDINGS {
+            assert!(has(binding.help), "{columns}: {}", binding.help);
+            for chord in binding.chords {
+                assert!(has(&chord.to_string()), "{columns}: {chord}");
+            }
+        }
+        for command in COMMANDS {
+            assert!(
+                has(&format!("/{}", command.name)),
+                "{columns}: {}",
+                command.name
+            );
+            assert!(has(command.arguments), "{columns}: {}", command.arguments);
+            assert!(has(command.help), "{columns}: {}", command.help);
+        }
+        assert!(has("Ctrl+J always works"));
+        assert!(!text.contains('…'), "{columns}: {text}");
+    }
+}
+
+/// Spec: [TUI-05]
+#[test]
+fn any_key_closes_the_help_and_does_nothing_else() {
+    let mut pressed: Vec<KeyPress> = ('a'..='z')
+        .map(|c| KeyPress::plain(Key::Char(c)).control())
+        .collect();
+    pressed.extend(
+        [
+            Key::Char('x'),
+            Key::Char('?'),
+            Key::Enter,
+            Key::Tab,
+            Key::Escape,
+            Key::Backspace,
+            Key::Home,
+            Key::Function(1),
+            Key::Function(2),
+        ]
+        .map(KeyPress::plain),
+    );
+    for pressed in pressed {
+        let mut app = attached(&running());
+        write(&mut app, "draft");
+        key(&mut app, Key::Function(1));
+        assert_eq!(press(&mut app, pressed), [], "{pressed:?}");
+        assert!(app.overlay.is_none() && app.toast.is_none(), "{pressed:?}");
+        assert_eq!(app.composer.text(), "draft", "{pressed:?}");
+    }
+    // Where it fits, the arrows close it too.
+    let mut app = attached(&[]);
+    resize(&mut app, 120, 100);
+    key(&mut app, Key::Function(1));
+    key(&mut app, Key::Down);
+    assert!(app.overlay.is_none());
+    // Where it does not, its last row can be reached, and the first again.
+    let mut app = attached(&[]);
+    key(&mut app, Key::Function(1));
+    let first = rows(&mut app);
+    assert!(!first.iter().any(|row| row.contains("/quit")));
+    for _ in 0..help_overflow(app.size).div_ceil(5) {
+        key(&mut app, Key::Down);
+    }
+    assert!(rows(&mut app).iter().any(|row| row.contains("/quit")));
+    key(&mut app, Key::PageUp);
+    while matches!(app.overlay, Some(Overlay::Help { above }) if above > 0) {
+        key(&mut app, Key::Up);
+    }
+    assert_eq!(rows(&mut app), first);
+}

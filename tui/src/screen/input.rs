@@ -1,0 +1,59 @@
+//! What is being written.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::line::Line;
+use super::regions::input_width;
+use crate::app::App;
+use crate::layout::Look;
+use crate::theme::Token;
+
+/// Draws it; where the caret is.
+pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+    if area.height == 0 || area.width == 0 {
+        return None;
+    }
+    let hint = if app.is_busy() {
+        "Ctrl+J new line"
+    } else {
+        "Enter sends · Ctrl+J new line"
+    };
+    let inner = if area.height >= 3 && area.width >= 5 {
+        let titles = if area.width >= 60 {
+            ("", hint)
+        } else {
+            ("", "")
+        };
+        super::frame::draw(app, buffer, area, titles)
+    } else {
+        area
+    };
+    let width = input_width((area.width, area.height));
+    let window = app.composer.window(width, inner.height);
+    if app.composer.is_empty() {
+        let mut line = Line::new(app, buffer, inner);
+        line.say("Enter prompt...", Look::new(Token::Reasoning));
+    }
+    let text = app.composer.text();
+    let rows = (inner.top()..inner.bottom()).zip(&window.rows);
+    for (y, row) in rows {
+        let row_area = Rect {
+            y,
+            height: 1,
+            ..inner
+        };
+        let mut line = Line::new(app, buffer, row_area);
+        line.say(
+            text[row.clone()].trim_end_matches('\n'),
+            Look::new(Token::Text),
+        );
+    }
+    let x = inner.x + window.caret.column.min(inner.width);
+    let y = inner.y
+        + u16::try_from(window.caret.row)
+            .unwrap_or(0)
+            .min(inner.height.saturating_sub(1));
+    let last = (area.right() - 1, area.bottom() - 1);
+    Some(Position::new(x.min(last.0), y.min(last.1)))
+}

@@ -1,0 +1,89 @@
+//! The screen: reads the state of the client and draws it.
+//!
+//! Invariant: nothing here changes what the client knows or wants; only layouts are remembered.
+
+mod commands;
+mod frame;
+mod header;
+mod help;
+mod input;
+mod line;
+mod picker;
+mod regions;
+mod seam;
+mod status;
+mod talk;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) use help::overflow as help_overflow;
+pub(crate) use regions::{Regions, input_width};
+
+use crate::app::{App, Overlay};
+use crate::layout::Look;
+use crate::theme::Token;
+
+/// The smallest screen on which more than the input is drawn, in columns and rows.
+const SMALLEST: (u16, u16) = (20, 5);
+
+/// Draws everything.
+pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let buffer = frame.buffer_mut();
+    buffer.set_style(area, app.theme.ground());
+    let regions = Regions::of(app, area);
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        too_small(app, buffer, area, regions.input);
+    } else {
+        header::draw(app, buffer, regions.header);
+        talk::draw(app, buffer, regions.talk);
+        seam::draw(app, buffer, regions.seam);
+        seam::draw_pastes(app, buffer, regions.pastes);
+        status::draw(app, buffer, regions.status);
+    }
+    let caret = input::draw(app, buffer, regions.input);
+    let caret = match &app.overlay {
+        None => {
+            commands::draw(app, buffer, &regions);
+            caret
+        }
+        Some(Overlay::Help { above }) => {
+            help::draw(app, buffer, area, *above);
+            None
+        }
+        Some(Overlay::Facts(lines)) => {
+            help::draw_facts(app, buffer, area, lines);
+            None
+        }
+        Some(Overlay::Picker(picker)) => picker::draw(app, picker, buffer, area),
+        Some(Overlay::Search(search)) => seam::draw_search(app, search, buffer, regions.seam),
+    };
+    if let Some(caret) = caret {
+        frame.set_cursor_position(caret);
+    }
+}
+
+fn too_small(app: &App, buffer: &mut Buffer, area: Rect, input: Rect) {
+    if input.y > area.y {
+        let row = Rect { height: 1, ..area };
+        let mut line = line::Line::new(app, buffer, row);
+        line.say("too small", Look::new(Token::Status));
+    }
+}
+
+#[cfg(test)]
+mod picture;
+
+#[cfg(test)]
+mod picture_tests;
+
+#[cfg(test)]
+mod region_tests;
+
+#[cfg(test)]
+mod status_tests;
+
+#[cfg(test)]
+mod help_tests;

@@ -1,0 +1,120 @@
+//! The list of conversations.
+
+use harness_protocol::{ConversationState, Summary};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::line::{Line, cut, width};
+use super::{Regions, frame};
+use crate::app::{App, Mode, Picker};
+use crate::layout::Look;
+use crate::text::one_line;
+use crate::theme::Token;
+
+/// How large the box is at most.
+const SIZE: (u16, u16) = (100, 24);
+/// The rows of the box beside the list: its border, the filter and the keys.
+const FRAME_ROWS: u16 = 4;
+/// As high must the box be that leaves the line with the remarks free.
+const LOWEST: u16 = 6;
+/// From this width on the state and the numbers are shown too.
+const FACTS_FROM: u16 = 56;
+
+/// Draws it; where the caret is.
+pub(super) fn draw(
+    app: &App,
+    picker: &Picker,
+    buffer: &mut Buffer,
+    area: Rect,
+) -> Option<Position> {
+    let titles = ("Conversations", "Ctrl+N new");
+    let rows = u16::try_from(picker.count().max(1)).unwrap_or(u16::MAX);
+    let size = (SIZE.0, rows.saturating_add(FRAME_ROWS).min(SIZE.1));
+    let inner = frame::centred(app, buffer, place(app, area), size, titles);
+    if inner.height < 2 {
+        return None;
+    }
+    let row = |y: u16| Rect {
+        y,
+        height: 1,
+        ..inner
+    };
+    let dim = Look::new(Token::Reasoning);
+    let mut filter = Line::new(app, buffer, row(inner.y));
+    filter.say("> ", Look::new(Token::Status));
+    filter.say_end(picker.filter.text(), Look::new(Token::Text));
+    let mut caret = Position::new(filter.column(), inner.y);
+    let below = inner.y + 1..inner.bottom().saturating_sub(1);
+    let shown = picker.shown();
+    if shown.is_empty() {
+        let words = if picker.is_loading() {
+            "loading…"
+        } else {
+            "none like that"
+        };
+        Line::new(app, buffer, row(below.start)).say(words, dim);
+    }
+    let chosen = picker.chosen().unwrap_or(0);
+    let first = (chosen + 1).saturating_sub(below.len());
+    for (y, (number, summary)) in below.zip(shown.iter().enumerate().skip(first)) {
+        let mut line = Line::new(app, buffer, row(y));
+        match &picker.mode {
+            Mode::Renaming(title) if number == chosen => {
+                line.say("new title: ", Look::new(Token::Status));
+                line.say_end(title.text(), Look::new(Token::Text));
+                caret = Position::new(line.column(), y);
+            }
+            _ => entry(app, &mut line, summary, number == chosen),
+        }
+    }
+    let keys = match picker.mode {
+        Mode::Choosing => "Enter open · Tab rename · Ctrl+X trash · Esc close",
+        Mode::Renaming(_) => "Enter renames it for all clients · Esc keeps the title",
+        Mode::Trashing => "Ctrl+X again moves it to the trash · Esc keeps it",
+    };
+    let token = if picker.mode == Mode::Trashing {
+        Token::Error
+    } else {
+        Token::Reasoning
+    };
+    Line::new(app, buffer, row(inner.bottom() - 1)).say(keys, Look::new(token));
+    let last = Position::new(inner.right().saturating_sub(1), caret.y);
+    Some(Position::new(caret.x.min(last.x), caret.y))
+}
+
+/// Where the box is: above the line with the remarks, unless that is too little.
+fn place(app: &App, area: Rect) -> Rect {
+    let above = Regions::of(app, area).seam.y.saturating_sub(area.y);
+    let height = if above < LOWEST { area.height } else { above };
+    Rect { height, ..area }
+}
+
+fn entry(app: &App, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
+    let dim = Look::new(Token::Reasoning);
+    let title = match &summary.title {
+        Some(title) => one_line(title),
+        None => one_line(&summary.id),
+    };
+    let is_open = summary.id == app.open_id();
+    let mark = if is_chosen { "› " } else { "  " };
+    line.say(mark, Look::new(Token::Status));
+    if line.room() >= FACTS_FROM {
+        let state = match summary.state {
+            ConversationState::Idle => "idle",
+            ConversationState::Running => "running",
+            ConversationState::Interrupted => "interrupted",
+            ConversationState::Unreadable => "unreadable",
+            ConversationState::Unknown => "?",
+        };
+        let plural = if summary.prompts == 1 { " " } else { "s" };
+        let facts = format!(" {state:>11}  {:>4} prompt{plural}", summary.prompts);
+        line.say_right(&facts, dim);
+    }
+    let mut look = Look::new(Token::Text);
+    if is_chosen {
+        look = look.bold();
+    }
+    let open = if is_open { " (open)" } else { "" };
+    let room = line.room().saturating_sub(width(open));
+    line.say(&cut(&title, room), look).say(open, dim);
+}

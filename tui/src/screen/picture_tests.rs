@@ -1,0 +1,208 @@
+use std::time::Duration;
+
+use harness_protocol::Event;
+use serde_json::json;
+
+use super::picture::picture;
+use crate::app::testing::*;
+use crate::app::{App, Msg};
+use crate::conversation::testing::{event, status, text};
+use crate::link::News;
+use crate::terminal::Key;
+use crate::theme::{Depth, Scheme, Theme};
+
+/// A client with an own name and others beside it, at a size.
+fn client(events: &[Event], size: (u16, u16)) -> App {
+    let mut app = attached(events);
+    resize(&mut app, size);
+    present(&mut app, 2, &["ben@laptop", "ana"]);
+    app
+}
+
+fn resize(app: &mut App, (width, height): (u16, u16)) {
+    app.update(Msg::Resized(width, height), app.now);
+}
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (40, 12), (120, 40)];
+
+/// The screen at all sizes, and at those at which only the input is.
+fn keep(name: &str, app: &mut App) {
+    for (width, height) in SIZES {
+        resize(app, (width, height));
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), picture(app));
+    }
+}
+
+/// The screen at the usual size.
+fn keep_one(name: &str, app: &mut App) {
+    insta::assert_snapshot!(name.to_owned(), picture(app));
+}
+
+/// Spec: [TUI-01] [TUI-02] [TUI-03] [TUI-04]
+#[test]
+fn idle() {
+    keep("idle", &mut client(&[], SIZES[0]));
+    insta::assert_snapshot!("opening", picture(&mut new()));
+}
+
+/// Spec: [TUI-01] [TUI-03]
+#[test]
+fn a_conversation() {
+    keep("conversation", &mut client(&talked(), SIZES[0]));
+}
+
+/// Spec: [TUI-08]
+#[test]
+fn where_only_the_input_is() {
+    let mut app = client(&talked(), SIZES[0]);
+    for (width, height) in [(20, 5), (19, 4), (7, 2), (1, 1)] {
+        resize(&mut app, (width, height));
+        insta::assert_snapshot!(format!("small_{width}x{height}"), picture(&mut app));
+    }
+}
+
+/// Spec: [TUI-02]
+#[test]
+fn busy() {
+    let mut events = talked();
+    events.extend([
+        event(json!({"type": "run_started", "run_id": 2})),
+        event(json!({"type": "user", "content": "also look at the port", "by": "ben@laptop", "run_id": 2})),
+        event(json!({"type": "tool_call", "id": "c", "name": "grep", "input": {"pattern": "bind("}})),
+        status("running_tool", "grep"),
+    ]);
+    let mut app = client(&events, SIZES[0]);
+    wait(&mut app, 12);
+    write(&mut app, "then write the fix");
+    keep("busy", &mut app);
+}
+
+/// Spec: [TUI-02]
+#[test]
+fn the_connection_is_lost() {
+    let mut app = client(&talked(), SIZES[0]);
+    write(&mut app, "kept");
+    lose(&mut app, "connection refused", 2, 3);
+    wait(&mut app, 1);
+    keep("lost", &mut app);
+}
+
+/// Spec: [TUI-05]
+#[test]
+fn the_help() {
+    let mut app = client(&talked(), SIZES[0]);
+    key(&mut app, Key::Function(1));
+    keep("help", &mut app);
+    for _ in 0..99 {
+        app.update(Msg::Resized(80, 24), app.now);
+        if super::help_overflow(app.size) > 0 {
+            key(&mut app, Key::Down);
+        }
+        if app.overlay.is_none() {
+            key(&mut app, Key::Function(1));
+            break;
+        }
+    }
+    resize(&mut app, (160, 60));
+    keep_one("help_160x60", &mut app);
+}
+
+/// Spec: [TUI-32]
+#[test]
+fn the_list_of_conversations() {
+    let mut app = client(&talked(), SIZES[0]);
+    control(&mut app, 'p');
+    keep_one("picker_loading", &mut app);
+    tell(&mut app, News::Listed(summaries()));
+    key(&mut app, Key::Down);
+    keep("picker", &mut app);
+    resize(&mut app, SIZES[0]);
+    key(&mut app, Key::Tab);
+    write(&mut app, " and more");
+    keep_one("picker_renaming", &mut app);
+    key(&mut app, Key::Escape);
+    control(&mut app, 'x');
+    keep_one("picker_trashing", &mut app);
+    write(&mut app, "nothing like it");
+    keep_one("picker_nothing", &mut app);
+}
+
+/// Spec: [TUI-33]
+#[test]
+fn a_search() {
+    let mut app = client(&talked(), SIZES[0]);
+    control(&mut app, 'f');
+    write(&mut app, "re");
+    key(&mut app, Key::Up);
+    keep("search", &mut app);
+    resize(&mut app, SIZES[0]);
+    write(&mut app, "x");
+    keep_one("search_nothing", &mut app);
+}
+
+/// Spec: [TUI-30]
+#[test]
+fn the_list_of_commands() {
+    let mut app = client(&talked(), SIZES[0]);
+    write(&mut app, "/");
+    key(&mut app, Key::Down);
+    keep("commands", &mut app);
+    resize(&mut app, SIZES[0]);
+    write(&mut app, "f");
+    keep_one("commands_fewer", &mut app);
+}
+
+/// Spec: [TUI-07]
+#[test]
+fn remarks() {
+    let mut app = client(&talked(), SIZES[0]);
+    app.say("sent to the clipboard, 312 characters");
+    keep_one("toast", &mut app);
+    app.complain("not sent: the conversation is busy");
+    keep_one("toast_error", &mut app);
+    resize(&mut app, (40, 12));
+    keep_one("toast_narrow", &mut app);
+}
+
+/// Spec: [TUI-04]
+#[test]
+fn pastes_that_are_attached() {
+    let mut app = client(&talked(), SIZES[0]);
+    for letter in ["a", "b"] {
+        app.update(Msg::Paste(format!("{letter}\n").repeat(3000)), app.now);
+    }
+    keep("chips", &mut app);
+}
+
+/// Spec: [TUI-06]
+#[test]
+fn away_from_the_end() {
+    let mut events = talked();
+    let mut app = client(&events, SIZES[0]);
+    picture(&mut app);
+    key(&mut app, Key::PageUp);
+    keep_one("away", &mut app);
+    events.clear();
+    for seq in 13..16 {
+        tell(&mut app, told(seq, text("new")));
+    }
+    keep_one("away_new", &mut app);
+    resize(&mut app, (40, 12));
+    keep_one("away_narrow", &mut app);
+}
+
+/// Spec: [VIEW-05] [VIEW-06]
+#[test]
+fn other_colours() {
+    for (name, scheme, depth) in [
+        ("light", Scheme::Light, Depth::Full),
+        ("no_colours", Scheme::Dark, Depth::None),
+    ] {
+        let mut app = client(&talked(), SIZES[0]);
+        app.theme = Theme::new(scheme, depth);
+        control(&mut app, 'f');
+        write(&mut app, "re");
+        app.update(Msg::Tick, Duration::ZERO);
+        keep_one(name, &mut app);
+    }
+}

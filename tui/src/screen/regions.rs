@@ -1,0 +1,87 @@
+//! Where things are on the screen.
+
+use ratatui::layout::Rect;
+
+use crate::app::App;
+use crate::composer::MAX_ROWS;
+
+/// Columns left free at each side of the conversation.
+const MARGIN: u16 = 1;
+/// From this height on there is a header.
+const HEADER_FROM: u16 = 10;
+/// What the border and the spaces within it take of the width.
+const INPUT_MARGIN: u16 = 4;
+
+/// Where things are on the screen, from top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Regions {
+    /// The title and who is attached.
+    pub(crate) header: Rect,
+    /// The conversation; it has what the others leave.
+    pub(crate) talk: Rect,
+    /// The line below it, with what is new and remarks.
+    pub(crate) seam: Rect,
+    /// Pastes that were set aside.
+    pub(crate) pastes: Rect,
+    /// What the conversation is doing.
+    pub(crate) status: Rect,
+    /// What is being written, with its border.
+    pub(crate) input: Rect,
+}
+
+impl Regions {
+    /// Divides the whole screen.
+    pub(crate) fn of_screen(app: &App) -> Self {
+        let (width, height) = app.size;
+        Self::of(app, Rect::new(0, 0, width, height))
+    }
+
+    /// Divides the screen.
+    pub(crate) fn of(app: &App, area: Rect) -> Self {
+        let written = app
+            .composer
+            .window(input_width((area.width, area.height)), rows(area));
+        let input =
+            (u16::try_from(written.rows.len()).unwrap_or(MAX_ROWS).max(1) + 2).min(area.height);
+        let mut left = area.height - input;
+        let mut take = |wanted: u16| {
+            let taken = wanted.min(left);
+            left -= taken;
+            taken
+        };
+        let status = take(1);
+        let seam = take(1);
+        let pastes = take(u16::from(!app.composer.chips().is_empty()));
+        let header = take(u16::from(area.height >= HEADER_FROM));
+        let heights = [header, left, seam, pastes, status, input];
+        let mut y = area.y;
+        let [header, talk, seam, pastes, status, input] = heights.map(|height| {
+            let region = Rect { y, height, ..area };
+            y += height;
+            region
+        });
+        Self {
+            header,
+            talk: Rect {
+                x: talk.x + MARGIN.min(talk.width),
+                width: talk.width.saturating_sub(2 * MARGIN),
+                ..talk
+            },
+            seam,
+            pastes,
+            status,
+            input,
+        }
+    }
+}
+
+/// How many rows of what is written fit.
+fn rows(area: Rect) -> u16 {
+    let most = area.height.saturating_sub(2) / 2;
+    most.clamp(1, MAX_ROWS)
+}
+
+/// How many columns what is written has on a screen of that size.
+pub(crate) fn input_width(size: (u16, u16)) -> u16 {
+    size.0.saturating_sub(INPUT_MARGIN).max(1)
+}

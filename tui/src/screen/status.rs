@@ -1,0 +1,119 @@
+//! What the conversation is doing, directly above the input.
+
+use std::time::Duration;
+
+use harness_protocol::State;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::line::Line;
+use crate::app::{App, LinkState};
+use crate::conversation::Author;
+use crate::layout::Look;
+use crate::text::{one_line, someone};
+use crate::theme::Token;
+
+/// The steps of the spinner, one each [`STEP`].
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const STEP: Duration = Duration::from_millis(125);
+
+pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
+    let mut line = Line::new(app, buffer, area);
+    let dim = Look::new(Token::Reasoning);
+    let (text, token) = text(app);
+    line.say(" ", dim);
+    line.say_right(" ", dim);
+    let hint = if app.is_busy() {
+        "Ctrl+C cancels"
+    } else {
+        "? help"
+    };
+    let facts = facts(app);
+    // What matters less goes first where there is no room: the facts, then the hint.
+    line.say(&text, Look::new(token));
+    if line.say_right(hint, dim) && !facts.is_empty() {
+        line.say_right(&format!("{facts} · "), dim);
+    }
+}
+
+/// The status text: none when nothing is going on.
+pub(crate) fn text(app: &App) -> (String, Token) {
+    if let LinkState::Down {
+        reason,
+        tries,
+        next_at,
+    } = &app.link
+    {
+        let wait = match next_at.saturating_sub(app.now).as_secs_f32().ceil() {
+            0.0 => String::new(),
+            seconds => format!(" in {seconds} s"),
+        };
+        let text = format!(
+            "○ reconnecting, try {}{wait} · draft kept · Ctrl+R now · {}",
+            tries.saturating_add(1),
+            one_line(reason)
+        );
+        return (text, Token::Status);
+    }
+    let status = app.conversation.status();
+    let message = one_line(&status.message);
+    let spinner = SPINNER
+        [usize::try_from(app.now.as_millis() / STEP.as_millis()).unwrap_or(0) % SPINNER.len()];
+    let is_cancelling = app.cancelling.is_some() && app.cancelling == status.run_id;
+    let elapsed = app.now.saturating_sub(status.since).as_secs();
+    let who = who(app);
+    let going = |text: String| {
+        let elapsed = if elapsed == 0 {
+            String::new()
+        } else {
+            format!(" {elapsed} s")
+        };
+        (format!("{spinner} {text}{elapsed}{who}"), Token::Status)
+    };
+    match status.state {
+        _ if is_cancelling => going("Cancelling...".to_owned()),
+        State::Thinking if message.is_empty() => going("Thinking...".to_owned()),
+        State::Thinking => going(format!("Thinking... {message}")),
+        State::RunningTool => {
+            let tool = status.tool.as_deref().map_or(message, one_line);
+            going(format!("Running: {tool}..."))
+        }
+        State::Error => (format!("Error: {message}"), Token::Error),
+        State::Idle | State::Unknown => (String::new(), Token::Status),
+    }
+}
+
+/// Whose run it is.
+fn who(app: &App) -> String {
+    match app.conversation.run_author() {
+        Some(Author::Named(name)) => format!(" · by {}", someone(name)),
+        Some(Author::You | Author::Unnamed) | None => String::new(),
+    }
+}
+
+/// What there is to know beside: the model and the tokens.
+fn facts(app: &App) -> String {
+    let status = app.conversation.status();
+    let mut facts = Vec::new();
+    if let Some(model) = &status.model {
+        facts.push(one_line(model));
+    }
+    let usage = &status.usage;
+    let tokens = usage.input_tokens
+        + usage.cache_read_input_tokens
+        + usage.cache_creation_input_tokens
+        + usage.output_tokens;
+    if tokens > 0 {
+        facts.push(format!("{} tokens", count(tokens)));
+    }
+    facts.join(" · ")
+}
+
+/// A count in few characters.
+fn count(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{}k", number / 1_000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}

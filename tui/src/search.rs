@@ -1,0 +1,309 @@
+//! Finds words in the conversation.
+//!
+//! It looks at the texts as they are shown, but lays out only parts that may have the words.
+
+use std::ops::Range;
+
+use crate::conversation::{Conversation, Part, PartId, PartKind, ToolOutcome};
+use crate::viewport::{Place, Viewport};
+
+/// Where to look next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// Towards the end.
+    Next,
+    /// Towards the beginning.
+    Previous,
+}
+
+/// What came of looking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A hit; it is where the search stands now.
+    At {
+        /// Where it begins.
+        place: Place,
+        /// Whether it was found by going round.
+        is_wrapped: bool,
+    },
+    /// There is none up to the oldest part that is loaded: load the page before and look again.
+    WantsOlder,
+    /// There is none.
+    Nowhere,
+}
+
+/// A search, and the hit that it stands at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Search {
+    needle: Needle,
+    current: Option<Place>,
+    /// The oldest part that was looked at on the way to the beginning, while it waits for older
+    /// ones: only those are new.
+    looked_to: Option<PartId>,
+}
+
+impl Search {
+    /// Looks for a text. Capitals matter if there are any in it.
+    pub(crate) fn new(query: &str) -> Self {
+        Self {
+            needle: Needle::new(query),
+            current: None,
+            looked_to: None,
+        }
+    }
+
+    /// The hit that it stands at.
+    #[cfg(test)]
+    pub(crate) fn current(&self) -> Option<Place> {
+        self.current
+    }
+
+    /// Goes to the next hit, or the one before. The first one is the last of the conversation, or
+    /// the first one on the way to its end.
+    pub(crate) fn go(
+        &mut self,
+        direction: Direction,
+        conversation: &Conversation,
+        viewport: &mut Viewport,
+    ) -> Found {
+        if self.needle.is_empty() || conversation.is_empty() {
+            return Found::Nowhere;
+        }
+        let looked_to = self.looked_to.take();
+        if let (Direction::Previous, Some(looked_to)) = (direction, looked_to) {
+            let older = 0..conversation.index(looked_to);
+            let found = older.rev().find_map(|index| {
+                let part = conversation.at(index)?;
+                let hit = self.hits(part, viewport).pop()?;
+                Some((part.id, hit.start))
+            });
+            if let Some((part, offset)) = found {
+                let place = Place { part, offset };
+                self.current = Some(place);
+                return Found::At {
+                    place,
+                    is_wrapped: false,
+                };
+            }
+            if conversation.has_older() {
+                return self.wants_older(conversation);
+            }
+        }
+        let count = conversation.len();
+        let start = match (self.current, direction) {
+            (Some(place), _) => conversation.index(place.part).min(count - 1),
+            (None, Direction::Next) => 0,
+            (None, Direction::Previous) => count - 1,
+        };
+        // The part that it stands in comes first and last: on this side of the hit, and all of it.
+        for step in 0..=count {
+            let (index, is_wrapped) = match direction {
+                Direction::Next => ((start + step) % count, start + step >= count),
+                Direction::Previous => ((start + count * 2 - step) % count, step > start),
+            };
+            if is_wrapped && direction == Direction::Previous && conversation.has_older() {
+                return self.wants_older(conversation);
+            }
+            let Some(part) = conversation.at(index) else {
+                continue;
+            };
+            let hits = self.hits(part, viewport);
+            let bound = self
+                .current
+                .filter(|place| place.part == part.id && step == 0);
+            let offset = match direction {
+                Direction::Next => hits
+                    .iter()
+                    .find(|hit| bound.is_none_or(|bound| hit.start > bound.offset)),
+                Direction::Previous => hits
+                    .iter()
+                    .rfind(|hit| bound.is_none_or(|bound| hit.start < bound.offset)),
+            };
+            if let Some(hit) = offset {
+                let place = Place {
+                    part: part.id,
+                    offset: hit.start,
+                };
+                self.current = Some(place);
+                return Found::At { place, is_wrapped };
+            }
+        }
+        if conversation.has_older() {
+            return self.wants_older(conversation);
+        }
+        Found::Nowhere
+    }
+
+    fn wants_older(&mut self, conversation: &Conversation) -> Found {
+        self.looked_to = conversation.at(0).map(|part| part.id);
+        Found::WantsOlder
+    }
+
+    /// The hits in a part, in the text that is shown of it.
+    pub(crate) fn hits(&self, part: &Part, viewport: &mut Viewport) -> Vec<Range<usize>> {
+        if !self.needle.may_be_in(part) {
+            return Vec::new();
+        }
+        self.needle.all_in(&viewport.block(part).source)
+    }
+
+    /// Whether the search stands at this hit.
+    pub(crate) fn is_current(&self, part: PartId, hit: &Range<usize>) -> bool {
+        self.current
+            == Some(Place {
+                part,
+                offset: hit.start,
+            })
+    }
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Needle {
+    /// In small letters, unless capitals matter.
+    words: Vec<char>,
+    /// The same without blanks.
+    bare: Vec<char>,
+    has_capitals: bool,
+}
+
+impl Needle {
+    fn new(query: &str) -> Self {
+        let has_capitals = query.chars().any(char::is_uppercase);
+        let letters = query.chars().flat_map(|c| fold(c, has_capitals));
+        let words: Vec<char> = letters.collect();
+        let bare = words.iter().copied().filter(|c| !c.is_whitespace());
+        Self {
+            bare: bare.collect(),
+            words,
+            has_capitals,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// All places of it that do not overlap.
+    fn all_in(&self, source: &str) -> Vec<Range<usize>> {
+        let mut hits: Vec<Range<usize>> = Vec::new();
+        let Some(first) = self.words.first() else {
+            return hits;
+        };
+        for (start, c) in source.char_indices() {
+            if hits.last().is_some_and(|hit| start < hit.end) || self.fold(c).next() != Some(*first)
+            {
+                continue;
+            }
+            if let Some(length) = self.length_at(&source[start..]) {
+                hits.push(start..start + length);
+            }
+        }
+        hits
+    }
+
+    /// How much of the text is the needle, if it begins with it.
+    fn length_at(&self, text: &str) -> Option<usize> {
+        let mut left = self.words.as_slice();
+        for (at, c) in text.char_indices() {
+            if left.is_empty() {
+                return Some(at);
+            }
+            for c in self.fold(c) {
+                match left.split_first() {
+                    Some((first, rest)) if *first == c => left = rest,
+                    Some(_) => return None,
+                    // The needle ends within what one letter is made of.
+                    None => {}
+                }
+            }
+        }
+        left.is_empty().then_some(text.len())
+    }
+
+    /// Whether a part may have it: a layout may add and leave out blanks and control characters,
+    /// but nothing else.
+    fn may_be_in(&self, part: &Part) -> bool {
+        let texts: [&str; 3] = match &part.kind {
+            PartKind::User { content, .. }
+            | PartKind::Text { content, .. }
+            | PartKind::Reasoning { content, .. }
+            | PartKind::Note { text: content, .. } => [content, "", ""],
+            PartKind::Tool(tool) => {
+                let outcome = match &tool.outcome {
+                    ToolOutcome::Ended(result) => &result.text,
+                    ToolOutcome::Skipped { reason } => reason,
+                    ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running => "",
+                };
+                [&tool.name, &tool.input, outcome]
+            }
+        };
+        let Some(first) = self.bare.first() else {
+            return true;
+        };
+        if texts.iter().any(|text| text.contains(is_strange)) {
+            return true;
+        }
+        texts.iter().any(|text| {
+            text.char_indices()
+                .any(|(at, c)| self.fold(c).next() == Some(*first) && self.is_bare_at(&text[at..]))
+        })
+    }
+
+    /// Whether the text begins with the needle, but for blanks; or ends within it.
+    fn is_bare_at(&self, text: &str) -> bool {
+        let mut left = self.bare.as_slice();
+        for c in text.chars().filter(|c| !c.is_whitespace()) {
+            for c in self.fold(c) {
+                match left.split_first() {
+                    Some((first, rest)) if *first == c => left = rest,
+                    Some(_) => return false,
+                    None => return true,
+                }
+            }
+        }
+        true
+    }
+
+    fn fold(&self, c: char) -> impl Iterator<Item = char> + use<> {
+        fold(c, self.has_capitals)
+    }
+}
+
+/// A letter as it is compared.
+fn fold(c: char, has_capitals: bool) -> impl Iterator<Item = char> + use<> {
+    let small = (!has_capitals).then(|| c.to_lowercase());
+    let same = has_capitals.then_some(c);
+    small.into_iter().flatten().chain(same)
+}
+
+/// Whether a layout may leave the character out or show something else in its place: it is one
+/// that controls, or has no width of its own.
+fn is_strange(c: char) -> bool {
+    let is_control = c.is_control() && c != '\n' && c != '\t';
+    is_control
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

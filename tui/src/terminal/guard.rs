@@ -1,0 +1,300 @@
+//! Takes the terminal and gives it back as it was, however the client ends.
+//!
+//! Invariant: what was entered is left in the reverse order, and once: at the end, on an error, on
+//! a panic, on a signal, and while the shell or an editor has the terminal.
+//! Invariant: who writes does not wait. What a terminal that nobody reads does not take is kept,
+//! and the end does not wait for it either, but for a moment.
+
+use std::io::{self, ErrorKind, Write};
+use std::panic;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::capabilities::Capabilities;
+use super::modes::Mode;
+use super::tty::{Device, Tty};
+
+/// How long the terminal may take to take the last bytes.
+const LAST_BYTES: Duration = Duration::from_millis(500);
+/// How much may be waiting when more is written, in bytes.
+const MAX_UNWRITTEN: usize = 1024 * 1024;
+
+/// Has the terminal, and gives it back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Guard<D: Device = Tty> {
+    shared: Arc<Shared<D>>,
+}
+
+#[derive(Debug)]
+struct Shared<D> {
+    device: D,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// What is to be entered.
+    wanted: Vec<Mode>,
+    /// What was entered and not left, the first first. None if the terminal is not ours.
+    pushed: Option<Vec<Mode>>,
+    /// What the terminal did not take so far.
+    unwritten: Vec<u8>,
+}
+
+impl<D: Device> Guard<D> {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// If it cannot be had; then it is as it was.
+    pub(crate) fn take(device: D, capabilities: &Capabilities) -> io::Result<Self> {
+        let is_wanted = |mode: &Mode| *mode != Mode::KittyKeyboard || capabilities.is_kitty_allowed;
+        let state = State {
+            wanted: Mode::ALL.into_iter().filter(is_wanted).collect(),
+            pushed: None,
+            unwritten: Vec::new(),
+        };
+        let guard = Self {
+            shared: Arc::new(Shared {
+                device,
+                state: Mutex::new(state),
+            }),
+        };
+        // On an error the guard is dropped, and leaves what was entered.
+        guard.enter()?;
+        Ok(guard)
+    }
+
+    /// The device.
+    pub(crate) fn device(&self) -> &D {
+        &self.shared.device
+    }
+
+    /// Takes the terminal again, after [`Guard::leave`]. The screen is empty and must be drawn as
+    /// a whole. Nothing happens if it is ours.
+    ///
+    /// # Errors
+    /// If it cannot be had.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        let mut state = self.shared.state();
+        if state.pushed.is_some() {
+            return Ok(());
+        }
+        self.shared.device.enter_raw_mode()?;
+        let wanted = state.wanted.clone();
+        let bytes: String = wanted.iter().map(|mode| mode.enter()).collect();
+        // Noted first: of what could be written only in part, all is left.
+        state.pushed = Some(wanted);
+        self.shared.write(&mut state, bytes.as_bytes())
+    }
+
+    /// Gives the terminal back as it was. Nothing happens if it is not ours.
+    ///
+    /// # Errors
+    /// If it cannot be given back, as when its other end is gone; `TimedOut` if nobody reads it.
+    pub(crate) fn leave(&self) -> io::Result<()> {
+        self.shared.leave()
+    }
+
+    /// Says a last thing behind [`Guard::leave`], without waiting long.
+    ///
+    /// # Errors
+    /// If it cannot be written; `TimedOut` if nobody reads it.
+    pub(crate) fn say_last(&self, line: &str) -> io::Result<()> {
+        let mut state = self.shared.state();
+        state.unwritten = format!("{line}\n").into_bytes();
+        let said = self.shared.write_last(&mut state);
+        state.unwritten = Vec::new();
+        said
+    }
+
+    /// Sets every mode again, after somebody else had the terminal without our leave: the client
+    /// was stopped by force and goes on. The screen must be drawn as a whole.
+    ///
+    /// # Errors
+    /// If it cannot be had.
+    pub(crate) fn enter_anew(&self) -> io::Result<()> {
+        self.leave()?;
+        self.enter()
+    }
+
+    /// Whether the mouse is left to the terminal, for its own way to select text.
+    #[cfg(test)]
+    pub(crate) fn is_mouse_released(&self) -> bool {
+        !self.shared.state().wanted.contains(&Mode::Mouse)
+    }
+
+    /// Leaves the mouse to the terminal, or takes it. Lasts over [`Guard::leave`].
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn release_mouse(&self, is_released: bool) -> io::Result<()> {
+        let mut state = self.shared.state();
+        if is_released != state.wanted.contains(&Mode::Mouse) {
+            return Ok(());
+        }
+        let toggle = |modes: &mut Vec<Mode>| {
+            if is_released {
+                modes.retain(|mode| *mode != Mode::Mouse);
+            } else {
+                modes.push(Mode::Mouse);
+            }
+        };
+        toggle(&mut state.wanted);
+        let Some(pushed) = &mut state.pushed else {
+            return Ok(());
+        };
+        toggle(pushed);
+        let mouse = Mode::Mouse;
+        let bytes = if is_released {
+            mouse.leave()
+        } else {
+            mouse.enter()
+        };
+        self.shared.write(&mut state, bytes.as_bytes())
+    }
+
+    /// Whether the terminal has not taken all that was written. More is better not written.
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.shared.state().unwritten.is_empty()
+    }
+
+    /// Writes on with what the terminal did not take, as far as it does now.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn write_on(&self) -> io::Result<()> {
+        self.shared.write_on(&mut self.shared.state())
+    }
+
+    /// Where frames and the like are written.
+    pub(crate) fn port(&self) -> Port<D> {
+        Port {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
+    /// From now on, a panic anywhere gives the terminal back before its message is written, and is
+    /// told: the client may be waiting elsewhere.
+    pub(crate) fn give_back_on_panic(&self, tell: impl Fn() + Send + Sync + 'static) {
+        let shared = Arc::downgrade(&self.shared);
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |information| {
+            if let Some(shared) = shared.upgrade() {
+                // There is nobody to tell of an error.
+                drop(shared.leave());
+                tell();
+            }
+            previous(information);
+        }));
+    }
+}
+
+impl<D: Device> Drop for Guard<D> {
+    fn drop(&mut self) {
+        if let Err(error) = self.leave() {
+            log::debug!("cannot give the terminal back: {error}");
+        }
+    }
+}
+
+impl<D: Device> Shared<D> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leave(&self) -> io::Result<()> {
+        let mut state = self.state();
+        let Some(pushed) = state.pushed.take() else {
+            return Ok(());
+        };
+        let bytes: String = pushed.iter().rev().map(|mode| mode.leave()).collect();
+        // Behind all that waits: a sequence that was begun would swallow it.
+        state.unwritten.extend(bytes.as_bytes());
+        // Whatever comes of the bytes, the keys are given back.
+        let written = self.write_last(&mut state);
+        state.unwritten = Vec::new();
+        self.device.leave_raw_mode()?;
+        written
+    }
+}
+
+impl<D: Device> Shared<D> {
+    fn write(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
+        let waiting = state.unwritten.len();
+        if waiting > 0 && waiting + bytes.len() > MAX_UNWRITTEN {
+            return Err(io::Error::new(ErrorKind::TimedOut, "nobody reads it"));
+        }
+        state.unwritten.extend(bytes);
+        self.write_on(state)
+    }
+
+    fn write_on(&self, state: &mut State) -> io::Result<()> {
+        let mut done = 0;
+        let written = loop {
+            match state.unwritten.get(done..) {
+                None | Some([]) => break Ok(()),
+                Some(rest) => match self.device.write(rest) {
+                    Ok(0) => break Err(ErrorKind::WriteZero.into()),
+                    Ok(count) => done += count,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break Ok(()),
+                    Err(error) => break Err(error),
+                },
+            }
+        };
+        state.unwritten.drain(..done.min(state.unwritten.len()));
+        written
+    }
+
+    /// Writes all, if the terminal takes it soon.
+    fn write_last(&self, state: &mut State) -> io::Result<()> {
+        let give_up = Instant::now() + LAST_BYTES;
+        loop {
+            self.write_on(state)?;
+            if state.unwritten.is_empty() {
+                return Ok(());
+            }
+            let left = give_up.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.device.wait_for_room(left)? {
+                return Err(io::Error::new(ErrorKind::TimedOut, "nobody reads it"));
+            }
+        }
+    }
+}
+
+/// Writes to the terminal as long as it is ours.
+#[derive(Debug)]
+pub(crate) struct Port<D: Device = Tty> {
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: Device> Clone for Port<D> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<D: Device> Write for Port<D> {
+    /// Takes all of it, or fails: half a frame in somebody else's screen helps nobody.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Held while writing, so that no other thread gives the terminal back in between.
+        let mut state = self.shared.state();
+        if state.pushed.is_none() {
+            return Err(io::Error::other("the terminal was given back"));
+        }
+        self.shared.write(&mut state, bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

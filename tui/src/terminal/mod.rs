@@ -1,0 +1,36 @@
+//! The terminal: its modes, its keys, its clipboard, and how it is given back.
+//!
+//! ```text
+//! Tty ──> Guard: takes it and gives it back
+//!           ├── device() ──> Reader ──> Input
+//!           └── port() ────> Frames, copy()
+//! Signals ──> end, suspend(guard)
+//! ```
+
+mod background;
+mod capabilities;
+mod clipboard;
+mod frames;
+mod guard;
+mod key;
+mod modes;
+mod parser;
+mod reader;
+mod room;
+mod sequence;
+mod signals;
+mod tty;
+
+pub(crate) use background::QUESTION as BACKGROUND_QUESTION;
+pub(crate) use capabilities::Capabilities;
+pub(crate) use clipboard::copy;
+pub(crate) use frames::Frames;
+pub(crate) use guard::{Guard, Port};
+pub(crate) use key::Input;
+pub use key::{Button, Key, KeyPress, Mouse, MouseAction};
+pub(crate) use reader::{Reader, size};
+pub(crate) use room::Room;
+#[cfg(test)]
+pub(crate) use signals::SIGNALS;
+pub(crate) use signals::{Signal, Signals};
+pub(crate) use tty::Tty;

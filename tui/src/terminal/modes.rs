@@ -1,0 +1,60 @@
+//! The modes of the terminal that the client needs, and how each is given back.
+
+/// A mode of the terminal. Raw mode is none of them: it belongs to the device, not to its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A screen of our own; the shell's is kept.
+    AlternateScreen,
+    /// Pastes are told from keys.
+    BracketedPaste,
+    /// The terminal tells when its window has the focus.
+    Focus,
+    /// Buttons, drags and the wheel, with places of any size. Moving without a button is not told:
+    /// nobody needs it, and it is much.
+    Mouse,
+    /// Ctrl+Enter and Shift+Enter are told from Enter: kitty's flag 1 and no other.
+    KittyKeyboard,
+    /// The cursor is a bar, as it stands between characters.
+    CursorShape,
+    /// The cursor is hidden until a frame shows it.
+    HiddenCursor,
+}
+
+impl Mode {
+    /// All of them, in the order in which they are entered.
+    pub(super) const ALL: [Self; 7] = [
+        Self::AlternateScreen,
+        Self::BracketedPaste,
+        Self::Focus,
+        Self::Mouse,
+        Self::KittyKeyboard,
+        Self::CursorShape,
+        Self::HiddenCursor,
+    ];
+
+    /// What enters it.
+    pub(super) fn enter(self) -> &'static str {
+        match self {
+            Self::AlternateScreen => "\x1b[?1049h",
+            Self::BracketedPaste => "\x1b[?2004h",
+            Self::Focus => "\x1b[?1004h",
+            Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h",
+            Self::KittyKeyboard => "\x1b[>1u",
+            Self::CursorShape => "\x1b[6 q",
+            Self::HiddenCursor => "\x1b[?25l",
+        }
+    }
+
+    /// What leaves it.
+    pub(super) fn leave(self) -> &'static str {
+        match self {
+            Self::AlternateScreen => "\x1b[?1049l",
+            Self::BracketedPaste => "\x1b[?2004l",
+            Self::Focus => "\x1b[?1004l",
+            Self::Mouse => "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
+            Self::KittyKeyboard => "\x1b[<1u",
+            Self::CursorShape => "\x1b[0 q",
+            Self::HiddenCursor => "\x1b[?25h",
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! From the bytes of a terminal to keys, pastes and the mouse.
+//!
+//! Written here because of what the reader of crossterm 0.29 does, as seen on a pseudo terminal:
+//! - When the other end is gone it reads the end of the file again and again, in its own loop and
+//!   under its own lock: a core burns, and whoever polls it at that moment hangs.
+//! - `CSI 27;m;c~` is dropped, Ctrl+C included; an answer of the terminal (`ESC ] 11 ; …`) is
+//!   typed as text.
+//! - After a sequence that it does not know it waits in `read`, where neither a new size nor the
+//!   end of the program wakes it, and where it takes a key from whoever reads next.
+//!
+//! Invariant: the same bytes mean the same, however they are cut into pieces, as long as no piece
+//! lets the time of [`Parser::patience`] pass.
+
+use std::time::Duration;
+
+use super::background;
+use super::key::{Input, Key, KeyPress};
+use super::sequence::{control_character, control_sequence, single_shift};
+
+/// How long what is behind ESC may take; then ESC was the key. It alone is both a key and the
+/// beginning of others, and whoever pressed it is not kept waiting.
+const ESCAPE: Duration = Duration::from_millis(50);
+/// How long the rest of a sequence or an answer may take; networks pause.
+const REST: Duration = Duration::from_secs(1);
+/// How long the rest of a sequence that was given up is no text; then keys are keys again.
+const LATE: Duration = Duration::from_secs(10);
+/// How long a paste may pause; then its end was lost, and keys are keys again.
+const PASTE: Duration = Duration::from_secs(5);
+/// No sequence that means something is longer.
+const MAX_SEQUENCE: usize = 128;
+/// No answer is longer.
+const MAX_ANSWER: usize = 4096;
+/// No answer that means something is longer.
+const MAX_KEPT: usize = 64;
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// Where in the bytes the parser is.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Between keys.
+    Ground,
+    /// In a character of several bytes, perhaps with Alt.
+    Character { bytes: Vec<u8>, alt: bool },
+    /// Behind ESC.
+    Escape,
+    /// Behind `ESC [`.
+    Control(Vec<u8>),
+    /// Behind `ESC O`.
+    SingleShift,
+    /// Behind `CSI [`, as the Linux console writes F1 to F5.
+    Console,
+    /// In a control sequence, or behind `ESC O`, that was given up, with what came of it.
+    Late(Vec<u8>),
+    /// In a string that is no text.
+    Answer(Answer),
+    /// Behind ESC in such a string.
+    AnswerEscape(Answer),
+    /// In a paste.
+    Paste(Vec<u8>),
+}
+
+/// A string that is no text: what a terminal answers.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answer {
+    /// The byte behind ESC that began it.
+    opener: u8,
+    /// How it begins.
+    kept: Vec<u8>,
+    length: usize,
+}
+
+/// Reads the bytes of a terminal.
+#[derive(Debug)]
+pub(super) struct Parser {
+    place: Place,
+    /// The terminal was asked something, and the answer may be on its way.
+    is_answer_due: bool,
+    /// Nothing came behind ESC in time, and nothing since.
+    is_behind_escape: bool,
+    /// The character that deletes backward, as the terminal is set.
+    erase: u8,
+    found: Vec<Input>,
+}
+
+impl Parser {
+    /// Nothing was read so far.
+    pub(super) fn new(erase: u8) -> Self {
+        // Anything else would be a surprise, and an ordinary key.
+        let erase = if erase == 0x08 { 0x08 } else { 0x7f };
+        Self {
+            place: Place::Ground,
+            is_answer_due: false,
+            is_behind_escape: false,
+            erase,
+            found: Vec::new(),
+        }
+    }
+
+    /// The terminal was asked something, or the answer is not expected any more. While it is, what
+    /// is behind ESC may be the answer, however long it took: an answer is never typed as text.
+    pub(super) fn expect_answer(&mut self, is_due: bool) {
+        self.is_answer_due = is_due;
+    }
+
+    /// Takes what was read at once; what it means. Keys with more behind them are bursts.
+    pub(super) fn feed(&mut self, bytes: &[u8], is_more_waiting: bool) -> Vec<Input> {
+        for byte in bytes {
+            self.take(*byte);
+        }
+        let mut found = std::mem::take(&mut self.found);
+        let last = found.len().saturating_sub(1);
+        for (index, input) in found.iter_mut().enumerate() {
+            if let Input::Key(press) = input {
+                press.is_burst = index < last || is_more_waiting;
+            }
+        }
+        found
+    }
+
+    /// How long to wait for more before [`Parser::expire`]; without end if nothing is begun.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        match &self.place {
+            // The next byte settles what a character is, however late it comes.
+            Place::Ground | Place::Character { .. } => None,
+            Place::Escape => Some(ESCAPE),
+            Place::Control(_) | Place::SingleShift | Place::Console => Some(REST),
+            Place::Answer(_) | Place::AnswerEscape(_) => Some(REST),
+            Place::Late(_) => Some(LATE),
+            Place::Paste(_) => Some(PASTE),
+        }
+    }
+
+    /// Nothing more came: what was begun is all there is of it.
+    pub(super) fn expire(&mut self) -> Vec<Input> {
+        self.is_behind_escape = self.place == Place::Escape;
+        match std::mem::replace(&mut self.place, Place::Ground) {
+            Place::Ground | Place::Late(_) | Place::AnswerEscape(_) => {}
+            character @ Place::Character { .. } => self.place = character,
+            Place::Escape => self.press(KeyPress::plain(Key::Escape)),
+            Place::Control(parameters) => {
+                if parameters.is_empty() {
+                    self.alt(b'[');
+                }
+                self.place = Place::Late(parameters);
+            }
+            Place::SingleShift => {
+                self.alt(b'O');
+                self.place = Place::Late(Vec::new());
+            }
+            Place::Console => self.place = Place::Late(Vec::new()),
+            Place::Answer(answer) => {
+                if answer.length == 0 {
+                    self.alt(answer.opener);
+                }
+            }
+            Place::Paste(text) => self.paste(&text),
+        }
+        std::mem::take(&mut self.found)
+    }
+
+    fn take(&mut self, byte: u8) {
+        let is_behind_escape = std::mem::take(&mut self.is_behind_escape);
+        match std::mem::replace(&mut self.place, Place::Ground) {
+            Place::Ground if is_behind_escape && self.is_answer_due && byte == b']' => {
+                self.behind_escape(byte);
+            }
+            Place::Ground => self.begin(byte),
+            Place::Character { bytes, alt } => self.character(bytes, alt, byte),
+            Place::Escape => self.behind_escape(byte),
+            Place::Control(parameters) => self.control(parameters, byte),
+            Place::SingleShift => {
+                if let Some(press) = single_shift(byte) {
+                    self.press(press);
+                }
+            }
+            Place::Console => {
+                if let b'A'..=b'E' = byte {
+                    self.press(KeyPress::plain(Key::Function(byte - b'A' + 1)));
+                }
+            }
+            Place::Late(parameters) => self.late(parameters, byte),
+            Place::Answer(answer) => self.answer(answer, byte),
+            // Its end is `ESC \`. Anything else begins something new.
+            Place::AnswerEscape(answer) if byte == b'\\' => self.answered(&answer),
+            Place::AnswerEscape(_) => self.behind_escape(byte),
+            Place::Paste(mut text) => {
+                text.push(byte);
+                if text.ends_with(PASTE_END) {
+                    text.truncate(text.len() - PASTE_END.len());
+                    self.paste(&text);
+                } else {
+                    self.place = Place::Paste(text);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, byte: u8) {
+        match byte {
+            0x1b => self.place = Place::Escape,
+            0..=0x1f | 0x7f => self.press(control_character(byte, self.erase)),
+            b' '..=b'~' => self.press(KeyPress::plain(Key::Char(char::from(byte)))),
+            _ => self.character(Vec::new(), false, byte),
+        }
+    }
+
+    /// Takes the next byte of a character outside ASCII.
+    fn character(&mut self, mut bytes: Vec<u8>, alt: bool, byte: u8) {
+        bytes.push(byte);
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => {
+                for shown in text.chars().filter(|shown| !shown.is_control()) {
+                    let press = KeyPress::plain(Key::Char(shown));
+                    self.press(KeyPress { alt, ..press });
+                }
+            }
+            Err(error) if error.error_len().is_none() => {
+                self.place = Place::Character { bytes, alt };
+            }
+            Err(_) => {
+                self.press(KeyPress::plain(Key::Char(char::REPLACEMENT_CHARACTER)));
+                // The byte may begin something that is right.
+                if bytes.len() > 1 {
+                    self.take(byte);
+                }
+            }
+        }
+    }
+
+    fn behind_escape(&mut self, byte: u8) {
+        match byte {
+            b'[' => self.place = Place::Control(Vec::new()),
+            b'O' => self.place = Place::SingleShift,
+            b']' | b'P' | b'^' | b'_' => {
+                self.place = Place::Answer(Answer {
+                    opener: byte,
+                    ..Answer::default()
+                });
+            }
+            0x1b => {
+                self.press(KeyPress::plain(Key::Escape));
+                self.place = Place::Escape;
+            }
+            byte => self.alt(byte),
+        }
+    }
+
+    /// Takes a key with Alt, which most terminals write as ESC before it.
+    fn alt(&mut self, byte: u8) {
+        let press = match byte {
+            // Some terminals write Enter so, and nobody means Alt+Ctrl+J.
+            b'\n' => KeyPress::plain(Key::Enter),
+            0..=0x1f | 0x7f => control_character(byte, self.erase),
+            b' '..=b'~' => KeyPress::plain(Key::Char(char::from(byte))),
+            _ => return self.character(Vec::new(), true, byte),
+        };
+        self.press(press.alt());
+    }
+
+    fn control(&mut self, mut parameters: Vec<u8>, byte: u8) {
+        match byte {
+            b'[' if parameters.is_empty() => self.place = Place::Console,
+            b' '..=b'?' => {
+                if parameters.len() < MAX_SEQUENCE {
+                    parameters.push(byte);
+                }
+                self.place = Place::Control(parameters);
+            }
+            b'~' if parameters == b"200" => self.place = Place::Paste(Vec::new()),
+            b'@'..=b'~' => self.found.extend(control_sequence(&parameters, byte)),
+            // It broke off, and something new begins.
+            0..=0x1f => self.begin(byte),
+            _ => {}
+        }
+    }
+
+    /// Takes the next byte of a sequence that was given up: nobody typed it, and a key that is this
+    /// late is none any more.
+    fn late(&mut self, mut parameters: Vec<u8>, byte: u8) {
+        match byte {
+            // Somebody pressed Alt and a bracket and typed on: no key goes on like this.
+            b' ' | b'a'..=b'z' if parameters.is_empty() => self.begin(byte),
+            b' '..=b'?' => {
+                if parameters.len() < MAX_SEQUENCE {
+                    parameters.push(byte);
+                }
+                self.place = Place::Late(parameters);
+            }
+            // What is in a paste would be keys, and its line breaks would send it.
+            b'~' if parameters == b"200" => self.place = Place::Paste(Vec::new()),
+            b'@'..=b'~' => {}
+            _ => self.begin(byte),
+        }
+    }
+
+    /// Takes the next byte of an answer.
+    fn answer(&mut self, mut answer: Answer, byte: u8) {
+        match byte {
+            0x1b => self.place = Place::AnswerEscape(answer),
+            0x07 => self.answered(&answer),
+            _ if answer.length >= MAX_ANSWER => {}
+            _ => {
+                answer.length += 1;
+                if answer.length <= MAX_KEPT {
+                    answer.kept.push(byte);
+                }
+                self.place = Place::Answer(answer);
+            }
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        if answer.opener != b']' || answer.length > MAX_KEPT {
+            return;
+        }
+        if let Some(input) = background::answer(&answer.kept) {
+            self.is_answer_due = false;
+            self.found.push(input);
+        }
+    }
+
+    fn press(&mut self, press: KeyPress) {
+        self.found.push(Input::Key(press.normal()));
+    }
+
+    fn paste(&mut self, text: &[u8]) {
+        let text = String::from_utf8_lossy(text).into_owned();
+        self.found.push(Input::Paste(text));
+    }
+}
+
+#[cfg(test)]
+#[path = "parser_tests.rs"]
+mod tests;

@@ -1,0 +1,42 @@
+//! Waits until a terminal that took nothing takes more.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::guard::Guard;
+
+/// When the terminal takes more, after it did not.
+#[derive(Debug)]
+pub(crate) struct Room(AsyncFd<OwnedFd>);
+
+impl Room {
+    /// Watches the terminal.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    #[expect(
+        deprecated,
+        reason = "what takes its place is unsafe; this handle is our own as long as it is watched"
+    )]
+    pub(crate) fn of(guard: &Guard) -> io::Result<Self> {
+        let output = guard.device().output().try_clone_to_owned()?;
+        let watched = AsyncFd::with_interest(output, Interest::WRITABLE)?;
+        Ok(Self(watched))
+    }
+
+    /// Waits until the terminal takes more, and writes on. May be dropped and asked again.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) async fn write_on(&self, guard: &Guard) -> io::Result<()> {
+        let mut ready = self.0.writable().await?;
+        guard.write_on()?;
+        if guard.is_behind() {
+            ready.clear_ready();
+        }
+        Ok(())
+    }
+}

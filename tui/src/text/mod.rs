@@ -1,0 +1,9 @@
+//! Text on a screen: what may be shown, how wide it is, where it may be broken.
+
+mod sanitize;
+mod width;
+mod wrap;
+
+pub(crate) use sanitize::{Hidden, one_line, sanitize, someone, without_sequences};
+pub(crate) use width::{graphemes_with_width, take_width, width};
+pub(crate) use wrap::{break_anywhere, wrap};

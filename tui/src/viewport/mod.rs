@@ -1,0 +1,19 @@
+//! Which rows of the conversation are on the screen.
+
+mod anchor;
+mod cache;
+mod folds;
+mod place;
+mod rows;
+mod travel;
+mod view;
+
+#[cfg(test)]
+pub(crate) use cache::Lay;
+pub(crate) use place::Place;
+pub(crate) use rows::shown;
+pub(crate) use travel::{Standing, Step};
+pub(crate) use view::{Shown, Viewport};
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,0 +1,157 @@
+//! Going through the conversation.
+
+use super::anchor::Anchor;
+use super::view::Viewport;
+use crate::conversation::{Conversation, PartId, PartKind};
+
+/// A way to go through the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Up by so many rows.
+    Up(usize),
+    /// Down by so many rows.
+    Down(usize),
+    /// Up by a screen, of which one row stays.
+    PageUp,
+    /// Down by a screen, of which one row stays.
+    PageDown,
+    /// To the first row that is loaded.
+    Top,
+    /// To the end, and on with it as it grows.
+    Bottom,
+    /// To the operator's prompt before.
+    PreviousPrompt,
+    /// To the operator's next prompt, or the end.
+    NextPrompt,
+}
+
+/// A row, by its part's place in the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) index: usize,
+    pub(super) row: usize,
+}
+
+/// Where the window stands, to come back to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing(Option<Anchor>);
+
+impl Viewport {
+    /// Where it stands.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing(self.anchor)
+    }
+
+    /// Stands where it stood.
+    pub(crate) fn go_back(&mut self, standing: Standing) {
+        self.anchor = standing.0;
+    }
+
+    /// Stands where it is, also at the end, until it is gone on or released: something on the
+    /// screen is being pointed at.
+    pub(crate) fn hold(&mut self, conversation: &Conversation) {
+        if let (None, Some(top)) = (self.anchor, self.top(conversation)) {
+            self.anchor_at(top, conversation);
+        }
+        self.is_held = true;
+    }
+
+    /// Follows the end again where it is on the screen.
+    pub(crate) fn release(&mut self) {
+        self.is_held = false;
+    }
+
+    /// Whether a prompt of an operator is at the top.
+    pub(crate) fn is_at_prompt(&mut self, conversation: &Conversation) -> bool {
+        let top = self.top(conversation);
+        top.is_some_and(|top| top.row == 0 && is_prompt(conversation, top.index))
+    }
+
+    /// Goes through the conversation.
+    pub(crate) fn go(&mut self, step: Step, conversation: &Conversation) {
+        self.is_held = false;
+        let page = self.height().saturating_sub(1).max(1);
+        let Some(top) = self.top(conversation) else {
+            return;
+        };
+        match step {
+            Step::Up(rows) => {
+                let spot = self.up(top, rows, conversation);
+                self.stand(spot, conversation);
+            }
+            Step::Down(rows) => self.down(top, rows, conversation),
+            Step::PageUp => self.go(Step::Up(page), conversation),
+            Step::PageDown => self.go(Step::Down(page), conversation),
+            Step::Top => self.stand(Spot { index: 0, row: 0 }, conversation),
+            Step::Bottom => self.anchor = None,
+            Step::PreviousPrompt => {
+                let before = top.index + usize::from(top.row > 0);
+                let found = (0..before)
+                    .rev()
+                    .find(|index| is_prompt(conversation, *index));
+                let index = found.unwrap_or(0);
+                self.stand(Spot { index, row: 0 }, conversation);
+            }
+            Step::NextPrompt => {
+                let mut behind = top.index + 1..conversation.len();
+                match behind.find(|index| is_prompt(conversation, *index)) {
+                    Some(index) => self.stand(Spot { index, row: 0 }, conversation),
+                    None => self.anchor = None,
+                }
+            }
+        }
+    }
+
+    /// Puts a row to the top, unless the end is on the screen then.
+    pub(super) fn stand(&mut self, spot: Spot, conversation: &Conversation) {
+        if self.ends_within(spot, self.height(), conversation) {
+            self.anchor = None;
+        } else {
+            self.anchor_at(spot, conversation);
+        }
+    }
+
+    fn anchor_at(&mut self, spot: Spot, conversation: &Conversation) {
+        let Some(part) = conversation.at(spot.index) else {
+            return;
+        };
+        if self.anchor.is_none() {
+            self.seen = conversation.last_id().unwrap_or(PartId(i64::MIN));
+        }
+        let block = self.block(part);
+        self.anchor = Some(Anchor::new(part.id, spot.row, self.key(part), &block));
+    }
+
+    fn down(&mut self, top: Spot, rows: usize, conversation: &Conversation) {
+        if self.anchor.is_none() {
+            return;
+        }
+        let mut spot = top;
+        let mut left = rows;
+        loop {
+            let in_part = self.height_at(spot.index, conversation) - spot.row;
+            if left < in_part {
+                spot.row += left;
+                break;
+            }
+            left -= in_part;
+            spot.row = 0;
+            spot.index += 1;
+            if spot.index >= conversation.len() {
+                self.anchor = None;
+                return;
+            }
+        }
+        // One row from the end is near enough.
+        if self.ends_within(spot, self.height() + 1, conversation) {
+            self.anchor = None;
+        } else {
+            self.stand(spot, conversation);
+        }
+    }
+}
+
+fn is_prompt(conversation: &Conversation, index: usize) -> bool {
+    let part = conversation.at(index);
+    part.is_some_and(|part| matches!(part.kind, PartKind::User { .. }))
+}

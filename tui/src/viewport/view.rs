@@ -1,0 +1,297 @@
+//! The window on the conversation: it follows the end, or stands where it was scrolled to.
+//!
+//! Invariant: only what is on the screen or near it is ever laid out, and what stands does not
+//! move because something grows, comes or goes above or below.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::anchor::Anchor;
+use super::cache::{Cache, Key, Lay};
+use super::folds::Folds;
+use super::place::Place;
+use super::rows;
+use super::travel::Spot;
+use crate::conversation::{Conversation, Part, PartId};
+use crate::layout::Block;
+use crate::part_view;
+
+/// Rows of one part on the screen.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    /// The part.
+    pub(crate) part: PartId,
+    /// Its layout.
+    pub(crate) block: Rc<Block>,
+    /// The rows of it that are to be seen.
+    pub(crate) rows: Range<usize>,
+    /// Where the first of them is, counted from the top of the window.
+    pub(crate) y: u16,
+}
+
+/// The window.
+#[derive(Debug)]
+pub(crate) struct Viewport {
+    cache: Cache,
+    width: u16,
+    height: u16,
+    /// How much of the tools is shown.
+    pub(crate) folds: Folds,
+    /// The first row; none while the end is followed.
+    pub(super) anchor: Option<Anchor>,
+    /// Whether it stands even where the end is on the screen.
+    pub(super) is_held: bool,
+    /// The last part that had come when the end was left.
+    pub(super) seen: PartId,
+}
+
+impl Viewport {
+    /// A window that follows the end.
+    pub(crate) fn new() -> Self {
+        let mut layouter = part_view::Layouter::default();
+        Self::with(Box::new(move |part, width, fold| {
+            layouter.layout(part, width, fold)
+        }))
+    }
+
+    /// A window that lays parts out that way.
+    pub(crate) fn with(lay: Lay) -> Self {
+        Self {
+            cache: Cache::new(lay),
+            width: 1,
+            height: 0,
+            folds: Folds::default(),
+            anchor: None,
+            is_held: false,
+            seen: PartId(i64::MIN),
+        }
+    }
+
+    /// The screen has another size. What is at the top stays there.
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
+        self.width = width.max(1);
+        self.height = height;
+    }
+
+    /// Whether the end is followed.
+    pub(crate) fn is_following(&self) -> bool {
+        self.anchor.is_none()
+    }
+
+    /// How many parts came since the end was left.
+    pub(crate) fn unseen(&self, conversation: &Conversation) -> usize {
+        let behind = |id: PartId| conversation.index(PartId(id.0.saturating_add(1)));
+        match (self.anchor, conversation.last_id()) {
+            (Some(_), Some(last)) => behind(last).saturating_sub(behind(self.seen)),
+            _ => 0,
+        }
+    }
+
+    /// What to draw, from top to bottom. Rows in between are blank.
+    pub(crate) fn visible(&mut self, conversation: &Conversation) -> Vec<Shown> {
+        self.cache.begin_frame();
+        let mut shown = Vec::new();
+        let Some(Spot { index, mut row }) = self.top(conversation) else {
+            return shown;
+        };
+        let mut y = 0;
+        for index in index..conversation.len() {
+            let Some(part) = conversation.at(index).filter(|_| y < self.height()) else {
+                break;
+            };
+            let block = self.block(part);
+            let end = block.rows.len().min(row + self.height() - y);
+            if row < end {
+                shown.push(Shown {
+                    part: part.id,
+                    rows: row..end,
+                    y: u16::try_from(y).unwrap_or(u16::MAX),
+                    block: Rc::clone(&block),
+                });
+            }
+            y += height(&block, true).saturating_sub(row);
+            row = 0;
+        }
+        shown
+    }
+
+    /// The layout of a part as it is shown.
+    pub(crate) fn block(&mut self, part: &Part) -> Rc<Block> {
+        let fold = self.folds.of(part);
+        self.cache.block(part, self.width, fold)
+    }
+
+    /// Brings a place onto the screen; one that is there already stays where it is.
+    pub(crate) fn show(&mut self, place: Place, conversation: &Conversation) {
+        let Some(part) = conversation.part(place.part) else {
+            return;
+        };
+        let block = self.block(part);
+        let row = rows::row_of(&block, place.offset).unwrap_or(0);
+        let is_there = |shown: &Shown| shown.part == place.part && shown.rows.contains(&row);
+        if self.visible(conversation).iter().any(is_there) {
+            return;
+        }
+        let index = conversation.index(place.part);
+        let spot = self.up(Spot { index, row }, self.height() / 3, conversation);
+        self.stand(spot, conversation);
+    }
+
+    /// The place in the text nearest to a cell of the window.
+    pub(crate) fn hit(
+        &mut self,
+        column: u16,
+        y: u16,
+        conversation: &Conversation,
+    ) -> Option<Place> {
+        let visible = self.visible(conversation);
+        let above = visible.partition_point(|shown| shown.y <= y);
+        let shown = visible.get(above.saturating_sub(1))?;
+        let row = shown.rows.start + usize::from(y.saturating_sub(shown.y));
+        let source = &shown.block.source;
+        let exact = shown.block.rows.get(row).and_then(|row| {
+            let in_row = row.offset_at(source, column);
+            in_row.or_else(|| rows::range(row).map(|range| range.start))
+        });
+        Some(Place {
+            part: shown.part,
+            offset: exact.unwrap_or_else(|| rows::nearest(&shown.block, row)),
+        })
+    }
+
+    /// Whether the first two screens before this one are not all loaded, and could be.
+    pub(crate) fn wants_older(&mut self, conversation: &Conversation) -> bool {
+        if !conversation.has_older() {
+            return false;
+        }
+        let Some(mut spot) = self.top(conversation) else {
+            return true;
+        };
+        let wanted = self.height() * 2;
+        let mut rows = spot.row;
+        while rows < wanted && spot.index > 0 {
+            spot.index -= 1;
+            rows += self.height_at(spot.index, conversation);
+        }
+        rows < wanted
+    }
+
+    /// The row at the top.
+    pub(super) fn top(&mut self, conversation: &Conversation) -> Option<Spot> {
+        self.settle(conversation);
+        if let Some(anchor) = self.anchor {
+            return Some(Spot {
+                index: conversation.index(anchor.part),
+                row: anchor.row,
+            });
+        }
+        let end = Spot {
+            index: conversation.len().checked_sub(1)?,
+            row: 0,
+        };
+        let row = self.height_at(end.index, conversation);
+        Some(self.up(Spot { row, ..end }, self.height(), conversation))
+    }
+
+    /// Finds the anchor again after the conversation or the screen changed. If the end is on the
+    /// screen, it is followed.
+    fn settle(&mut self, conversation: &Conversation) {
+        let Some(anchor) = self.anchor else {
+            return;
+        };
+        let index = conversation.index(anchor.part);
+        let Some(part) = conversation.at(index) else {
+            self.anchor = None;
+            return;
+        };
+        let key = self.key(part);
+        if part.id != anchor.part {
+            let block = self.block(part);
+            self.anchor = Some(Anchor::new(part.id, 0, key, &block));
+        } else if !anchor.is_of(key) {
+            let block = self.block(part);
+            self.anchor = Some(anchor.relaid(key, &block));
+        }
+        let row = self.anchor.map_or(0, |anchor| anchor.row);
+        if !self.is_held && self.ends_within(Spot { index, row }, self.height(), conversation) {
+            self.anchor = None;
+        }
+    }
+
+    /// So many rows further up, or the first row.
+    pub(super) fn up(&mut self, from: Spot, rows: usize, conversation: &Conversation) -> Spot {
+        let Spot { mut index, mut row } = from;
+        let mut left = rows;
+        while row < left {
+            if index == 0 {
+                return Spot { index, row: 0 };
+            }
+            left -= row;
+            index -= 1;
+            row = self.height_at(index, conversation);
+        }
+        row -= left;
+        Spot { index, row }
+    }
+
+    /// Whether no more than so many rows follow from there on, that one included.
+    pub(super) fn ends_within(
+        &mut self,
+        spot: Spot,
+        limit: usize,
+        conversation: &Conversation,
+    ) -> bool {
+        let mut rows = 0;
+        for index in spot.index..conversation.len() {
+            rows += self.height_at(index, conversation);
+            if rows > limit + spot.row {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// How many rows a part has, with the blank row behind it.
+    pub(super) fn height_at(&mut self, index: usize, conversation: &Conversation) -> usize {
+        let is_last = index + 1 >= conversation.len();
+        let Some(part) = conversation.at(index) else {
+            return 0;
+        };
+        height(&self.block(part), !is_last)
+    }
+
+    pub(super) fn height(&self) -> usize {
+        usize::from(self.height)
+    }
+
+    pub(super) fn key(&self, part: &Part) -> Key {
+        Key {
+            revision: part.revision,
+            width: self.width,
+            fold: self.folds.of(part),
+        }
+    }
+
+    /// What the top is held by.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> Option<(PartId, Option<usize>, usize)> {
+        self.anchor
+            .map(|anchor| (anchor.part, anchor.offset(), anchor.row))
+    }
+}
+
+/// How many rows a layout has; nothing follows on nothing.
+fn height(block: &Block, has_blank: bool) -> usize {
+    match block.rows.len() {
+        0 => 0,
+        rows => rows + usize::from(has_blank),
+    }
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "random_tests.rs"]
+mod random_tests;
