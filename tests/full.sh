@@ -9,4 +9,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 HARNESS_CRASH_CYCLES=1000 cargo test --locked --release --test service crash:: -- --nocapture
 HARNESS_CANCELS=10000 cargo test --locked --release --test service cancel::at_random -- --nocapture
 PROPTEST_CASES=20000 cargo test --locked --release -p harness-actors --lib random
-cargo bench --locked
+HARNESS_DROPS=1000 cargo test --locked --release --test service terminal::drops -- --nocapture
+cargo bench --locked --workspace

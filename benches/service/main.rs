@@ -1,7 +1,7 @@
 //! What the service adds to the model's own time, beside a bare baseline of the same run.
 //!
 //! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
-//! `delivery`, `crowd`, `seam` and `long`.
+//! `delivery`, `crowd`, `seam`, `long` and `terminal`.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,6 +17,7 @@ mod delivery;
 mod long;
 mod process;
 mod seam;
+mod terminal;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -33,13 +34,14 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("decoding", decoding),
         ("machine", machine),
         ("delivery", delivery::run),
         ("crowd", crowd::run),
         ("seam", seam::run),
         ("long", long::run),
+        ("terminal", terminal::run),
     ];
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
