@@ -58,6 +58,8 @@ pub(crate) struct Screen {
     master: Option<Box<dyn MasterPty + Send>>,
     writer: Option<Box<dyn Write + Send>>,
     seen: Arc<Mutex<Seen>>,
+    /// Reads what is written, to the end.
+    reader: std::thread::JoinHandle<()>,
 }
 
 /// The size of a terminal that nothing else is said of, in columns and rows.
@@ -90,7 +92,7 @@ impl Screen {
         command.cwd(home);
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let mut reader = pair.master.try_clone_reader().unwrap();
+        let mut output = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
         let (rows, columns) = (nonzero(rows), nonzero(columns));
         let seen = Arc::new(Mutex::new(Seen {
@@ -99,9 +101,9 @@ impl Screen {
             is_hung_up: false,
         }));
         let shared = Arc::clone(&seen);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 64 * 1024];
-            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+            while let Ok(count @ 1..) = output.read(&mut buffer) {
                 let mut seen = shared.lock().unwrap();
                 seen.bytes.extend_from_slice(&buffer[..count]);
                 seen.parser.process(&buffer[..count]);
@@ -115,6 +117,7 @@ impl Screen {
             master: Some(pair.master),
             writer: Some(writer),
             seen,
+            reader,
         }
     }
 
@@ -221,11 +224,13 @@ impl Screen {
         self.master = None;
     }
 
-    /// Waits for the program's end; its exit code.
+    /// Waits for the program's end, and until all that it wrote was seen; its exit code.
     pub(crate) async fn ended(&mut self) -> u32 {
         let waiting = async {
             loop {
-                if let Some(status) = self.child.try_wait().unwrap() {
+                if let Some(status) = self.child.try_wait().unwrap()
+                    && self.reader.is_finished()
+                {
                     return status.exit_code();
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
