@@ -6,7 +6,7 @@
 use ratatui::buffer::CellWidth as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// The characters as a reader counts them, each with its columns. Text of [`super::sanitize`].
+/// The characters as a reader counts them, each with its columns. Text of [`super::sanitize()`].
 pub(crate) fn graphemes_with_width(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     std::iter::from_fn(move || {
