@@ -4,6 +4,7 @@ use super::{App, Effect, Overlay, Picker};
 use crate::composer::{Edit, Edited};
 use crate::keys::{self, Action, Chord, Place};
 use crate::link::Order;
+use crate::part_view::Fold;
 use crate::screen;
 use crate::terminal::{Key, KeyPress};
 use crate::viewport::Step;
@@ -132,7 +133,14 @@ impl App {
             Action::Top => self.go(Step::Top),
             Action::PreviousPrompt => self.go(Step::PreviousPrompt),
             Action::NextPrompt => self.go(Step::NextPrompt),
-            Action::Fold => self.viewport.folds.toggle_all(),
+            Action::Fold => {
+                let fold = self.viewport.folds.toggle_all();
+                self.say(match fold {
+                    Fold::Cut => "tools: results up to 100 lines",
+                    Fold::Open => "tools: whole results",
+                    Fold::Folded => "tools: headings only",
+                });
+            }
             Action::Search => self.open_search(""),
             Action::Picker => self.open_picker(""),
             Action::Help => self.overlay = Some(Overlay::Help { above: 0 }),

@@ -126,7 +126,7 @@ impl App {
                 self.complain("no conversation is open yet");
                 return false;
             }
-            "rename" => self.rename(self.open_id().to_owned(), argument.to_owned()),
+            "rename" => return self.rename(self.open_id().to_owned(), argument.to_owned()),
             "fork" => {
                 self.is_making = true;
                 let conversation = self.open_id().to_owned();

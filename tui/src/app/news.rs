@@ -32,7 +32,9 @@ impl App {
                 };
             }
             News::Up => {
-                if self.is_down() {
+                // What went wrong is of more weight than that it is over.
+                let is_told = self.toast.as_ref().is_some_and(|toast| toast.is_error);
+                if self.is_down() && !is_told {
                     self.say("connected again");
                 }
                 self.link = LinkState::Up;

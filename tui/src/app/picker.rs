@@ -126,6 +126,8 @@ impl Picker {
     }
 }
 
+/// How many characters a title may have; the service takes no longer ones.
+const MAX_TITLE: usize = 200;
 /// How many rows a page of the list has.
 const PAGE: isize = 10;
 
@@ -203,15 +205,20 @@ impl App {
         self.order(Order::Create { title });
     }
 
-    /// Gives a conversation another title, for all clients.
-    pub(super) fn rename(&mut self, conversation: String, title: String) {
+    /// Gives a conversation another title, for all clients; whether it can be one.
+    pub(super) fn rename(&mut self, conversation: String, title: String) -> bool {
         if title.is_empty() {
             self.complain("a title must not be empty");
-            return;
+            return false;
+        }
+        if title.chars().count() > MAX_TITLE {
+            self.complain(format!("a title has at most {MAX_TITLE} characters"));
+            return false;
         }
         self.order(Order::Rename {
             conversation,
             title,
         });
+        true
     }
 }

@@ -219,11 +219,15 @@ fn results_that_were_cut_are_fetched_when_they_are_unfolded_and_on_the_screen() 
     );
     whole(&mut app, "a", 2, &lines);
     assert_eq!((kept(&app), drawn(&mut app)), (vec![150, 150, 1], vec![]));
-    // Folded again, it looks as it did.
+    // Folded, and then cut again, it looks as it did.
     key(&mut app, Key::End);
-    assert_ne!(view(&mut app), cut);
+    let open = view(&mut app);
+    control(&mut app, 'o');
+    let folded = view(&mut app);
+    assert_eq!(toast(&app), "tools: headings only");
     control(&mut app, 'o');
     assert_eq!(view(&mut app), cut);
+    assert!(open != cut && folded != cut && open != folded);
 }
 
 fn copied(app: &mut App, command: &str) -> Result<String, String> {

@@ -58,7 +58,9 @@ pub(super) fn draw_pastes(app: &App, buffer: &mut Buffer, area: Rect) {
         } else {
             format!("{} kB", chip.bytes / 1000)
         };
-        let text = format!("  [{}] pasted, {} lines, {size}", number + 1, chip.lines);
+        let plural = if chip.lines == 1 { "" } else { "s" };
+        let lines = chip.lines;
+        let text = format!("  [{}] pasted, {lines} line{plural}, {size}", number + 1);
         line.say(&text, Look::new(Token::User));
     }
     line.say_right(" Alt+V opens, Backspace drops ", dim);

@@ -75,7 +75,7 @@ pub(super) struct Parser {
     place: Place,
     /// The terminal was asked something, and the answer may be on its way.
     is_answer_due: bool,
-    /// Nothing came behind ESC in time, and nothing since.
+    /// Nothing came behind ESC in time, and nothing since: what comes next may be its rest.
     is_behind_escape: bool,
     /// The character that deletes backward, as the terminal is set.
     erase: u8,
@@ -104,6 +104,9 @@ impl Parser {
 
     /// Takes what was read at once; what it means. Keys with more behind them are bursts.
     pub(super) fn feed(&mut self, bytes: &[u8], is_more_waiting: bool) -> Vec<Input> {
+        if std::mem::take(&mut self.is_behind_escape) && self.is_rest(bytes) {
+            self.place = Place::Escape;
+        }
         for byte in bytes {
             self.take(*byte);
         }
@@ -158,12 +161,19 @@ impl Parser {
         std::mem::take(&mut self.found)
     }
 
+    /// Whether this is what should have come right behind an ESC that was taken to be the key: an
+    /// answer, or a sequence in one piece, which no person types that fast.
+    fn is_rest(&self, bytes: &[u8]) -> bool {
+        match bytes {
+            [b']', ..] => self.is_answer_due,
+            [b'[', _, ..] => true,
+            [b'O', last] => single_shift(*last).is_some(),
+            _ => false,
+        }
+    }
+
     fn take(&mut self, byte: u8) {
-        let is_behind_escape = std::mem::take(&mut self.is_behind_escape);
         match std::mem::replace(&mut self.place, Place::Ground) {
-            Place::Ground if is_behind_escape && self.is_answer_due && byte == b']' => {
-                self.behind_escape(byte);
-            }
             Place::Ground => self.begin(byte),
             Place::Character { bytes, alt } => self.character(bytes, alt, byte),
             Place::Escape => self.behind_escape(byte),

@@ -450,3 +450,32 @@ proptest! {
         prop_assert_eq!(last, Some(format!("{:?}", Input::Key(char('x')))));
     }
 }
+
+/// Spec: [TERM-29]
+#[test]
+fn a_sequence_that_was_cut_right_behind_its_escape_is_no_text() {
+    let escape = || Input::Key(KeyPress::plain(Key::Escape));
+    let rest = |rest: &[u8]| paced(&[(b"\x1b", 60), (rest, 0)]);
+    let told = |inputs: Vec<Input>| format!("{inputs:?}");
+    let paste = Input::Paste("aa\rbb".to_owned());
+    assert_eq!(
+        told(rest(b"[200~aa\rbb\x1b[201~")),
+        told(vec![escape(), paste])
+    );
+    for (bytes, code) in [
+        (&b"[A"[..], Key::Up),
+        (b"OA", Key::Up),
+        (b"[6~", Key::PageDown),
+    ] {
+        let key = Input::Key(KeyPress::plain(code));
+        assert_eq!(told(rest(bytes)), told(vec![escape(), key]), "{bytes:?}");
+    }
+    assert_eq!(
+        told(rest(b"[I")),
+        told(vec![escape(), Input::Focused(true)])
+    );
+    // A person types one at a time.
+    let typed = paced(&[(b"\x1b", 60), (b"[", 10), (b"A", 0)]);
+    let key = |c: char| Input::Key(KeyPress::plain(Key::Char(c)));
+    assert_eq!(told(typed), told(vec![escape(), key('['), key('A')]));
+}

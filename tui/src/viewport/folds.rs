@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::conversation::{Part, PartId, PartKind};
-use crate::part_view::Fold;
+use crate::conversation::{Part, PartId, PartKind, ToolOutcome};
+use crate::part_view::{Fold, MAX_RESULT_LINES};
 
 /// What is folded: all tool parts one way, and some another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,15 +41,24 @@ impl Folds {
         self.each.clear();
     }
 
-    /// Opens all tools, or cuts them again.
-    pub(crate) fn toggle_all(&mut self) {
-        let fold = toggled(self.all);
+    /// Opens all tools, then folds them, then cuts them again. Says how they are shown then.
+    pub(crate) fn toggle_all(&mut self) -> Fold {
+        let fold = match self.all {
+            Fold::Cut => Fold::Open,
+            Fold::Open => Fold::Folded,
+            Fold::Folded => Fold::Cut,
+        };
         self.set_all(fold);
+        fold
     }
 
-    /// Opens a tool, or cuts it again.
+    /// Opens a tool that was folded or cut; folds one of which all is shown.
     pub(crate) fn toggle(&mut self, part: &Part) {
-        let fold = toggled(self.of(part));
+        let fold = match self.of(part) {
+            Fold::Folded => Fold::Open,
+            Fold::Cut if is_cut(part) => Fold::Open,
+            Fold::Cut | Fold::Open => Fold::Folded,
+        };
         self.each.insert(part.id, fold);
     }
 
@@ -59,10 +68,14 @@ impl Folds {
     }
 }
 
-fn toggled(fold: Fold) -> Fold {
-    match fold {
-        Fold::Folded | Fold::Cut => Fold::Open,
-        Fold::Open => Fold::Cut,
+/// Whether there is more of a tool's result than is shown of one that is not open.
+fn is_cut(part: &Part) -> bool {
+    match &part.kind {
+        PartKind::Tool(tool) => match &tool.outcome {
+            ToolOutcome::Ended(result) => !result.is_whole || result.lines > MAX_RESULT_LINES,
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -80,12 +93,20 @@ mod tests {
         let all =
             |folds: &Folds| -> Vec<Fold> { parts.iter().map(|part| folds.of(part)).collect() };
         assert_eq!(all(&folds), [Fold::Cut; 3]);
+        // All of these is shown: there is nothing to open.
+        folds.toggle(parts[0]);
+        assert_eq!(all(&folds), [Fold::Folded, Fold::Cut, Fold::Cut]);
         folds.toggle(parts[0]);
         assert_eq!(all(&folds), [Fold::Open, Fold::Cut, Fold::Cut]);
-        folds.toggle_all();
-        assert_eq!(all(&folds), [Fold::Open, Fold::Open, Fold::Cut]);
-        folds.toggle(parts[1]);
-        assert_eq!(folds.of(parts[1]), Fold::Cut);
+        for fold in [Fold::Open, Fold::Folded, Fold::Cut] {
+            assert_eq!(folds.toggle_all(), fold);
+            assert_eq!(all(&folds), [fold, fold, Fold::Cut]);
+        }
+        let long = "line\n".repeat(101);
+        let long = conversation(&[call("a"), crate::conversation::testing::result("a", &long)]);
+        let long = long.parts().next().unwrap();
+        folds.toggle(long);
+        assert_eq!(folds.of(long), Fold::Open);
         folds.set_all(Fold::Folded);
         assert_eq!(all(&folds), [Fold::Folded, Fold::Folded, Fold::Cut]);
         folds.peek(Some(parts[1].id));

@@ -105,7 +105,9 @@ proptest! {
                     }
                 }
                 Move::Resize(width, height) => viewport.resize(width, height),
-                Move::FoldAll => viewport.folds.toggle_all(),
+                Move::FoldAll => {
+                    viewport.folds.toggle_all();
+                }
                 Move::Again => {
                     live.clear();
                     known.restore(&snapshot(&records, last - 5, last), Duration::ZERO);
