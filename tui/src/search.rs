@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::conversation::{Conversation, Part, PartId, PartKind, ToolOutcome};
+use crate::text::is_special;
 use crate::viewport::{Place, Viewport};
 
 /// Where to look next.
@@ -277,31 +278,10 @@ fn fold(c: char, has_capitals: bool) -> impl Iterator<Item = char> + use<> {
     small.into_iter().flatten().chain(same)
 }
 
-/// Whether a layout may leave the character out or show something else in its place: it is one
-/// that controls, or has no width of its own.
+/// Whether a layout may leave the character out or show something else in its place. A tab is a
+/// blank, which is left out of the comparison anyway.
 fn is_strange(c: char) -> bool {
-    let is_control = c.is_control() && c != '\n' && c != '\t';
-    is_control
-        || matches!(
-            c,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
+    c != '\t' && is_special(c)
 }
 
 #[cfg(test)]

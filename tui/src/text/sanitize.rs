@@ -78,7 +78,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// Whether a character is anything but shown as it is.
-fn is_special(character: char) -> bool {
+pub(crate) fn is_special(character: char) -> bool {
     match character {
         ' '..='~' | '\n' => false,
         '\0'..='\u{9f}' => true,
