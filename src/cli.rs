@@ -18,6 +18,14 @@ With a service running, from any shell of the same user:
   harness attach                           join the conversation
   harness prompt What is in src?           ask, and stream the reply
   harness events                           follow what happens
+  harness steer Look into tests, too       tell it something while it works
+  harness follow-up Then list src          say this when it would stop
+  harness continue                         go on after a limit, a cancel or a crash
+  harness settings set thinking=high       from the next run on
+  harness skill NAME                       `harness skills` lists them
+  harness template NAME ARGUMENT           `harness templates` lists them
+  harness compact                          replace the past by a summary
+  harness usage                            the tokens, and what they cost
   harness conversations                    list what there is
 
 Exit codes:

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use derive_more::{Display, Error, From};
-use harness_actors::journal::{Doctor, OpenError, Report, StorageError};
+use harness_actors::journal::{
+    AttachmentsReport, Doctor, FolderAttachments, OpenError, Report, StorageError,
+};
 use harness_actors::{Clock, ConversationId};
 use serde_json::json;
 
@@ -24,7 +26,7 @@ can be read, under a new epoch, and keeps the old file as `<id>.<epoch>.archive`
 
 Exit codes:
   0  all journals are in order, or were repaired
-  1  a journal is damaged, or could not be repaired
+  1  a journal or an attachment is damaged, or could not be repaired
   2  wrong use: a flag or a setting cannot be used";
 
 /// Why the journals could not be looked at or repaired.
@@ -95,6 +97,9 @@ pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
     let doctor = Doctor::at(&home, Clock::system());
     let reports = doctor.inspect()?;
     let mut out = io::stdout().lock();
+    let attachments = FolderAttachments::inspect(&home)?;
+    tell_attachments(&attachments, examine.json, &mut out)?;
+    let lost = i32::from(!attachments.damaged.is_empty());
     let mut harmed = 0;
     for report in &reports {
         harmed += usize::from(!is_sound(report));
@@ -113,7 +118,7 @@ pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
         writeln!(out, "{journals}, {harmed} damaged")?;
     }
     if harmed == 0 {
-        return Ok(0);
+        return Ok(lost);
     }
     if !examine.repair {
         drop(writeln!(
@@ -122,7 +127,35 @@ pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
         ));
         return Ok(1);
     }
-    repair(&home, &doctor, &reports, examine.json, &mut out)
+    let code = repair(&home, &doctor, &reports, examine.json, &mut out)?;
+    Ok(code.max(lost))
+}
+
+/// Names the attachments that are not what was kept. Nothing here can mend them: their contents
+/// are nowhere else.
+fn tell_attachments(
+    attachments: &AttachmentsReport,
+    json: bool,
+    out: &mut impl io::Write,
+) -> Result<(), DoctorError> {
+    let AttachmentsReport { kept, damaged } = attachments;
+    for (sha256, error) in damaged {
+        let reason = &error.reason;
+        if json {
+            let line = json!({ "attachment": sha256, "error": reason });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(
+                out,
+                "attachment {sha256}: {reason}; send the file again to mend it"
+            )?;
+        }
+    }
+    if *kept > 0 && !json {
+        let damaged = damaged.len();
+        writeln!(out, "attachments: {kept}, {damaged} damaged")?;
+    }
+    Ok(())
 }
 
 /// Repairs what is damaged, as the only one who uses the folder.

@@ -3,15 +3,23 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use harness_actors::directory::DirectoryActor;
-use harness_actors::journal::JsonLinesStore;
-use harness_actors::model::{Credential, ModelSettings, RetryPolicy};
-use harness_actors::{Clock, Config as HarnessConfig, Secret, parts, standard_tools};
+use harness_actors::compaction::CompactionSettings;
+use harness_actors::directory::{DirectoryActor, Seams};
+use harness_actors::journal::{FolderAttachments, JsonLinesStore};
+use harness_actors::model::{
+    Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy,
+};
+use harness_actors::{
+    AttachmentStore, Clock, Config as HarnessConfig, Secret, Tool, parts, standard_tools,
+};
+use harness_protocol::ToolEntry;
 use harness_standin::Standin;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
+use crate::guidance::GuidanceSource;
 use crate::http::Shared;
+use crate::prices::KeptFor;
 use crate::service::ServiceError;
 
 /// Where the model is.
@@ -45,19 +53,51 @@ pub(crate) fn start(
     let settings = settings(config, base_url, credential, token);
     let clock = Clock::system();
     let tools = standard_tools(&config.workspace);
-    let parts = parts(settings, tools, clock, Arbiter::new().handle())?;
+    let entry = |tool: &Arc<dyn Tool>| ToolEntry {
+        name: tool.name().to_owned(),
+        description: tool.description().to_owned(),
+    };
+    let entries = tools.iter().map(entry).collect();
+    let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
+    let guidance = GuidanceSource::load(&config.home, &config.workspace, clock);
+    let seams = Seams {
+        guidance: guidance.shelf().clone(),
+        attachments: Arc::clone(&attachments),
+        keys: keys(&model),
+        ..Seams::default()
+    };
+    let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
+    let models = parts.list_models.clone();
     let store = JsonLinesStore::at(&config.home, clock);
     let shared = Shared {
         directory: DirectoryActor::new(Arc::new(store), parts).start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
         max_subscribers: config.max_subscribers,
         epoch,
+        guidance,
+        tells_context_files: config.context_files,
         heartbeat: config.heartbeat,
+        attachments,
+        workspace: config.workspace.clone(),
+        models,
+        tools: entries,
+        kept_for: match config.prompt_cache {
+            Caching::OneHour => KeptFor::OneHour,
+            Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
+        },
     };
     Ok(Actors {
         shared,
         _model: model,
     })
+}
+
+/// Where keys come from that conversations name; the stand-in never sees a real one.
+fn keys(model: &Model) -> Option<Arc<dyn KeyResolver>> {
+    match model {
+        Model::Api(_) => Some(Arc::new(EnvOrFileKeys)),
+        Model::Demo(_) => None,
+    }
 }
 
 /// The settings of the conversation. `token` is the service's own, which no tool may show.
@@ -83,6 +123,20 @@ fn settings(
         max_tokens: config.max_tokens,
         system_prompt: config.system_prompt.clone().unwrap_or_default(),
         max_turns: config.max_turns,
+        thinking: config.thinking,
+        active_tools: Vec::new(),
+        tool_execution: config.tool_execution,
+        steering_mode: config.steering_mode,
+        follow_up_mode: config.follow_up_mode,
+        context_window: config.context_window,
+        compaction: CompactionSettings {
+            auto: config.auto_compact,
+            reserve_tokens: config.reserve_tokens,
+            keep_tokens: config.keep_tokens,
+        },
+        compaction_model: config.compaction_model.clone(),
+        context_files: config.context_files,
+        caching: config.prompt_cache,
         tool_timeout: config.tool_timeout,
         secrets: vec![token.clone()],
     }

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The first steps of the README, with the built program: start the demo, watch, prompt, cancel;
-# then prompt from the command line, kill the service in a reply, and come back.
+# then prompt from the command line, kill the service in a reply, and come back; then queues,
+# settings, skills, templates, files, a summary and what it all cost.
 #
 #   tests/first_steps.sh          checks the steps
 #   tests/first_steps.sh --show   prints what a newcomer sees, too
 #
 # Spec: [HTTP-01] [HTTP-02] [HTTP-05] [HTTP-14] [HTTP-20] [CONV-61]
+# Spec: [CLI-70] [CLI-71] [CLI-72] [CLI-73] [CLI-75] [CLI-76] [GUIDE-60] [GUIDE-61] [ATT-13]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -112,6 +114,68 @@ done
 harness prompt -c "$id" --key story-1 "tell me a long story" 2>"$folder/remarks" && fail "the key ran again"
 harness doctor >"$folder/doctor" || fail "a journal is damaged"
 [[ "$show" != --show ]] || cat "$folder/list" "$folder/resumed" "$folder/doctor"
+
+# Runs a command, shows it when asked to, and looks for each part in what it prints.
+expect() {
+    local parts=()
+    while [[ "$1" != -- ]]; do parts+=("$1"); shift; done
+    shift
+    "$@" >"$folder/shown" 2>&1 || fail "$* failed: $(cat "$folder/shown")"
+    [[ "$show" != --show ]] || { echo "\$ $*"; cat "$folder/shown"; }
+    for part in "${parts[@]}"; do
+        grep -qF -- "$part" "$folder/shown" || fail "$* lacks $part: $(cat "$folder/shown")"
+    done
+}
+
+# Steered while a run is going. A cancel keeps what waits, and the next run says it.
+harness prompt "tell me a long story" >"$folder/story" 2>"$folder/remarks" &
+client=$!
+wait_for 'Hour 1' "$folder/story"
+[[ $(harness steer read README.md lines 1-3) == 1 ]] || fail "the steering message has another number"
+[[ $(harness follow-up --name ana list src) == 2 ]] || fail "the follow-up has another number"
+harness follow-up list actors >/dev/null
+expect '1 steering  read README.md lines 1-3' '2 follow-up (ana) list src' -- harness queue
+expect 'withdrawn: 3' -- harness queue withdraw 3
+expect 'the run was stopped' -- harness cancel
+wait "$client" && fail "a cancelled run is no success"
+client=
+expect 'steering: read README.md lines 1-3' '# Harness' 'follow-up (ana): list src' 'entries' \
+    -- harness continue
+expect 'nothing waits' -- harness queue
+harness continue >"$folder/shown" 2>&1 && fail "there was something to continue"
+grep -q 'there is nothing to continue' "$folder/shown" || fail "it is not said why"
+
+# Behind a limit.
+id=$(harness conversations new --max-turns 1)
+expect 'stopped: reached max_turns (1)' -- harness prompt -c "$id" list src
+expect '`src` has' -- harness continue -c "$id"
+
+expect 'claude-opus-5-5  (own)' 'high  (own)' 'read, grep  (own)' 'other tools       list_dir' \
+    -- harness settings set model=claude-opus-5-5 thinking=high tools=read,grep
+expect 'there is no tool `list_dir`' -- harness prompt list src
+harness settings set thinking=lots >"$folder/shown" 2>&1 && fail "a wrong value was taken"
+grep -q '"thinking" cannot be "lots": it is off, minimal' "$folder/shown" || fail "it is not said why"
+expect 'read, list_dir, grep' -- harness settings unset tools thinking
+
+# Written while the service runs.
+mkdir -p "$folder/state/skills/release" "$folder/state/templates"
+printf -- '---\nname: release\ndescription: What to look at before a release\n---\n%s\n' \
+    'Read CHANGELOG.md lines 1-8.' >"$folder/state/skills/release/SKILL.md"
+echo 'read $1 lines ${2:-1-3}' >"$folder/state/templates/look.md"
+expect 'release  What to look at before a release' -- harness skills
+expect 'I will read `CHANGELOG.md` lines 1-8, then list `src`.' -- harness skill release Then list src
+expect 'look  read' -- harness templates
+expect 'I will read `Cargo.toml` lines 1-3.' -- harness template look Cargo.toml
+expect '"start_line":1,"end_line":2' -- harness template look src/main.rs 1-2
+
+expect 'not compacted: ' -- harness compact
+expect 'compacted from about ' '.archive in the state folder' -- harness compact --force
+compgen -G "$folder/state/conversations/default.*.archive" >/dev/null || fail "the old journal is gone"
+curl --silent "$url/v1/conversations/default/history?after=0&limit=1" | grep -q '"type":"checkpoint"' \
+    || fail "the journal does not begin with the summary"
+expect 'I got 1 document' -- harness prompt --attach README.md "What is this?"
+expect 'claude-opus-5-5 ' '$0.' 'unknown' 'Prices of ' -- harness usage
+harness doctor >"$folder/doctor" || fail "a journal is damaged"
 
 kill -TERM "$service"
 for _ in $(seq 50); do kill -0 "$service" 2>/dev/null || break; sleep 0.1; done

@@ -4,7 +4,9 @@ use harness_standin::{Gate, Message, Model, Reply, Script, Standin};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::Credential;
 use crate::reply::Object;
+use crate::secret::Secret;
 use crate::tool::{Cancellation, ToolFuture};
 
 /// Writes down what it is told.
@@ -134,8 +136,8 @@ async fn a_limit_ends_a_prompt_well_and_a_failure_does_not() {
     assert_eq!(harness.prompt("go on").await, Ok(()));
     script.push(Reply::error(400, "invalid_request_error", "no"));
     let failed = harness.prompt("again").await;
-    assert!(matches!(failed, Err(PromptError::Failed(_))), "{failed:?}");
-    assert_eq!(harness.prompt(" ").await, Err(PromptError::Blank));
+    assert!(matches!(failed, Err(HarnessError::Failed(_))), "{failed:?}");
+    assert_eq!(harness.prompt(" ").await, Err(HarnessError::Blank));
 }
 
 /// Spec: [LIB-02] [LIB-03]
@@ -149,9 +151,9 @@ async fn one_prompt_at_a_time_and_a_cancel_ends_it() {
     let first = harness.clone();
     let first = actix::spawn(async move { first.prompt("one").await });
     gate.reached().await;
-    assert_eq!(harness.prompt("two").await, Err(PromptError::Busy));
+    assert_eq!(harness.prompt("two").await, Err(HarnessError::Busy));
     assert!(harness.cancel().await);
-    assert_eq!(first.await.unwrap(), Err(PromptError::Cancelled));
+    assert_eq!(first.await.unwrap(), Err(HarnessError::Cancelled));
     script.push(Reply::text("well"));
     assert_eq!(harness.prompt("three").await, Ok(()));
 }

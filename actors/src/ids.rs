@@ -35,6 +35,12 @@ impl fmt::Display for ConversationId {
 )]
 pub struct RunId(pub u64);
 
+/// Names a queued message within its conversation; counts from 1.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+pub struct ItemId(pub u64);
+
 /// Names one call of a model or a tool. No two calls of a service share one, so an answer that
 /// comes late is known and ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -22,10 +22,13 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod attachment;
 pub mod broadcast;
 mod clock;
+pub mod compaction;
 pub mod conversation;
 pub mod directory;
+pub mod guidance;
 mod handler;
 mod harness;
 mod ids;
@@ -36,12 +39,14 @@ mod reply;
 mod secret;
 pub mod tool;
 
+pub use attachment::{AttachmentStore, MemoryAttachments};
 pub use clock::Clock;
-pub use handler::EventHandler;
+pub use handler::{EventHandler, Subscription};
 pub use harness::{
-    Config, ConfigError, DEFAULT_MODEL, Harness, PromptError, parts, standard_tools,
+    Config, ConfigError, DEFAULT_MODEL, Harness, HarnessError, Options, Snapshot, parts,
+    standard_tools,
 };
-pub use ids::{CallId, ConversationId, RunId};
+pub use ids::{CallId, ConversationId, ItemId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
 pub use tool::{Cancellation, Tool, ToolError, ToolFuture};

@@ -199,6 +199,17 @@ impl Usage {
         }
     }
 
+    /// The counts that have a price.
+    #[must_use]
+    pub fn counts(&self) -> harness_protocol::Usage {
+        harness_protocol::Usage {
+            input_tokens: self.count("input_tokens"),
+            output_tokens: self.count("output_tokens"),
+            cache_creation_input_tokens: self.count("cache_creation_input_tokens"),
+            cache_read_input_tokens: self.count("cache_read_input_tokens"),
+        }
+    }
+
     /// Everything that was reported.
     #[must_use]
     pub fn json(&self) -> &Object {

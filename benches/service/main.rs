@@ -23,9 +23,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytes::Bytes;
-use harness_actors::conversation::{Effect, Input, Ledger, Limits, Machine, Prompt, Submitted};
+use harness_actors::conversation::{
+    Defaults, Effect, Input, Ledger, Machine, Planner, Prompt, Submitted,
+};
 use harness_actors::messages::{ModelEvent, ToolEvent};
-use harness_actors::model::{Assembler, SseLines, Step};
+use harness_actors::model::{Assembler, ModelChoice, SseLines, Step};
 use harness_actors::tool::ToolOutcome;
 use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
 
@@ -104,8 +106,12 @@ fn decoding() {
 fn machine() {
     const RUNS: usize = 20_000;
     const PART: usize = RUNS / 10;
-    let limits = Limits { max_turns: 10 };
-    let mut machine = Machine::new(ConversationId::new("bench"), limits, Ledger::default(), 0);
+    let model = ModelChoice {
+        id: "m".into(),
+        chosen: true,
+    };
+    let planner = Planner::new(Defaults::new(model, 10));
+    let mut machine = Machine::new(ConversationId::new("bench"), planner, Ledger::default(), 0);
     let mut parts = Vec::new();
     let mut began = Instant::now();
     for number in 0..RUNS {

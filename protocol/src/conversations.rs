@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, State, Usage};
+use crate::{Event, QueueItem, Settings, State, Usage};
 
 /// The body of `POST /v1/conversations`; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -14,24 +14,6 @@ pub struct NewConversation {
     /// What is to differ from the service's settings.
     #[serde(default)]
     pub settings: Settings,
-}
-
-/// The settings of one conversation; what is left out is as the service has it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The model to ask.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// How many tokens one reply may have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    /// How many model requests one run may make.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_turns: Option<u32>,
-    /// What the model is told before the conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<String>,
 }
 
 /// The body of `PATCH /v1/conversations/{id}`.
@@ -133,8 +115,11 @@ pub struct Snapshot {
     pub message: String,
     /// What differs from the service's settings.
     pub settings: Settings,
-    /// What waits to be said.
-    pub queue: Vec<String>,
+    /// What waits to be said, in the order in which it is.
+    pub queue: Vec<QueueItem>,
+    /// The files whose instructions the model is told, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_files: Vec<ContextFile>,
     /// The conversation that it was forked from, and the last record that both have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<(String, u64)>,
@@ -147,6 +132,15 @@ pub struct Snapshot {
     /// What of the journal could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
+}
+
+/// A file whose instructions the model is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextFile {
+    /// Where it is.
+    pub path: String,
+    /// How many bytes of it are told.
+    pub bytes: u64,
 }
 
 /// A page of the past, the answer to `GET /v1/conversations/{id}/history`.

@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::{Attachment, Queue, Settings};
+
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
 /// position as the SSE id; those that carry none are passing and never repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +25,15 @@ pub enum Event {
         /// The name of the client that sent it. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// The queue that it waited in. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue: Option<Queue>,
+        /// Its name there; it waits no more. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<u64>,
+        /// What goes with it. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -79,6 +90,9 @@ pub enum Event {
     RunStarted {
         /// The run.
         run_id: u64,
+        /// The name of the client that started it, if no prompt did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -92,6 +106,9 @@ pub enum Event {
         message: String,
         /// The token counts of the whole conversation so far.
         usage: Usage,
+        /// The token counts of the run.
+        #[serde(default)]
+        run_usage: Usage,
         /// The name of the client that cancelled it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -155,6 +172,101 @@ pub enum Event {
         /// The title.
         title: String,
         /// The name of the client that gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A message waits to be said.
+    Queued {
+        /// Names it within its conversation.
+        item: u64,
+        /// Where it waits.
+        queue: Queue,
+        /// The text.
+        content: String,
+        /// What goes with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
+        /// The key that it was sent with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// The name of the client that sent it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// Messages wait no more, and will not be said.
+    Withdrawn {
+        /// Their names.
+        items: Vec<u64>,
+        /// The name of the client that withdrew them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The conversation has other settings from the next run on.
+    SettingsChanged {
+        /// What differs from the service's settings.
+        settings: Settings,
+        /// The name of the client that changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The last reply, which failed or was cancelled, is left out of later requests.
+    ReplyLeftOut {
+        /// The name of the client that asked for another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The past is about to be summarized.
+    CompactionStarted {
+        /// Why.
+        reason: CompactionReason,
+        /// The estimate of the next request, in tokens.
+        tokens: u64,
+        /// The name of the client that asked for it; none if it began by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The past but for its end was summarized; the model is told the summary in its place.
+    Compacted {
+        /// Why.
+        reason: CompactionReason,
+        /// The summary.
+        summary: String,
+        /// The estimate of the next request before, in tokens.
+        tokens_before: u64,
+        /// The estimate of the next request now, in tokens.
+        tokens_after: u64,
+        /// The token counts of the requests that made the summary.
+        usage: Usage,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The past was not summarized.
+    CompactionFailed {
+        /// Why not.
+        error: String,
+        /// The name of the client that asked for it; none if it began by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The journal begins here: what was before was replaced by a summary for good.
+    Checkpoint {
+        /// The summary.
+        summary: String,
+        /// The name of the client that asked for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
         /// Unix seconds.
@@ -239,6 +351,21 @@ pub enum Outcome {
     Unknown,
 }
 
+/// Why the past is summarized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionReason {
+    /// It outgrew the window less the reserve.
+    Threshold,
+    /// The API said that it is too long.
+    Overflow,
+    /// A client asked for it.
+    Manual,
+    /// A reason that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
 /// What a delta is a piece of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -307,6 +434,14 @@ mod tests {
             Event::Block { .. } => "block",
             Event::CallsSkipped { .. } => "calls_skipped",
             Event::Renamed { .. } => "renamed",
+            Event::Queued { .. } => "queued",
+            Event::Withdrawn { .. } => "withdrawn",
+            Event::SettingsChanged { .. } => "settings_changed",
+            Event::ReplyLeftOut { .. } => "reply_left_out",
+            Event::CompactionStarted { .. } => "compaction_started",
+            Event::Compacted { .. } => "compacted",
+            Event::CompactionFailed { .. } => "compaction_failed",
+            Event::Checkpoint { .. } => "checkpoint",
             Event::Record { .. } => "record",
             Event::Delta { .. } => "delta",
             Event::Discarded {} => "discarded",
@@ -318,7 +453,7 @@ mod tests {
         }
     }
 
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 30] = [
         "user",
         "text",
         "tool_call",
@@ -334,6 +469,14 @@ mod tests {
         "block",
         "calls_skipped",
         "renamed",
+        "queued",
+        "withdrawn",
+        "settings_changed",
+        "reply_left_out",
+        "compaction_started",
+        "compacted",
+        "compaction_failed",
+        "checkpoint",
         "record",
         "delta",
         "discarded",

@@ -4,13 +4,32 @@
 
 mod conversations;
 mod event;
+mod guidance;
+mod models;
 mod problem;
+mod queue;
 mod rest;
+mod settings;
+mod usage;
 
 pub use conversations::{
-    ChangeConversation, ConversationPage, ConversationState, Damage, Deleted, ForkOrder, History,
-    NewConversation, PastEvent, Settings, Snapshot, Summary,
+    ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,
+    ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,
 };
-pub use event::{DeltaKind, Event, Outcome, State, Usage};
+pub use event::{CompactionReason, DeltaKind, Event, Outcome, State, Usage};
+pub use guidance::{
+    Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
+};
+pub use models::{ModelEntry, ModelList, ToolEntry, ToolList};
 pub use problem::Problem;
-pub use rest::{CancelAnswer, CancelOrder, Discovery, Health, PromptAnswer, PromptOrder};
+pub use queue::{
+    Attachment, AttachmentOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer,
+};
+pub use rest::{
+    CancelAnswer, CancelOrder, CompactAnswer, CompactOrder, ContinueOrder, Discovery, Health,
+    PromptAnswer, PromptOrder,
+};
+pub use settings::{
+    ChangeSettings, QueueMode, Settings, SettingsAnswer, ThinkingLevel, ToolExecution,
+};
+pub use usage::{ModelUsage, RunUsage, UsageAnswer};

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The body of `POST /prompt`.
+use crate::AttachmentOrder;
+
+/// The body of `POST /prompt`, `POST …/steer` and `POST …/follow-up`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptOrder {
     /// What to ask; must not be blank.
@@ -14,6 +16,9 @@ pub struct PromptOrder {
     /// Who sends it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The files that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<AttachmentOrder>,
 }
 
 /// The body of `POST /cancel`; may be left out.
@@ -25,6 +30,47 @@ pub struct CancelOrder {
     /// Who cancels it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether what waits in the queues is withdrawn, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clear_queue: bool,
+}
+
+/// The body of `POST …/continue` and `POST …/retry`; may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContinueOrder {
+    /// Who asks for it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The body of `POST …/compact`; may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactOrder {
+    /// Summarize even if the conversation is well within the window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+    /// What the summary is to look at above all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// Who asks for it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The answer to `POST …/compact`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CompactAnswer {
+    /// Whether the past was replaced by a summary; false if there was no need.
+    pub compacted: bool,
+    /// The estimate of the next request before, in tokens.
+    pub tokens_before: u64,
+    /// The estimate of the next request now, in tokens.
+    pub tokens_after: u64,
+    /// Where the journal that was replaced is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
 }
 
 /// The answer to an accepted `POST /prompt`.

@@ -1,9 +1,15 @@
 //! What can be asked of the running service on the command line, and the help for it.
 
+use std::path::PathBuf;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::attach::{self, Attach};
+use super::guidance::{Listing, SKILLS_HELP, Skill, TEMPLATES_HELP, Template};
+use super::order_arguments::{
+    Compact, Continue, FollowUp, Models, Queued, Retry, Settings, Steer, Used,
+};
 use crate::config::HomeFlag;
 
 /// The conversation that the service always has.
@@ -41,6 +47,7 @@ Examples:
   harness prompt What is in src?
   git diff | harness prompt -c review -
   harness prompt --key nightly-1 Summarize the log   running it again does not ask again
+  harness prompt --attach plan.png --attach notes.md What is missing in the plan?
   harness prompt -- -v means what?
 
 The reply goes to standard output as it arrives, what the tools do to standard error. Ctrl-C
@@ -56,6 +63,7 @@ const CANCEL_HELP: &str = "\
 Examples:
   harness cancel                               stop whatever runs in `default`
   harness cancel -c ID --run 3                 stop run 3, if it still runs
+  harness cancel --clear-queue                 and say nothing of what waits
 
 Exit codes:
   0  done, whether a run was going or not
@@ -76,6 +84,34 @@ pub(crate) enum ClientCommand {
     Prompt(Prompt),
     /// Cancel the run that is going
     Cancel(Cancel),
+    /// Tell the model something in the run that is going
+    Steer(Steer),
+    /// Go on with this when the run would end
+    FollowUp(FollowUp),
+    /// Show or withdraw what waits to be said
+    Queue(Queued),
+    /// Go on without a new prompt and stream the reply
+    Continue(Continue),
+    /// Ask again for a reply that failed and stream it
+    Retry(Retry),
+    /// Show or change the settings of a conversation
+    Settings(Settings),
+    /// Replace the past of a conversation by a summary
+    Compact(Compact),
+    /// Show the tokens that a conversation used, and what they cost
+    Usage(Used),
+    /// List the models that can be chosen
+    Models(Models),
+    /// List the skills that there are
+    #[command(after_help = SKILLS_HELP)]
+    Skills(Listing),
+    /// List the prompt templates that there are
+    #[command(after_help = TEMPLATES_HELP)]
+    Templates(Listing),
+    /// Send a skill and stream the reply
+    Skill(Skill),
+    /// Send a prompt template with arguments and stream the reply
+    Template(Template),
 }
 
 impl ClientCommand {
@@ -96,6 +132,16 @@ impl ClientCommand {
             Self::Events(events) => &events.home,
             Self::Prompt(prompt) => &prompt.home,
             Self::Cancel(cancel) => &cancel.home,
+            Self::Steer(Steer { said }) | Self::FollowUp(FollowUp { said }) => &said.common.home,
+            Self::Queue(queue) => &queue.common().home,
+            Self::Continue(Continue { resumed }) | Self::Retry(Retry { resumed }) => &resumed.home,
+            Self::Settings(settings) => &settings.common().home,
+            Self::Compact(compact) => &compact.common.home,
+            Self::Usage(usage) => &usage.common.home,
+            Self::Models(models) => &models.home,
+            Self::Skills(listing) | Self::Templates(listing) => &listing.home,
+            Self::Skill(skill) => &skill.sending.home,
+            Self::Template(template) => &template.sending.home,
         }
     }
 }
@@ -160,6 +206,15 @@ pub(super) struct New {
     /// Most model requests a run
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<u32>,
+    /// How much the model thinks: off, minimal, low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) thinking: Option<String>,
+    /// Tools that the model is offered, separated by commas; all if left out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) tools: Option<Vec<String>>,
+    /// Any setting, as for `harness settings set`; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(super) set: Vec<String>,
     /// The state folder.
     #[command(flatten)]
     pub(super) home: HomeFlag,
@@ -302,6 +357,9 @@ pub(crate) struct Prompt {
     /// What to ask; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]
     pub(super) text: Vec<String>,
+    /// Send this file along: an image, a PDF or a text; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) attach: Vec<PathBuf>,
     /// The conversation.
     #[command(flatten)]
     pub(super) which: Which,
@@ -329,6 +387,9 @@ pub(crate) struct Cancel {
     /// Cancel this run only
     #[arg(long, value_name = "N")]
     pub(super) run: Option<u64>,
+    /// Withdraw what waits to be said, too
+    #[arg(long)]
+    pub(super) clear_queue: bool,
     /// Who cancels it.
     #[command(flatten)]
     pub(super) caller: Caller,
@@ -359,7 +420,22 @@ mod tests {
     /// Spec: [CLI-11]
     #[test]
     fn help_shows_examples_and_exit_codes() {
-        for command in ["attach", "conversations", "events", "prompt", "cancel"] {
+        for command in [
+            "attach",
+            "conversations",
+            "events",
+            "prompt",
+            "cancel",
+            "steer",
+            "follow-up",
+            "queue",
+            "continue",
+            "retry",
+            "settings",
+            "compact",
+            "usage",
+            "models",
+        ] {
             let error = Cli::try_parse_from(["harness", command, "--help"]).unwrap_err();
             let help = error.to_string();
             for part in ["Examples:", "Exit codes:", "[env: HARNESS_HOME]"] {
@@ -379,6 +455,9 @@ mod tests {
             (&["events", "-c", ""], ErrorKind::InvalidValue),
             (&["cancel", "--run", "x"], ErrorKind::ValueValidation),
             (&["prompt", "-v"], ErrorKind::UnknownArgument),
+            (&["queue", "withdraw", "x"], ErrorKind::ValueValidation),
+            (&["settings", "set"], ErrorKind::MissingRequiredArgument),
+            (&["continue", "more"], ErrorKind::UnknownArgument),
             (
                 &["conversations", "show"],
                 ErrorKind::MissingRequiredArgument,

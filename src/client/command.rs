@@ -4,7 +4,7 @@ use std::io;
 
 use derive_more::{Display, Error, From};
 use harness_actors::Clock;
-use harness_protocol::{CancelAnswer, CancelOrder};
+use harness_protocol::{AttachmentOrder, CancelAnswer, CancelOrder, Queue};
 
 use super::arguments::{Cancel, ClientCommand};
 use super::attach::{self, Attach, StartError, WithoutService};
@@ -12,9 +12,13 @@ use super::connection::{RequestError, path};
 use super::discovery::{self, DiscoveryError};
 use super::follower::Patience;
 use super::interrupts::Interrupts;
+use super::order_arguments::{Continue, FollowUp, Retry, Steer};
 use super::output::Output;
 use super::stream::Break;
-use super::{conversations, events, prompt, prompt_text};
+use super::{
+    compact, conversations, events, guidance, prompt, prompt_files, prompt_text, queue, settings,
+    usage,
+};
 use crate::config::{ClientConfig, ConfigError};
 
 /// The exit code of a command that Ctrl-C ended, and of a run that was cancelled.
@@ -35,6 +39,8 @@ pub(super) enum CommandError {
     Broken(Break),
     /// There is no prompt to send.
     Prompt(prompt_text::PromptTextError),
+    /// A file cannot go with the prompt.
+    File(prompt_files::PromptFileError),
     /// The result cannot be written.
     #[display("cannot write to standard output: {_0}")]
     Output(io::Error),
@@ -43,6 +49,13 @@ pub(super) enum CommandError {
     #[from(skip)]
     System {
         /// What, and what the system said.
+        reason: String,
+    },
+    /// What was given cannot be sent.
+    #[display("{reason}")]
+    #[from(skip)]
+    Usage {
+        /// What, and what it should be.
         reason: String,
     },
     /// The service contradicts itself.
@@ -64,13 +77,14 @@ impl CommandError {
     /// enough and left is no failure.
     pub(super) fn exit_code(&self) -> i32 {
         match self {
-            Self::Config(_) => 2,
+            Self::Config(_) | Self::Usage { .. } => 2,
             Self::Prompt(error) => error.exit_code(),
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Stopped => EXIT_CANCELLED,
             Self::Discovery(_)
             | Self::Start(_)
             | Self::Screen(_)
+            | Self::File(_)
             | Self::Request(_)
             | Self::Broken(_)
             | Self::Output(_)
@@ -85,6 +99,15 @@ impl CommandError {
     }
 }
 
+/// What is said to a conversation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Message {
+    /// In words.
+    pub(super) text: String,
+    /// In files.
+    pub(super) files: Vec<AttachmentOrder>,
+}
+
 /// Carries out a command; the exit code.
 pub(crate) fn run(command: &ClientCommand) -> i32 {
     let mut output = Output::of_process();
@@ -93,11 +116,23 @@ pub(crate) fn run(command: &ClientCommand) -> i32 {
         .map_err(CommandError::from)
         .and_then(|config| {
             // Standard input may block, which nothing may that the events wait for.
-            let text = match command {
-                ClientCommand::Prompt(prompt) => prompt_text::read(&prompt.text)?,
-                _ => String::new(),
+            let message = match command {
+                ClientCommand::Prompt(prompt) => Message {
+                    files: prompt_files::read(&prompt.attach)?,
+                    text: prompt_text::read(&prompt.text)?,
+                },
+                ClientCommand::Steer(Steer { said })
+                | ClientCommand::FollowUp(FollowUp { said }) => Message {
+                    files: prompt_files::read(&said.attach)?,
+                    text: prompt_text::read(&said.text)?,
+                },
+                ClientCommand::Skill(skill) if !skill.text.is_empty() => Message {
+                    files: Vec::new(),
+                    text: prompt_text::read(&skill.text)?,
+                },
+                _ => Message::default(),
             };
-            actix::System::new().block_on(carry_out(command, &config, text, &mut output))
+            actix::System::new().block_on(carry_out(command, &config, message, &mut output))
         });
     ended(result, &mut output)
 }
@@ -124,7 +159,7 @@ fn choose_tls() {
 async fn carry_out(
     command: &ClientCommand,
     config: &ClientConfig,
-    text: String,
+    message: Message,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
     if let ClientCommand::Attach(attach) = command {
@@ -135,8 +170,18 @@ async fn carry_out(
         reason: format!("cannot take notice of Ctrl-C: {error}"),
     })?;
     let patience = Patience::default();
-    if let ClientCommand::Prompt(prompt) = command {
-        let order = prompt::Order::new(prompt, text);
+    let run = match command {
+        ClientCommand::Prompt(prompt) => Some(prompt::Order::new(prompt, message.clone())),
+        ClientCommand::Continue(Continue { resumed }) => {
+            Some(prompt::Order::resume(resumed, "/continue"))
+        }
+        ClientCommand::Retry(Retry { resumed }) => Some(prompt::Order::resume(resumed, "/retry")),
+        _ => None,
+    };
+    if let Some(order) = run {
+        return prompt::run(order, config, patience, &mut interrupts, output).await;
+    }
+    if let Some(order) = guidance::order(command, &message.text) {
         return prompt::run(order, config, patience, &mut interrupts, output).await;
     }
     let work = async {
@@ -146,7 +191,31 @@ async fn carry_out(
             }
             ClientCommand::Events(events) => events::run(events, config, patience, output).await,
             ClientCommand::Cancel(order) => cancel(order, config, output).await,
-            ClientCommand::Attach(_) | ClientCommand::Prompt(_) => Ok(()),
+            ClientCommand::Steer(Steer { said }) => {
+                queue::say(said, Queue::Steer, message, config, output).await
+            }
+            ClientCommand::FollowUp(FollowUp { said }) => {
+                queue::say(said, Queue::FollowUp, message, config, output).await
+            }
+            ClientCommand::Queue(queued) => queue::run(queued, config, output).await,
+            ClientCommand::Settings(order) => settings::run(order, config, output).await,
+            ClientCommand::Compact(order) => compact::run(order, config, output).await,
+            ClientCommand::Usage(used) => usage::run(used, config, output).await,
+            ClientCommand::Models(models) => usage::models(models, config, output).await,
+            ClientCommand::Skills(listing) => {
+                let connection = discovery::find(config).await?;
+                guidance::list("skills", listing, &connection, output).await
+            }
+            ClientCommand::Templates(listing) => {
+                let connection = discovery::find(config).await?;
+                guidance::list("templates", listing, &connection, output).await
+            }
+            ClientCommand::Attach(_)
+            | ClientCommand::Skill(_)
+            | ClientCommand::Template(_)
+            | ClientCommand::Prompt(_)
+            | ClientCommand::Continue(_)
+            | ClientCommand::Retry(_) => Ok(()),
         }
     };
     tokio::select! {
@@ -177,6 +246,7 @@ async fn cancel(
     let body = CancelOrder {
         run_id: order.run,
         by: order.caller.name(),
+        clear_queue: order.clear_queue,
     };
     let answer: CancelAnswer = connection
         .order(awc::http::Method::POST, &path, &body)
@@ -216,12 +286,12 @@ mod tests {
         }
     }
 
-    /// Spec: [CLI-35] [CLI-51]
+    /// Spec: [CLI-35] [CLI-51] [CLI-78]
     #[actix::test]
     async fn a_cancel_says_whether_a_run_was_stopped() {
         let server = Server::start().await;
         let home = Home::of(&server);
-        let answers = [true, false].map(|cancelled| json!({"cancelled": cancelled}));
+        let answers = [true, false, false].map(|cancelled| json!({"cancelled": cancelled}));
         server.on(
             "/v1/conversations/c/cancel",
             answers.iter().map(|body| answer(200, body)).collect(),
@@ -231,6 +301,11 @@ mod tests {
                 &["--run", "3", "--name", "ana"][..],
                 "the run was stopped\n",
                 r#"{"run_id":3,"by":"ana"}"#,
+            ),
+            (
+                &["--clear-queue"],
+                "no run was going\n",
+                r#"{"clear_queue":true}"#,
             ),
             (&[], "no run was going\n", "{}"),
         ] {

@@ -128,12 +128,39 @@ impl Connection {
         self.answer(request.send_json(body).await).await
     }
 
+    /// Gives an order with `POST` that takes longer than others; its answer is waited for that
+    /// long.
+    ///
+    /// # Errors
+    /// If there is no answer of the expected shape; the order may have been carried out.
+    pub(super) async fn long_order<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        limit: Duration,
+    ) -> Result<A, RequestError> {
+        let request = self.request(Method::POST, path, &[])?.timeout(limit);
+        self.answer(request.send_json(body).await).await
+    }
+
     /// Takes something away.
     ///
     /// # Errors
     /// If there is no answer of the expected shape; it may be gone.
     pub(super) async fn delete<A: DeserializeOwned>(&self, path: &str) -> Result<A, RequestError> {
-        let request = self.request(Method::DELETE, path, &[])?;
+        self.delete_with(path, &[]).await
+    }
+
+    /// Takes something away, and says more about it.
+    ///
+    /// # Errors
+    /// If there is no answer of the expected shape; it may be gone.
+    pub(super) async fn delete_with<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &Query<'_>,
+    ) -> Result<A, RequestError> {
+        let request = self.request(Method::DELETE, path, query)?;
         self.answer(request.send().await).await
     }
 

@@ -2,14 +2,14 @@
 
 use awc::http::Method;
 use harness_actors::Clock;
-use harness_protocol::{
-    ChangeConversation, Deleted, ForkOrder, NewConversation, Settings, Summary,
-};
+use harness_protocol::{ChangeConversation, Deleted, ForkOrder, Summary};
+use serde_json::Value;
 
 use super::arguments::{Action, Conversations, Fork, New};
 use super::command::CommandError;
 use super::connection::{Connection, path};
 use super::output::Output;
+use super::settings::values;
 use super::{discovery, export, list, show, visible};
 use crate::config::ClientConfig;
 
@@ -51,15 +51,25 @@ pub(super) async fn run(
 }
 
 async fn make(new: &New, connection: &Connection) -> Result<String, CommandError> {
-    let order = NewConversation {
-        title: new.title.clone(),
-        settings: Settings {
-            model: new.model.clone(),
-            max_tokens: new.max_tokens,
-            max_turns: new.max_turns,
-            system_prompt: new.system_prompt.clone(),
-        },
+    let mut order = serde_json::Map::new();
+    let mut settings = serde_json::Map::new();
+    let mut set = |name: &str, value: Option<Value>| {
+        settings.extend(value.map(|value| (name.to_owned(), value)));
     };
+    set("model", new.model.clone().map(Value::from));
+    set("max_tokens", new.max_tokens.map(Value::from));
+    set("max_turns", new.max_turns.map(Value::from));
+    set("system_prompt", new.system_prompt.clone().map(Value::from));
+    set("thinking", new.thinking.clone().map(Value::from));
+    set("active_tools", new.tools.clone().map(Value::from));
+    // What they cannot be, the service says in its words.
+    settings.extend(values(&new.set)?);
+    order.extend(
+        new.title
+            .clone()
+            .map(|title| ("title".to_owned(), title.into())),
+    );
+    order.insert("settings".to_owned(), settings.into());
     let made: Summary = connection
         .order(Method::POST, "/v1/conversations", &order)
         .await?;
@@ -87,7 +97,7 @@ mod tests {
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, clock, recorded, summary};
 
-    /// Spec: [CLI-23] [CLI-51]
+    /// Spec: [CLI-23] [CLI-51] [CLI-79]
     #[actix::test]
     async fn what_scripts_need_is_printed_alone_on_a_line() {
         let server = Server::start().await;
@@ -97,6 +107,7 @@ mod tests {
             "/v1/conversations/c-2/fork",
             vec![answer(201, &summary("c-3"))],
         );
+        server.on("/v1/conversations", vec![answer(201, &summary("c-4"))]);
         server.on(
             "/v1/conversations/c-2",
             vec![
@@ -117,6 +128,19 @@ mod tests {
                 r#"{"title":"Other","by":"ana"}"#,
             ),
             (&["delete", "c-2"], "/s/trash/c-2.jsonl\n", ""),
+            (
+                &[
+                    "new",
+                    "--thinking",
+                    "high",
+                    "--tools",
+                    "read,grep",
+                    "--set",
+                    "auto-compact=false",
+                ],
+                "c-4\n",
+                r#"{"settings":{"thinking":"high","active_tools":["read","grep"],"auto_compact":false}}"#,
+            ),
         ] {
             let line = ["harness", "conversations"].iter().chain(arguments);
             let Some(Command::Client(ClientCommand::Conversations(conversations))) =

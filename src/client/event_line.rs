@@ -1,8 +1,10 @@
 //! An event on one line.
 
-use harness_protocol::{DeltaKind, Event, Outcome, State};
+use harness_protocol::{CompactionReason, DeltaKind, Event, Outcome, State};
 use serde::Serialize as _;
 
+use super::queue::queue_name;
+use super::settings::named;
 use super::visible;
 
 /// How many characters of an event are shown.
@@ -61,8 +63,13 @@ fn parts(event: &Event) -> (&'static str, Option<u64>, String) {
             let text = remark(state_name(*state), message);
             ("status", Some(*timestamp), text)
         }
-        Event::RunStarted { run_id, timestamp } => {
-            ("run started", Some(*timestamp), run_id.to_string())
+        Event::RunStarted {
+            run_id,
+            by,
+            timestamp,
+        } => {
+            let text = format!("{}{run_id}", by_whom(by.as_ref()));
+            ("run started", Some(*timestamp), text)
         }
         Event::RunEnded {
             run_id,
@@ -118,7 +125,111 @@ fn parts(event: &Event) -> (&'static str, Option<u64>, String) {
             record_type,
             timestamp,
         } => ("record", Some(*timestamp), record_type.clone()),
+        Event::Queued { .. }
+        | Event::Withdrawn { .. }
+        | Event::SettingsChanged { .. }
+        | Event::ReplyLeftOut { .. }
+        | Event::CompactionStarted { .. }
+        | Event::Compacted { .. }
+        | Event::CompactionFailed { .. }
+        | Event::Checkpoint { .. } => order(event),
         passing => passing_parts(passing),
+    }
+}
+
+/// What was told besides prompts, and what became of the past.
+fn order(event: &Event) -> (&'static str, Option<u64>, String) {
+    match event {
+        Event::Queued {
+            item,
+            queue,
+            content,
+            by,
+            timestamp,
+            ..
+        } => {
+            let (queue, by) = (queue_name(*queue), by_whom(by.as_ref()));
+            let text = format!("{item} {queue} {by}{content}");
+            ("queued", Some(*timestamp), text)
+        }
+        Event::Withdrawn {
+            items,
+            by,
+            timestamp,
+        } => {
+            let items: Vec<String> = items.iter().map(u64::to_string).collect();
+            let text = format!("{}{}", by_whom(by.as_ref()), items.join(", "));
+            ("withdrawn", Some(*timestamp), text)
+        }
+        Event::SettingsChanged {
+            settings,
+            by,
+            timestamp,
+        } => {
+            let named: Vec<String> = named(settings)
+                .into_iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            let named = if named.is_empty() {
+                "none of its own".to_owned()
+            } else {
+                named.join(" ")
+            };
+            let text = format!("{}{named}", by_whom(by.as_ref()));
+            ("settings", Some(*timestamp), text)
+        }
+        Event::ReplyLeftOut { by, timestamp } => {
+            let by = by_whom(by.as_ref());
+            let text = format!("{by}the last reply is asked for again");
+            ("left out", Some(*timestamp), text)
+        }
+        Event::CompactionStarted {
+            reason,
+            tokens,
+            by,
+            timestamp,
+        } => {
+            let (by, reason) = (by_whom(by.as_ref()), reason_name(*reason));
+            let text = format!("{by}{reason} about {tokens} tokens");
+            ("compacting", Some(*timestamp), text)
+        }
+        Event::Compacted {
+            summary,
+            tokens_before,
+            tokens_after,
+            timestamp,
+            ..
+        } => {
+            let text = format!("{tokens_before} to {tokens_after} tokens: {summary}");
+            ("compacted", Some(*timestamp), text)
+        }
+        Event::CompactionFailed {
+            error,
+            by,
+            timestamp,
+        } => {
+            let text = format!("{}{error}", by_whom(by.as_ref()));
+            ("uncompacted", Some(*timestamp), text)
+        }
+        Event::Checkpoint {
+            summary,
+            by,
+            timestamp,
+        } => {
+            let text = format!("{}{summary}", by_whom(by.as_ref()));
+            ("checkpoint", Some(*timestamp), text)
+        }
+        _ => ("unknown", None, String::new()),
+    }
+}
+
+/// Why the past is summarized.
+fn reason_name(reason: CompactionReason) -> &'static str {
+    match reason {
+        CompactionReason::Threshold => "grown long:",
+        CompactionReason::Overflow => "too long for the model:",
+        CompactionReason::Manual => "as asked:",
+        CompactionReason::Unknown => "unknown reason:",
     }
 }
 
@@ -235,7 +346,7 @@ fn remark(text: &str, message: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Spec: [CLI-10] [CLI-32]
+    /// Spec: [CLI-10] [CLI-32] [CLI-90]
     #[test]
     fn every_event_is_one_line() {
         let examples = include_str!("../../specs/examples/events.jsonl");
@@ -257,6 +368,22 @@ mod tests {
         shown("21:20:07Z renamed      The folder src");
         shown("21:20:07Z renamed      (ana@pts/3) The folder src");
         shown("21:20:00Z turn started 1.1");
+        shown("21:20:09Z queued       1 steering Only the tests.");
+        shown("21:20:09Z queued       2 follow-up (ci) Then sum up.");
+        shown("21:20:09Z withdrawn    (ci) 2");
+        shown(
+            "21:20:09Z settings     (ci) model=claude-sonnet-5-5 thinking=xhigh \
+             active_tools=read tool_execution=parallel steering_mode=all",
+        );
+        shown("21:20:09Z left out     the last reply is asked for again");
+        shown("21:20:09Z compacting   grown long: about 184000 tokens");
+        shown("21:20:00Z run started  (ci) 2");
+        shown("21:20:09Z left out     (ci) the last reply is asked for again");
+        shown("21:20:09Z compacting   (ci) as asked: about 184000 tokens");
+        shown("21:20:09Z uncompacted  (ci) overloaded_error: busy");
+        shown("21:20:09Z compacted    184000 to 21000 tokens: ## Goal\\nRead src.");
+        shown("21:20:09Z uncompacted  overloaded_error: busy");
+        shown("21:20:09Z checkpoint   (ci) ## Goal\\nRead src.");
         shown("          delta        text 0+7 \"look.\"");
         shown("          attached     default, run 1, thinking");
         shown("          presence     2: ci");

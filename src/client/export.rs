@@ -88,6 +88,17 @@ fn section(event: &Event) -> String {
             let heading = if *is_error { "Error" } else { "Result" };
             format!("{heading}:\n\n{}\n\n", fenced(result, ""))
         }
+        Event::ReplyLeftOut { .. } => "*The last reply was asked for again.*\n\n".to_owned(),
+        Event::Compacted { summary, .. } => {
+            let summary = summary.trim_end();
+            format!("*From here on the model was told this in place of the past:*\n\n{summary}\n\n")
+        }
+        Event::Checkpoint { summary, .. } => {
+            format!(
+                "## Summary of what was before\n\n{}\n\n",
+                summary.trim_end()
+            )
+        }
         Event::RunEnded {
             outcome, message, ..
         } if !message.is_empty() => {

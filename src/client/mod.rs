@@ -3,6 +3,7 @@
 mod arguments;
 mod attach;
 mod command;
+mod compact;
 mod connection;
 mod conversations;
 mod discovery;
@@ -10,19 +11,25 @@ mod event_line;
 mod events;
 mod export;
 mod follower;
+mod guidance;
 mod interrupts;
 mod list;
 mod opened;
+mod order_arguments;
 mod output;
 mod own_file;
 mod prompt;
+mod prompt_files;
 mod prompt_text;
+mod queue;
 mod reply_text;
 mod run_view;
+mod settings;
 mod show;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod usage;
 mod visible;
 
 pub(crate) use arguments::ClientCommand;

@@ -1,20 +1,24 @@
-//! `harness prompt`: sends a prompt and shows its run to the end.
+//! `harness prompt`, `harness continue` and `harness retry`: start a run and show it to its end.
 
 use std::future::pending;
 
 use awc::http::Method;
 use futures_util::future::LocalBoxFuture;
 use harness_protocol::{
-    CancelAnswer, CancelOrder, Event, History, Outcome, PromptAnswer, PromptOrder, Snapshot,
+    CancelAnswer, CancelOrder, ContinueOrder, Event, History, Outcome, PromptAnswer, PromptOrder,
+    Snapshot,
 };
+use serde_json::{Map, Value};
 
 use super::arguments::Prompt;
-use super::command::{CommandError, EXIT_CANCELLED};
+use super::command::{CommandError, EXIT_CANCELLED, Message};
 use super::connection::{Connection, RequestError, path};
 use super::discovery::{self, DiscoveryError};
 use super::events::with_position;
 use super::follower::{Follower, Patience, Start};
+use super::guidance::Sending;
 use super::interrupts::Interrupts;
+use super::order_arguments::Resumed;
 use super::output::Output;
 use super::run_view::{RunView, Shown};
 use crate::config::ClientConfig;
@@ -27,33 +31,86 @@ const PAGE: usize = 100;
 /// What is to be sent, and how its run is to be shown.
 pub(super) struct Order {
     conversation: String,
-    body: PromptOrder,
+    start: Begin,
+    by: String,
     /// Whether the key may have been sent before.
     known_key: bool,
     json: bool,
 }
 
+/// What starts the run.
+enum Begin {
+    /// A prompt.
+    Prompt(Box<PromptOrder>),
+    /// An order without one, by its route.
+    Without(&'static str),
+    /// An order that says something else, by its route and its body, in which a key is, too.
+    Invoked(&'static str, Value),
+}
+
 impl Order {
     /// The order of a command line. A prompt always has a key, so that sending it again after a
     /// break cannot run it twice.
-    pub(super) fn new(prompt: &Prompt, content: String) -> Self {
-        let random = || format!("{:032x}", fastrand::u128(..));
+    pub(super) fn new(prompt: &Prompt, message: Message) -> Self {
+        let by = prompt.caller.name().unwrap_or_else(|| NAME.to_owned());
+        let body = PromptOrder {
+            content: message.text,
+            key: Some(prompt.key.clone().unwrap_or_else(random_key)),
+            by: Some(by.clone()),
+            attachments: message.files,
+        };
         Self {
             conversation: prompt.which.conversation.clone(),
-            body: PromptOrder {
-                content,
-                key: Some(prompt.key.clone().unwrap_or_else(random)),
-                by: Some(prompt.caller.name().unwrap_or_else(|| NAME.to_owned())),
-            },
+            start: Begin::Prompt(Box::new(body)),
+            by,
             known_key: prompt.key.is_some(),
             json: prompt.json,
         }
     }
 
+    /// The order of a command line that goes on without a prompt.
+    pub(super) fn resume(resumed: &Resumed, route: &'static str) -> Self {
+        Self {
+            conversation: resumed.which.conversation.clone(),
+            start: Begin::Without(route),
+            by: resumed.caller.name().unwrap_or_else(|| NAME.to_owned()),
+            known_key: false,
+            json: resumed.json,
+        }
+    }
+
+    /// The order of something else than a prompt, by another route whose body has `fields`.
+    pub(super) fn invoking(
+        sending: &Sending,
+        route: &'static str,
+        mut fields: Map<String, Value>,
+    ) -> Self {
+        let by = sending.caller.name().unwrap_or_else(|| NAME.to_owned());
+        let key = sending.key.clone().unwrap_or_else(random_key);
+        fields.insert("key".to_owned(), key.into());
+        fields.insert("by".to_owned(), by.clone().into());
+        Self {
+            conversation: sending.which.conversation.clone(),
+            start: Begin::Invoked(route, Value::Object(fields)),
+            by,
+            known_key: sending.key.is_some(),
+            json: sending.json,
+        }
+    }
+
     /// How the other clients see who asks.
     fn name(&self) -> &str {
-        self.body.by.as_deref().unwrap_or(NAME)
+        &self.by
     }
+
+    /// Whether it can be sent again without doing it twice.
+    fn is_repeatable(&self) -> bool {
+        matches!(self.start, Begin::Prompt(_) | Begin::Invoked(..))
+    }
+}
+
+fn random_key() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }
 
 /// Runs the prompt; the exit code says how the run ended.
@@ -158,7 +215,11 @@ async fn send<'a>(
     let (connection, run_id) = loop {
         match send_once(order, config).await {
             Ok(sent) => break sent,
-            Err(error) if may_send_again(&error) && tries + 1 < patience.tries_without_service => {
+            Err(error)
+                if order.is_repeatable()
+                    && may_send_again(&error)
+                    && tries + 1 < patience.tries_without_service =>
+            {
                 let wait = patience.wait(tries);
                 output.note(&format!("harness: {error}; sending again in {wait:?}"));
                 tries += 1;
@@ -181,8 +242,19 @@ async fn send_once(
     config: &ClientConfig,
 ) -> Result<(Connection, u64), CommandError> {
     let connection = discovery::find(config).await?;
-    let prompt = path(&order.conversation, "/prompt");
-    let answer: PromptAnswer = connection.order(Method::POST, &prompt, &order.body).await?;
+    let to = |route: &str| path(&order.conversation, route);
+    let answer: PromptAnswer = match &order.start {
+        Begin::Prompt(body) => {
+            let to = to("/prompt");
+            connection.order(Method::POST, &to, body).await?
+        }
+        Begin::Invoked(route, body) => connection.order(Method::POST, &to(route), body).await?,
+        Begin::Without(route) => {
+            let by = Some(order.by.clone());
+            let body = ContinueOrder { by };
+            connection.order(Method::POST, &to(route), &body).await?
+        }
+    };
     Ok((connection, answer.run_id))
 }
 
@@ -240,7 +312,8 @@ async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(),
     let connection = discovery::find(config).await?;
     let body = CancelOrder {
         run_id: Some(run_id),
-        by: order.body.by.clone(),
+        by: Some(order.by.clone()),
+        clear_queue: false,
     };
     // Whether it was still going, its end will tell.
     let _: CancelAnswer = connection

@@ -14,11 +14,13 @@ const CONVERSATION: &str = "/v1/conversations/default";
 fn order(key: Option<&str>, json: bool) -> Order {
     Order {
         conversation: "default".to_owned(),
-        body: PromptOrder {
+        start: Begin::Prompt(Box::new(PromptOrder {
             content: "Hi".to_owned(),
             key: Some(key.unwrap_or("random").to_owned()),
             by: None,
-        },
+            attachments: Vec::new(),
+        })),
+        by: NAME.to_owned(),
         known_key: key.is_some(),
         json,
     }
@@ -277,7 +279,10 @@ async fn the_first_ctrl_c_cancels_the_run_and_waits_for_its_end() {
         .iter()
         .find(|sent| sent.contains(CANCEL))
         .unwrap();
-    assert!(cancel.ends_with(r#"{"run_id":7}"#), "{cancel}");
+    assert!(
+        cancel.ends_with(r#"{"run_id":7,"by":"harness-prompt"}"#),
+        "{cancel}"
+    );
 }
 
 /// Spec: [CLI-49]
@@ -374,8 +379,97 @@ fn a_prompt_is_asked_under_a_name() {
         else {
             panic!("{flags:?}");
         };
-        let order = Order::new(&prompt, "hi".to_owned());
+        let message = Message {
+            text: "hi".to_owned(),
+            ..Message::default()
+        };
+        let order = Order::new(&prompt, message);
         assert_eq!(order.name(), name);
-        assert_eq!(order.body.by.as_deref(), Some(name));
+        let Begin::Prompt(body) = order.start else {
+            panic!("no prompt");
+        };
+        assert_eq!(body.by.as_deref(), Some(name));
     }
+}
+
+/// Spec: [CLI-72]
+#[actix::test]
+async fn a_run_without_a_prompt_is_shown_to_its_end_and_never_started_twice() {
+    use clap::Parser as _;
+
+    use crate::cli::{Cli, Command};
+    use crate::client::ClientCommand;
+
+    let resumed = |command: &str| {
+        let line = ["harness", command, "--name", "ana"];
+        match Cli::try_parse_from(line).unwrap().command {
+            Some(Command::Client(ClientCommand::Continue(order))) => {
+                Order::resume(&order.resumed, "/continue")
+            }
+            Some(Command::Client(ClientCommand::Retry(order))) => {
+                Order::resume(&order.resumed, "/retry")
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    for route in ["continue", "retry"] {
+        let to = format!("/v1/conversations/default/{route}");
+        let server = Server::start().await;
+        let started = json!({"type": "run_started", "run_id": 7, "timestamp": 1});
+        let events = [
+            attached(None),
+            (5, started),
+            text(6, "Hello"),
+            ended(7, "completed"),
+        ];
+        server.say(EVENTS, vec![stream(4, &events)]);
+        server.on(&to, vec![accepted()]);
+        let done = prompt(&server, resumed(route)).await;
+        assert_eq!(done.result.unwrap(), 0);
+        assert_eq!(done.record.out(), "Hello\n");
+        let sent: Vec<_> = done
+            .requests
+            .iter()
+            .filter(|request| request.starts_with("POST"))
+            .collect();
+        assert_eq!(sent.len(), 1);
+        assert!(sent[0].ends_with(r#"{"by":"ana"}"#), "{}", sent[0]);
+
+        // Nobody knows whether it arrived, and a second one might start a second run.
+        let server = Server::start().await;
+        server.say(
+            EVENTS,
+            vec![vec![
+                opening(4).into(),
+                frames(&[attached(None)]).into(),
+                Part::Hang,
+            ]],
+        );
+        server.say(&to, vec![vec![]]);
+        let done = prompt(&server, resumed(route)).await;
+        assert!(done.result.is_err());
+        assert_eq!(done.count(&format!("POST {to}")), 1);
+    }
+}
+
+/// Spec: [CLI-72]
+#[actix::test]
+async fn a_run_with_follow_ups_is_shown_to_its_end() {
+    let server = Server::start().await;
+    let said = json!({"type": "user", "content": "Then test", "run_id": 7, "by": "ana",
+        "queue": "follow_up", "item": 1, "timestamp": 1});
+    let events = [
+        attached(None),
+        user(5),
+        text(6, "Hello"),
+        (7, said),
+        text(8, "Tested"),
+        (9, ended(9, "completed").1),
+    ];
+    server.say(EVENTS, vec![stream(4, &events)]);
+    server.on(PROMPT, vec![accepted()]);
+    let done = prompt(&server, order(None, false)).await;
+    assert_eq!(done.result.unwrap(), 0);
+    assert_eq!(done.record.out(), "Hello\nTested\n");
+    assert_eq!(done.record.err(), "harness: follow-up (ana): Then test\n");
 }

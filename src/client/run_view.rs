@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
 
 use super::event_line::{call, outcome_name};
+use super::queue::queue_name;
 use super::reply_text::ReplyText;
 use super::visible;
 
@@ -67,6 +68,7 @@ impl RunView {
             | Event::RunStarted { run_id, .. } => {
                 if *run_id == self.run_id {
                     self.begun = true;
+                    seen.shown.extend(said(event).map(Shown::Note));
                 } else if self.begun && *run_id > self.run_id {
                     self.lost(&mut seen, "another run began");
                 }
@@ -161,6 +163,19 @@ impl RunView {
                 message,
                 ..
             } if !message.is_empty() => Some(format!("harness: {message}")),
+            Event::CompactionStarted { tokens, .. } => Some(format!(
+                "harness: the conversation has about {tokens} tokens; its past is summarized"
+            )),
+            Event::Compacted {
+                tokens_before,
+                tokens_after,
+                ..
+            } => Some(format!(
+                "harness: the past was summarized: {tokens_before} to {tokens_after} tokens"
+            )),
+            Event::CompactionFailed { error, .. } => {
+                Some(format!("harness: the past was not summarized: {error}"))
+            }
             _ => None,
         }
     }
@@ -221,6 +236,24 @@ impl RunView {
         seen.shown.extend(remark.map(Shown::Note));
         seen.end = Some(outcome);
     }
+}
+
+/// What there is to say of a message that waited and is said now.
+fn said(event: &Event) -> Option<String> {
+    let Event::User {
+        content,
+        by,
+        queue: Some(queue),
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let by = by
+        .as_ref()
+        .map_or_else(String::new, |by| format!(" ({by})"));
+    let content = visible::short(content, MAX_TOOL);
+    Some(format!("harness: {}{by}: {content}", queue_name(*queue)))
 }
 
 #[cfg(test)]

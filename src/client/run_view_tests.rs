@@ -137,6 +137,38 @@ fn a_run_whose_end_was_never_written_is_interrupted() {
     assert_eq!(seen(&going).2, None);
 }
 
+/// Spec: [CLI-72]
+#[test]
+fn what_is_said_and_summarized_in_a_run_is_remarked() {
+    let mut steered = user(2);
+    steered["queue"] = json!("steer");
+    steered["by"] = json!("ana");
+    let usage = json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0});
+    let (reply, notes, end) = seen(&[
+        user(2),
+        text("A"),
+        steered,
+        json!({"type": "compaction_started", "reason": "threshold", "tokens": 9, "timestamp": 1}),
+        json!({"type": "compaction_failed", "error": "busy", "timestamp": 1}),
+        json!({"type": "compacted", "reason": "overflow", "summary": "s", "tokens_before": 9,
+            "tokens_after": 3, "usage": usage, "timestamp": 1}),
+        text("B"),
+        ended(2, "completed", ""),
+    ]);
+    assert_eq!(reply, "A\nB\n");
+    assert_eq!(
+        notes,
+        [
+            "harness: steering (ana): Hi",
+            "harness: the conversation has about 9 tokens; its past is summarized",
+            "harness: the past was not summarized: busy",
+            "harness: the past was summarized: 9 to 3 tokens",
+        ]
+    );
+    assert_eq!(end, Some(Outcome::Completed));
+}
+
 /// Spec: [CLI-45]
 #[test]
 fn after_a_reset_what_was_not_seen_is_shown() {

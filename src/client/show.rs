@@ -2,6 +2,7 @@
 
 use harness_actors::Clock;
 use harness_protocol::{PastEvent, Settings, Snapshot};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::arguments::Show;
@@ -9,6 +10,8 @@ use super::command::CommandError;
 use super::connection::{Connection, RequestError, path};
 use super::event_line::{event_line, state_name};
 use super::output::Output;
+use super::queue::waiting;
+use super::settings::named;
 use super::{list, visible};
 
 /// How many of the last events are shown.
@@ -29,14 +32,22 @@ pub(super) async fn run(
     if show.json {
         return Ok(output.json(&raw)?);
     }
-    let snapshot: Snapshot = serde_json::from_value(raw).map_err(|error| {
-        let reason = error.to_string();
-        RequestError::Malformed { reason }
-    })?;
+    let snapshot: Snapshot = parsed(raw)?;
     for line in lines(&snapshot, clock.unix_seconds()) {
         output.line(&line)?;
     }
     Ok(())
+}
+
+/// An answer of the service, as this version knows it.
+///
+/// # Errors
+/// If it has another shape.
+pub(super) fn parsed<T: DeserializeOwned>(raw: Value) -> Result<T, RequestError> {
+    serde_json::from_value(raw).map_err(|error| {
+        let reason = error.to_string();
+        RequestError::Malformed { reason }
+    })
 }
 
 /// The snapshot as lines to read.
@@ -82,8 +93,11 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
         row("forked", format!("from {origin} behind record {seq}"));
     }
     row("attached", snapshot.attached.to_string());
-    for waiting in &snapshot.queue {
-        row("waiting", waiting.clone());
+    for file in &snapshot.context_files {
+        row("told", format!("{} ({} bytes)", file.path, file.bytes));
+    }
+    for item in &snapshot.queue {
+        row("waiting", waiting(item));
     }
     row("position", snapshot.position.clone());
     if !snapshot.history.events.is_empty() {
@@ -110,21 +124,15 @@ fn state(snapshot: &Snapshot) -> String {
 }
 
 fn settings(settings: &Settings) -> String {
-    let Settings {
-        model,
-        max_tokens,
-        max_turns,
-        system_prompt,
-    } = settings;
-    let named = [
-        model.as_ref().map(|model| format!("model {model}")),
-        max_tokens.map(|tokens| format!("at most {tokens} tokens a reply")),
-        max_turns.map(|turns| format!("at most {turns} turns a run")),
-        system_prompt
-            .as_ref()
-            .map(|prompt| format!("system prompt {prompt:?}")),
-    ];
-    named.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let told = |(name, value): (String, String)| match name.as_str() {
+        "max_tokens" => format!("at most {value} tokens a reply"),
+        "max_turns" => format!("at most {value} turns a run"),
+        "system_prompt" => format!("system prompt {value:?}"),
+        "active_tools" => format!("tools {}", value.replace(", ", " ")),
+        name => format!("{} {value}", name.replace('_', " ")),
+    };
+    let told: Vec<String> = named(settings).into_iter().map(told).collect();
+    told.join(", ")
 }
 
 #[cfg(test)]
@@ -139,8 +147,11 @@ mod tests {
             "summary": summary("c-2"),
             "state": "thinking",
             "message": "again in 2 s\x07",
-            "settings": {"model": "m", "max_turns": 3},
-            "queue": [],
+            "settings": {"model": "m", "max_turns": 3, "thinking": "xhigh",
+                "active_tools": ["read", "grep"]},
+            "queue": [{"item": 4, "queue": "steer", "content": "Stop\nthat", "by": "ana"},
+                {"item": 3, "queue": "follow_up", "content": "Then test"}],
+            "context_files": [{"path": "/w/AGENTS.md", "bytes": 12}],
             "forked_from": ["default", 12],
             "attached": 2,
             "history": {"events": [{"seq": 1, "id": "e-1-0", "event":
@@ -165,7 +176,7 @@ mod tests {
         record.out()
     }
 
-    /// Spec: [CLI-22] [CLI-10]
+    /// Spec: [CLI-22] [CLI-10] [CLI-80]
     #[actix::test]
     async fn a_snapshot_is_readable_and_names_the_copy_of_what_is_damaged() {
         assert_eq!(
@@ -178,9 +189,12 @@ mod tests {
              tokens    812 in, 64 out, 0 written to the cache, 0 read from it\n\
              made      16 min ago\n\
              active    5 min ago\n\
-             settings  model m, at most 3 turns a run\n\
+             settings  model m, at most 3 turns a run, thinking xhigh, tools read grep\n\
              forked    from default behind record 12\n\
              attached  2\n\
+             told      /w/AGENTS.md (12 bytes)\n\
+             waiting   4 steering  (ana) Stop\\nthat\n\
+             waiting   3 follow-up Then test\n\
              position  e-1-0\n\
              \n\
              21:20:00Z user         Hi\\nyou\n"

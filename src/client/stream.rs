@@ -29,6 +29,10 @@ pub(super) struct Arrival {
 
 /// What came on a stream.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are events, and there is one at a time"
+)]
 pub(super) enum Piece {
     /// An event.
     Event(Arrival),

@@ -7,14 +7,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use harness_actors::model::ModelChoice;
+use harness_actors::model::{Caching, ModelChoice};
+use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 use nix::fcntl::OFlag;
 
 use super::address::{allowed_hosts, bind};
 use super::base_url::base_url;
+use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, choice};
 use super::error::ConfigError;
 use super::flags::SettingFlags;
-use super::layers::{Given, Layers, Source};
+use super::layers::{Given, Layers, Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
 use super::value::{duration, folder, header_text, key, prompt_file, switch, token, whole_number};
@@ -23,6 +25,9 @@ use super::value::{duration, folder, header_text, key, prompt_file, switch, toke
 const FILE_NAME: &str = "config.toml";
 /// The largest settings file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The largest number of tokens that a setting can be.
+const MAX_TOKENS: u64 = 1_000_000_000;
 
 /// Every setting of the service, checked.
 #[derive(Debug, Clone)]
@@ -41,6 +46,28 @@ pub(crate) struct Config {
     pub(crate) max_turns: u32,
     /// Standing instructions for the model; never blank.
     pub(crate) system_prompt: Option<String>,
+    /// How much the model thinks; as it does by itself if nothing.
+    pub(crate) thinking: Option<ThinkingLevel>,
+    /// How the tool calls of one reply are run.
+    pub(crate) tool_execution: ToolExecution,
+    /// How many steering messages are said at once.
+    pub(crate) steering_mode: QueueMode,
+    /// How many follow-ups are said at once.
+    pub(crate) follow_up_mode: QueueMode,
+    /// How many tokens a request may have, where the API does not say it.
+    pub(crate) context_window: Option<u64>,
+    /// Whether the past is summarized by itself when it outgrows the window.
+    pub(crate) auto_compact: bool,
+    /// How many tokens below the window the past is summarized.
+    pub(crate) reserve_tokens: u64,
+    /// How many of the last tokens are kept as they are when the rest is summarized.
+    pub(crate) keep_tokens: u64,
+    /// The model that writes summaries; the conversation's own if nothing.
+    pub(crate) compaction_model: Option<String>,
+    /// Whether the `AGENTS.md` files of the state folder and the workspace are told.
+    pub(crate) context_files: bool,
+    /// What the API is to remember of a request.
+    pub(crate) prompt_cache: Caching,
     /// The folder the tools work in, absolute and without links.
     pub(crate) workspace: PathBuf,
     /// The address to listen on.
@@ -124,14 +151,24 @@ impl Config {
             max_tokens: whole_number(given.raw(Key::MaxTokens), 1..=1_000_000)?,
             max_turns: whole_number(given.raw(Key::MaxTurns), 1..=1000)?,
             system_prompt: prompt.text,
+            thinking: if_given(given.raw(Key::Thinking), |raw| choice(raw, &THINKING))?,
+            tool_execution: choice(given.raw(Key::ToolExecution), &TOOL_EXECUTION)?,
+            steering_mode: choice(given.raw(Key::SteeringMode), &QUEUE_MODE)?,
+            follow_up_mode: choice(given.raw(Key::FollowUpMode), &QUEUE_MODE)?,
+            context_window: if_given(given.raw(Key::ContextWindow), |raw| {
+                whole_number(raw, 1..=MAX_TOKENS)
+            })?,
+            auto_compact: switch(given.raw(Key::AutoCompact))?,
+            reserve_tokens: whole_number(given.raw(Key::ReserveTokens), 1..=MAX_TOKENS)?,
+            keep_tokens: whole_number(given.raw(Key::KeepTokens), 1..=MAX_TOKENS)?,
+            compaction_model: if_given(given.raw(Key::CompactionModel), header_text)?,
+            context_files: switch(given.raw(Key::ContextFiles))?,
+            prompt_cache: choice(given.raw(Key::PromptCache), &PROMPT_CACHE)?,
             workspace: folder(workspace, &layers.absolute(&workspace.text))?,
             bind: bind(given.raw(Key::Bind))?,
             port: whole_number(given.raw(Key::Port), 0..=65535)?,
             require_token: switch(given.raw(Key::RequireToken))?,
-            token: match given.raw(Key::Token) {
-                raw if raw.is_given() => Some(token(raw)?),
-                _ => None,
-            },
+            token: if_given(given.raw(Key::Token), token)?,
             allowed_hosts: allowed_hosts(given.raw(Key::AllowedHosts))?,
             max_retries: whole_number(given.raw(Key::MaxRetries), 0..=20)?,
             max_retry_wait: duration(given.raw(Key::MaxRetryWait))?,
@@ -230,6 +267,14 @@ fn read_file(path: &Path) -> io::Result<Option<String>> {
         )));
     }
     Ok(Some(text))
+}
+
+/// The checked value of a setting that may be unset.
+fn if_given<T>(
+    raw: &Raw,
+    check: impl FnOnce(&Raw) -> Result<T, ConfigError>,
+) -> Result<Option<T>, ConfigError> {
+    raw.is_given().then(|| check(raw)).transpose()
 }
 
 /// Takes the credential of the higher layer; within one layer the bearer token wins.

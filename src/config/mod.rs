@@ -2,6 +2,7 @@
 
 mod address;
 mod base_url;
+mod choices;
 mod client;
 mod error;
 mod file;

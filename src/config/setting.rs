@@ -16,6 +16,17 @@ pub(super) enum Key {
     MaxTurns,
     SystemPrompt,
     SystemPromptFile,
+    Thinking,
+    ToolExecution,
+    SteeringMode,
+    FollowUpMode,
+    ContextWindow,
+    AutoCompact,
+    ReserveTokens,
+    KeepTokens,
+    CompactionModel,
+    ContextFiles,
+    PromptCache,
     Workspace,
     Bind,
     Port,
@@ -134,7 +145,7 @@ impl Setting {
 }
 
 /// Every setting, in the order in which help and `harness config` show them.
-pub(super) const SETTINGS: [Setting; 24] = [
+pub(super) const SETTINGS: [Setting; 35] = [
     Setting::new(
         Key::Home,
         "home",
@@ -200,6 +211,91 @@ pub(super) const SETTINGS: [Setting; 24] = [
         "File that holds the standing instructions",
     )
     .flag("system-prompt-file", "FILE"),
+    Setting::new(
+        Key::Thinking,
+        "thinking",
+        "HARNESS_THINKING",
+        "How much the model thinks: off, minimal, low, medium, high, xhigh or max; as it does by itself if unset",
+    )
+    .flag("thinking", "LEVEL"),
+    Setting::new(
+        Key::ToolExecution,
+        "tool_execution",
+        "HARNESS_TOOL_EXECUTION",
+        "How the tool calls of one reply run: sequential_fail_fast, sequential or parallel",
+    )
+    .flag("tool-execution", "MODE")
+    .default("sequential_fail_fast"),
+    Setting::new(
+        Key::SteeringMode,
+        "steering_mode",
+        "HARNESS_STEERING_MODE",
+        "Steering messages said at once: one_at_a_time or all",
+    )
+    .flag("steering-mode", "MODE")
+    .default("one_at_a_time"),
+    Setting::new(
+        Key::FollowUpMode,
+        "follow_up_mode",
+        "HARNESS_FOLLOW_UP_MODE",
+        "Follow-ups said at once: one_at_a_time or all",
+    )
+    .flag("follow-up-mode", "MODE")
+    .default("one_at_a_time"),
+    Setting::new(
+        Key::ContextWindow,
+        "context_window",
+        "HARNESS_CONTEXT_WINDOW",
+        "Most tokens of a request, where the API does not say it",
+    )
+    .flag("context-window", "TOKENS"),
+    Setting::new(
+        Key::AutoCompact,
+        "auto_compact",
+        "HARNESS_AUTO_COMPACT",
+        "Whether the past is summarized when it outgrows the window",
+    )
+    .flag("auto-compact", "BOOL")
+    .default("true"),
+    Setting::new(
+        Key::ReserveTokens,
+        "reserve_tokens",
+        "HARNESS_RESERVE_TOKENS",
+        "How far below the window the past is summarized, in tokens",
+    )
+    .flag("reserve-tokens", "TOKENS")
+    .default("16384"),
+    Setting::new(
+        Key::KeepTokens,
+        "keep_tokens",
+        "HARNESS_KEEP_TOKENS",
+        "How many of the last tokens a summary leaves as they are",
+    )
+    .flag("keep-tokens", "TOKENS")
+    .default("20000"),
+    Setting::new(
+        Key::CompactionModel,
+        "compaction_model",
+        "HARNESS_COMPACTION_MODEL",
+        "Model that writes summaries; the one that answers if unset",
+    )
+    .flag("compaction-model", "MODEL"),
+    Setting::new(
+        Key::ContextFiles,
+        "context_files",
+        "HARNESS_CONTEXT_FILES",
+        "Whether the model is told the AGENTS.md of the state folder and the workspace",
+    )
+    .flag("context-files", "BOOL")
+    .default("true"),
+    Setting::new(
+        Key::PromptCache,
+        "prompt_cache",
+        "HARNESS_PROMPT_CACHE",
+        "How long the API remembers requests, to make the next cheaper: off, 5m or 1h",
+    )
+    .flag("prompt-cache", "TIME")
+    .default("5m"),
     Setting::new(
         Key::Workspace,
         "workspace",

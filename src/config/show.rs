@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, name_of};
 use super::layers::{Source, shorten};
 use super::load::Config;
 use super::secret::Credential;
@@ -72,6 +73,17 @@ impl Config {
                 Some(path) => Some(path.display().to_string()),
                 None => given("(not used: system_prompt wins)"),
             },
+            Key::Thinking => self.thinking.map(|level| name_of(level, &THINKING)),
+            Key::ToolExecution => Some(name_of(self.tool_execution, &TOOL_EXECUTION)),
+            Key::SteeringMode => Some(name_of(self.steering_mode, &QUEUE_MODE)),
+            Key::FollowUpMode => Some(name_of(self.follow_up_mode, &QUEUE_MODE)),
+            Key::ContextWindow => self.context_window.map(|tokens| tokens.to_string()),
+            Key::AutoCompact => Some(self.auto_compact.to_string()),
+            Key::ReserveTokens => Some(self.reserve_tokens.to_string()),
+            Key::KeepTokens => Some(self.keep_tokens.to_string()),
+            Key::CompactionModel => self.compaction_model.clone(),
+            Key::ContextFiles => Some(self.context_files.to_string()),
+            Key::PromptCache => Some(name_of(self.prompt_cache, &PROMPT_CACHE)),
             Key::Workspace => Some(self.workspace.display().to_string()),
             Key::Bind => Some(self.bind.to_string()),
             Key::Port => Some(self.port.to_string()),

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
-use harness_actors::model::ModelChoice;
+use harness_actors::model::{Caching, ModelChoice};
+use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 
 use super::layers::Layers;
 use super::secret::Credential;
@@ -115,6 +116,99 @@ fn without_any_layer_the_defaults_hold() {
     assert_eq!(config.log, "info");
     assert_eq!(config.workspace, PathBuf::from("/"));
     assert_eq!(config.home, PathBuf::from("/home/me/.harness"));
+}
+
+/// Spec: [CONF-51] [CONF-52]
+#[test]
+fn the_settings_of_runs_have_their_defaults_and_are_read_from_every_layer() {
+    let config = load(&[], &[], "");
+    assert_eq!((config.thinking, config.context_window), (None, None));
+    assert_eq!(config.compaction_model, None);
+    assert_eq!(config.tool_execution, ToolExecution::SequentialFailFast);
+    assert_eq!(
+        (config.steering_mode, config.follow_up_mode),
+        (QueueMode::OneAtATime, QueueMode::OneAtATime)
+    );
+    assert_eq!((config.auto_compact, config.context_files), (true, true));
+    assert_eq!(
+        (config.reserve_tokens, config.keep_tokens),
+        (16_384, 20_000)
+    );
+    assert_eq!(config.prompt_cache, Caching::FiveMinutes);
+    assert_eq!(row(&config, "thinking"), "thinking (unset) default");
+    assert_eq!(row(&config, "prompt_cache"), "prompt_cache 5m default");
+
+    let flags = [
+        "--thinking",
+        "max",
+        "--prompt-cache",
+        "1h",
+        "--follow-up-mode",
+        "all",
+    ];
+    let env = [
+        ("HARNESS_TOOL_EXECUTION", "parallel"),
+        ("HARNESS_STEERING_MODE", "all"),
+    ];
+    let file = "context_window = 200000\nauto_compact = false\nreserve_tokens = 7\n\
+        keep_tokens = 5\ncompaction_model = \"m\"\ncontext_files = false";
+    let config = load(&flags, &env, file);
+    assert_eq!(config.thinking, Some(ThinkingLevel::Max));
+    assert_eq!(config.prompt_cache, Caching::OneHour);
+    assert_eq!(config.tool_execution, ToolExecution::Parallel);
+    assert_eq!(
+        (config.steering_mode, config.follow_up_mode),
+        (QueueMode::All, QueueMode::All)
+    );
+    assert_eq!(config.context_window, Some(200_000));
+    assert_eq!((config.auto_compact, config.context_files), (false, false));
+    assert_eq!((config.reserve_tokens, config.keep_tokens), (7, 5));
+    assert_eq!(config.compaction_model.as_deref(), Some("m"));
+    for (name, shown) in [
+        ("thinking", "thinking max --thinking"),
+        (
+            "tool_execution",
+            "tool_execution parallel HARNESS_TOOL_EXECUTION",
+        ),
+        ("context_window", "context_window 200000 config.toml line 1"),
+        ("auto_compact", "auto_compact false config.toml line 2"),
+        ("compaction_model", "compaction_model m config.toml line 5"),
+    ] {
+        assert_eq!(row(&config, name), shown);
+    }
+}
+
+/// Spec: [CONF-50] [CONF-52]
+#[test]
+fn a_wrong_setting_of_runs_is_refused_with_what_it_can_be() {
+    for (flags, rule) in [
+        (
+            ["--prompt-cache", "2h"],
+            "prompt_cache must be off, 5m or 1h",
+        ),
+        (
+            ["--steering-mode", "some"],
+            "steering_mode must be one_at_a_time or all",
+        ),
+        (
+            ["--context-window", "0"],
+            "context_window must be a whole number from 1 to 1000000000",
+        ),
+        (
+            ["--keep-tokens", "0"],
+            "keep_tokens must be a whole number from 1 to 1000000000",
+        ),
+        (
+            ["--auto-compact", "yes"],
+            "auto_compact must be true or false",
+        ),
+    ] {
+        let [flag, value] = flags;
+        assert_eq!(
+            error(&flags, &[], ""),
+            format!("{rule}, got {value:?} (from {flag})")
+        );
+    }
 }
 
 /// Spec: [CONF-03]

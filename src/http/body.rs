@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::problem::{Kind, Refusal};
 
-/// How large a body may be, in bytes.
+/// How large a body may be, in bytes, unless its route takes files.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(8);
@@ -21,16 +21,26 @@ pub(super) async fn json<T: DeserializeOwned>(
     request: &HttpRequest,
     payload: web::Payload,
 ) -> Result<T, Refusal> {
+    let (order, _) = json_within(request, payload, MAX_BODY_BYTES).await?;
+    Ok(order)
+}
+
+/// Reads a JSON object of at most so many bytes; tells how many it had.
+pub(super) async fn json_within<T: DeserializeOwned>(
+    request: &HttpRequest,
+    payload: web::Payload,
+    max_bytes: usize,
+) -> Result<(T, usize), Refusal> {
     if let Some(refusal) = wrong_type(request.headers()) {
         hold(payload);
         return Err(refusal);
     }
-    let bytes = bytes(request, payload).await?;
+    let bytes = bytes(request, payload, max_bytes).await?;
     // A list would be taken for the object's fields in their order.
     if !is_object(&bytes) {
         return Err(Kind::BadRequest.refuse("the body is not a JSON object"));
     }
-    parse(&bytes)
+    Ok((parse(&bytes)?, bytes.len()))
 }
 
 /// Reads a JSON object that may be left out.
@@ -62,7 +72,7 @@ async fn optional(
     request: &HttpRequest,
     payload: web::Payload,
 ) -> Result<Option<Vec<u8>>, Refusal> {
-    let bytes = bytes(request, payload).await?;
+    let bytes = bytes(request, payload, MAX_BODY_BYTES).await?;
     if bytes.is_empty() {
         return Ok(None);
     }
@@ -106,14 +116,18 @@ fn is_json(content_type: &str) -> bool {
         })
 }
 
-async fn bytes(request: &HttpRequest, mut payload: web::Payload) -> Result<Vec<u8>, Refusal> {
+async fn bytes(
+    request: &HttpRequest,
+    mut payload: web::Payload,
+    max_bytes: usize,
+) -> Result<Vec<u8>, Refusal> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         hold(payload);
         let detail = "send the body without a content encoding";
         return Err(Kind::UnsupportedMediaType.refuse(detail).closing());
     }
-    let read = match tokio::time::timeout(BODY_TIMEOUT, read(&mut payload)).await {
+    let read = match tokio::time::timeout(BODY_TIMEOUT, read(&mut payload, max_bytes)).await {
         Ok(read) => read,
         Err(_) => {
             let detail = format!("a body must arrive within {BODY_TIMEOUT:?}");
@@ -136,15 +150,15 @@ pub(super) fn hold(payload: impl Sized + 'static) {
     });
 }
 
-async fn read(payload: &mut web::Payload) -> Result<Vec<u8>, Refusal> {
+async fn read(payload: &mut web::Payload, max_bytes: usize) -> Result<Vec<u8>, Refusal> {
     let mut bytes = Vec::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
             let detail = format!("the body could not be read: {error}");
             Kind::BadRequest.refuse(detail).closing()
         })?;
-        if bytes.len() + chunk.len() > MAX_BODY_BYTES {
-            let detail = format!("a body may have {MAX_BODY_BYTES} bytes");
+        if bytes.len() + chunk.len() > max_bytes {
+            let detail = format!("a body may have {max_bytes} bytes");
             return Err(Kind::BodyTooLarge.refuse(detail).closing());
         }
         bytes.extend_from_slice(&chunk);

@@ -5,22 +5,23 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::ConversationId;
 use harness_actors::conversation::ConversationActor;
 use harness_actors::directory::Conversation;
-use harness_actors::journal::{Listed, OpenError, Settings as KeptSettings};
+use harness_actors::journal::{Listed, OpenError};
 use harness_actors::messages::{
     CreateConversation, ForkConversation, ForkError, ListConversations, OpenConversation,
     RemoveConversation, RemoveError, RenameConversation, Row,
 };
 use harness_protocol::{
-    ChangeConversation, ConversationPage, ConversationState, Deleted, ForkOrder, NewConversation,
-    Settings, Summary, Usage,
+    ChangeConversation, ConversationPage, ConversationState, Deleted, ForkOrder, Summary, Usage,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
 use super::rest::{name_of, refuse_submit};
 use super::server::{HANDLER_TIMEOUT, Shared};
+use super::settings;
 use super::snapshot::{overview, summary, summary_of};
 
 /// The id of a conversation in the path.
@@ -32,8 +33,6 @@ const PAGE: usize = 50;
 const MAX_PAGE: usize = 200;
 /// How long a title may be, in characters.
 const MAX_TITLE: usize = 200;
-/// How long a system prompt may be, in bytes.
-const MAX_SYSTEM_PROMPT: usize = 1024 * 1024;
 
 /// Which part of the list is wanted.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -42,16 +41,26 @@ struct ListQuery {
     cursor: Option<String>,
 }
 
+/// What a new conversation is to have: [`harness_protocol::NewConversation`] before its settings
+/// are looked at one by one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewOrder {
+    title: Option<String>,
+    #[serde(default)]
+    settings: Map<String, Value>,
+}
+
 /// Makes a conversation.
 pub(super) async fn create(
     request: HttpRequest,
     payload: web::Payload,
     shared: web::Data<Shared>,
 ) -> Answer {
-    let order: NewConversation = body::json_or_default(&request, payload).await?;
+    let order: NewOrder = body::json_or_default(&request, payload).await?;
     let create = CreateConversation {
         title: order.title.as_deref().map(checked_title).transpose()?,
-        settings: checked_settings(order.settings)?,
+        settings: settings::first(order.settings, &shared.tools)?,
     };
     let conversation = ask(shared.directory.send(create)).await?;
     created(&conversation.map_err(|error| refuse_open(&error, Kind::NotKept))?).await
@@ -164,7 +173,8 @@ where
     }
 }
 
-fn unanswered(error: &MailboxError) -> Refusal {
+/// The answer when a conversation does not give one.
+pub(super) fn unanswered(error: &MailboxError) -> Refusal {
     Kind::Overloaded.refuse(format!("the conversation: {error}"))
 }
 
@@ -260,34 +270,4 @@ fn checked_title(title: &str) -> Result<String, Refusal> {
         return Err(Kind::BadRequest.refuse(detail));
     }
     Ok(title)
-}
-
-fn checked_settings(settings: Settings) -> Result<KeptSettings, Refusal> {
-    let Settings {
-        model,
-        max_tokens,
-        max_turns,
-        system_prompt,
-    } = settings;
-    for (name, value) in [("max_tokens", max_tokens), ("max_turns", max_turns)] {
-        if value == Some(0) {
-            return Err(Kind::BadRequest.refuse(format!("{name} must be at least 1")));
-        }
-    }
-    if model.as_ref().is_some_and(|model| model.trim().is_empty()) {
-        return Err(Kind::BadRequest.refuse("model must not be blank"));
-    }
-    if system_prompt
-        .as_ref()
-        .is_some_and(|prompt| prompt.len() > MAX_SYSTEM_PROMPT)
-    {
-        let detail = format!("system_prompt must not be larger than {MAX_SYSTEM_PROMPT} bytes");
-        return Err(Kind::BadRequest.refuse(detail));
-    }
-    Ok(KeptSettings {
-        model,
-        max_tokens,
-        max_turns,
-        system_prompt,
-    })
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use harness_actors::broadcast::{End, Followed, Follower, Frame, Start, View};
 use harness_actors::directory::{Conversation, DEFAULT_CONVERSATION};
+use harness_actors::journal::Position;
 use harness_actors::messages::Closing;
 use harness_protocol::Event;
 use serde::Deserialize;
@@ -84,9 +85,9 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
             from
         }
         Err(reason) => {
-            let (reset, seq) = reset(&conversation, view, reason).await?;
+            let (reset, end) = reset(shared, &conversation, view, reason).await?;
             opening = reset;
-            Start::Behind(seq)
+            Start::Behind(end)
         }
     };
     let name = super::rest::name_of(query.name);
@@ -115,15 +116,16 @@ fn open_at(position: &str) -> String {
     format!(": connected\nretry: 1000\nid: {position}\n\n")
 }
 
-/// What a client is sent first whose position cannot be served, and the record that it goes on
+/// What a client is sent first whose position cannot be served, and the place that it goes on
 /// behind.
 async fn reset(
+    shared: &Shared,
     conversation: &Conversation,
     view: View,
     reason: String,
-) -> Result<(String, u64), Refusal> {
+) -> Result<(String, Position), Refusal> {
     let overview = overview(conversation).await?;
-    let snapshot = snapshot(conversation, &overview, TAIL).await?;
+    let snapshot = snapshot(shared, conversation, &overview, TAIL).await?;
     let opening = open_at(&snapshot.position);
     let event = match view {
         View::Full => Event::Reset {
@@ -139,7 +141,7 @@ async fn reset(
     let frame = Frame::passing(&event);
     let event = frame.bytes(view).map(|bytes| bytes.to_vec());
     let event = String::from_utf8(event.unwrap_or_default()).unwrap_or_default();
-    Ok((opening + &event, overview.position.seq))
+    Ok((opening + &event, overview.position))
 }
 
 fn accepts_event_stream(request: &HttpRequest) -> bool {

@@ -50,6 +50,9 @@ pub(super) enum Kind {
     ForeignOrigin,
     NotFound,
     NoConversation,
+    NoAttachment,
+    NoSkill,
+    NoTemplate,
     MethodNotAllowed,
     NotAcceptable,
     BodyTimeout,
@@ -58,6 +61,13 @@ pub(super) enum Kind {
     UnsupportedMediaType,
     ForeignHost,
     KeyReused,
+    NothingToContinue,
+    QueueFull,
+    NoPrompt,
+    NoModels,
+    NoItem,
+    Cancelled,
+    CompactionFailed,
     Unreadable,
     NotKept,
     Overloaded,
@@ -66,6 +76,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The name in the problem's type, its title and its status.
+    #[expect(clippy::too_many_lines, reason = "one arm a kind, each a few words")]
     fn parts(self) -> (&'static str, &'static str, StatusCode) {
         match self {
             Self::BadRequest => (
@@ -89,10 +100,44 @@ impl Kind {
                 "There is no such conversation",
                 StatusCode::NOT_FOUND,
             ),
+            Self::NoAttachment => (
+                "no-attachment",
+                "There is no such attachment",
+                StatusCode::NOT_FOUND,
+            ),
+            Self::NoSkill => ("no-skill", "There is no such skill", StatusCode::NOT_FOUND),
+            Self::NoTemplate => (
+                "no-template",
+                "There is no such template",
+                StatusCode::NOT_FOUND,
+            ),
             Self::KeyReused => (
                 "key-reused",
                 "The key belongs to another prompt",
                 StatusCode::UNPROCESSABLE_ENTITY,
+            ),
+            Self::NothingToContinue => (
+                "nothing-to-continue",
+                "There is nothing to go on from",
+                StatusCode::CONFLICT,
+            ),
+            Self::QueueFull => ("queue-full", "Too many messages wait", StatusCode::CONFLICT),
+            Self::NoPrompt => (
+                "no-system-prompt",
+                "The system prompt cannot be built",
+                StatusCode::INTERNAL_SERVER_ERROR,
+            ),
+            Self::NoModels => (
+                "no-models",
+                "The API does not list its models",
+                StatusCode::BAD_GATEWAY,
+            ),
+            Self::NoItem => ("no-item", "No such message waits", StatusCode::NOT_FOUND),
+            Self::Cancelled => ("cancelled", "It was cancelled", StatusCode::CONFLICT),
+            Self::CompactionFailed => (
+                "compaction-failed",
+                "There is no summary",
+                StatusCode::BAD_GATEWAY,
             ),
             Self::Unreadable => (
                 "unreadable",
@@ -152,7 +197,7 @@ impl Kind {
     pub(super) fn refuse(self, detail: impl Into<String>) -> Refusal {
         Refusal {
             kind: self,
-            detail: detail.into(),
+            detail: masked(detail.into()),
             closes: false,
         }
     }
@@ -195,5 +240,46 @@ impl Kind {
         }
         let json = serde_json::to_string(&problem).unwrap_or_default();
         answer.content_type("application/problem+json").body(json)
+    }
+}
+/// What every key of the API begins with.
+const KEY_PREFIX: &str = "sk-";
+/// How many characters behind that make a key of a word.
+const KEY_LENGTH: usize = 8;
+
+/// A text without what looks like a key of the API: it may have been put in the wrong place, and
+/// refusals are logged.
+fn masked(detail: String) -> String {
+    if !detail.contains(KEY_PREFIX) {
+        return detail;
+    }
+    let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut masked = String::with_capacity(detail.len());
+    let mut rest = detail.as_str();
+    while let Some(start) = rest.find(KEY_PREFIX) {
+        let (before, found) = rest.split_at(start);
+        let end = found.find(|c| !is_of_key(c)).unwrap_or(found.len());
+        masked.push_str(before);
+        let is_key = end >= KEY_PREFIX.len() + KEY_LENGTH;
+        masked.push_str(if is_key { "***" } else { &found[..end] });
+        rest = &found[end..];
+    }
+    masked.push_str(rest);
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [SEC-13]
+    #[test]
+    fn no_key_that_was_put_in_the_wrong_place_is_told() {
+        let told = |detail: &str| masked(detail.to_owned());
+        assert_eq!(
+            told("no setting \"sk-ant-api03-AbC_9\", none sk-ant-api03-AbC_9"),
+            "no setting \"***\", none ***"
+        );
+        assert_eq!(told("task-list sk-1 of ask-me"), "task-list sk-1 of ask-me");
     }
 }

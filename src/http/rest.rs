@@ -1,15 +1,17 @@
-//! Prompting, cancelling and `GET /healthz`.
+//! Prompting, going on, cancelling and `GET /healthz`.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::RunId;
 use harness_actors::directory::DEFAULT_CONVERSATION;
-use harness_actors::messages::{CancelRun, SubmitError, SubmitPrompt};
-use harness_protocol::{CancelAnswer, CancelOrder, Health, PromptAnswer, PromptOrder};
+use harness_actors::messages::{CancelRun, ContinueRun, Resumption, SubmitError, SubmitPrompt};
+use harness_protocol::{
+    Attachment, CancelAnswer, CancelOrder, ContinueOrder, Health, PromptAnswer,
+};
 
-use super::body;
 use super::conversations::{Name, ask_conversation};
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
+use super::{attachments, body, guidance};
 
 /// The header that says the same as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
@@ -38,15 +40,48 @@ pub(super) async fn conversation_prompt(
 }
 
 async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
-    let order: PromptOrder = body::json(request, payload).await?;
+    let Said {
+        content,
+        key,
+        by,
+        attachments,
+    } = said(request, payload, shared).await?;
     let prompt = SubmitPrompt {
-        key: key_of(request, order.key)?,
-        by: name_of(order.by),
-        content: order.content,
+        content,
+        key,
+        by,
+        attachments,
     };
     let (_, submitted) = ask_conversation(shared, id, prompt).await?;
     let RunId(run_id) = submitted.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
+}
+
+/// What somebody says: now, or when its time has come.
+pub(super) struct Said {
+    pub(super) content: String,
+    pub(super) key: Option<String>,
+    pub(super) by: Option<String>,
+    pub(super) attachments: Vec<Attachment>,
+}
+
+/// Reads what is to be said.
+///
+/// # Errors
+/// The answer, if the body or the key cannot be.
+pub(super) async fn said(
+    request: &HttpRequest,
+    payload: web::Payload,
+    shared: &Shared,
+) -> Result<Said, Refusal> {
+    let order = attachments::order(request, payload).await?;
+    guidance::refresh(shared).await;
+    Ok(Said {
+        key: key_of(request, order.key)?,
+        by: name_of(order.by),
+        content: order.content,
+        attachments: attachments::keep(shared, order.attachments).await?,
+    })
 }
 
 /// The name of a client, as far as it is shown; nothing if there is nothing to show.
@@ -60,7 +95,10 @@ pub(super) fn name_of(by: Option<String>) -> Option<String> {
 }
 
 /// The key of a prompt, from the body or the header.
-fn key_of(request: &HttpRequest, key: Option<String>) -> Result<Option<String>, Refusal> {
+pub(super) fn key_of(
+    request: &HttpRequest,
+    key: Option<String>,
+) -> Result<Option<String>, Refusal> {
     let header = match request.headers().get(KEY_HEADER) {
         Some(value) => {
             let refusal = || Kind::BadRequest.refuse("Idempotency-Key must be ASCII");
@@ -88,6 +126,10 @@ fn key_of(request: &HttpRequest, key: Option<String>) -> Result<Option<String>, 
 /// The answer to an order that a conversation did not take.
 pub(super) fn refuse_submit(error: &SubmitError) -> Refusal {
     let kind = match error {
+        SubmitError::Empty | SubmitError::Replied => Kind::NothingToContinue,
+        // Only a program that builds its own prompts has this; the service does not.
+        SubmitError::Prompt(_) => Kind::NoPrompt,
+        SubmitError::QueueFull { .. } | SubmitError::QueueTooLarge { .. } => Kind::QueueFull,
         SubmitError::Busy => Kind::Busy,
         SubmitError::Blank => Kind::BadRequest,
         SubmitError::KeyReused => Kind::KeyReused,
@@ -96,6 +138,41 @@ pub(super) fn refuse_submit(error: &SubmitError) -> Refusal {
         SubmitError::Stopping => Kind::Stopping,
     };
     kind.refuse(error.to_string())
+}
+
+/// Starts a run without a new prompt.
+pub(super) async fn go_on(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    resume(&request, payload, &id, &shared, Resumption::Continue).await
+}
+
+/// Starts a run without a new prompt, that asks anew for a reply that failed.
+pub(super) async fn retry(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    resume(&request, payload, &id, &shared, Resumption::Retry).await
+}
+
+async fn resume(
+    request: &HttpRequest,
+    payload: web::Payload,
+    id: &str,
+    shared: &Shared,
+    resumption: Resumption,
+) -> Answer {
+    let order: ContinueOrder = body::json_or_default(request, payload).await?;
+    let by = name_of(order.by);
+    guidance::refresh(shared).await;
+    let (_, resumed) = ask_conversation(shared, id, ContinueRun { resumption, by }).await?;
+    let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
+    Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
 }
 
 /// Stops the run of the default conversation, and answers when it has stopped.
@@ -122,6 +199,7 @@ async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &S
     let cancel = CancelRun {
         run: order.run_id.map(RunId),
         by: name_of(order.by),
+        clear_queue: order.clear_queue,
     };
     let (_, cancelled) = ask_conversation(shared, id, cancel).await?;
     Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))

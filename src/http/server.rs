@@ -1,15 +1,19 @@
 //! The HTTP server: its routes, limits and socket.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Addr;
+use actix::{Addr, Recipient};
 use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use actix_web_lab::middleware::CatchPanic;
+use harness_actors::AttachmentStore;
 use harness_actors::directory::DirectoryActor;
+use harness_actors::messages::ListModels;
+use harness_protocol::ToolEntry;
 use socket2::{Domain, Socket, Type};
 use tokio::sync::Semaphore;
 
@@ -17,7 +21,12 @@ use super::access::Access;
 use super::connection::Connection;
 use super::guard::{OPEN_ROUTE, guard};
 use super::problem::Kind;
-use super::{conversations, events, rest, snapshot};
+use super::{
+    attachments, compaction, conversations, events, guidance, models, queue, rest, settings,
+    snapshot, usage,
+};
+use crate::guidance::GuidanceSource;
+use crate::prices::KeptFor;
 
 /// How long a handler waits for an actor. Longer than any cancel takes.
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
@@ -47,8 +56,22 @@ pub(crate) struct Shared {
     pub(crate) max_subscribers: usize,
     /// Names this life of the service.
     pub(crate) epoch: String,
+    /// Skills, templates and context files.
+    pub(crate) guidance: GuidanceSource,
+    /// Whether a conversation that says nothing else is told the context files.
+    pub(crate) tells_context_files: bool,
     /// The time between two heartbeats of an event stream.
     pub(crate) heartbeat: Duration,
+    /// Where the files of prompts are kept.
+    pub(crate) attachments: Arc<dyn AttachmentStore>,
+    /// Where the paths of files start.
+    pub(crate) workspace: PathBuf,
+    /// Lists the models.
+    pub(crate) models: Recipient<ListModels>,
+    /// The tools, in their order.
+    pub(crate) tools: Arc<[ToolEntry]>,
+    /// How long the API is asked to remember requests, which has its price.
+    pub(crate) kept_for: KeptFor,
 }
 
 /// Takes the address, so that its port is known before the first request.
@@ -159,12 +182,119 @@ fn routes(config: &mut web::ServiceConfig) {
                 .route(web::post().to(conversations::fork))
                 .default_service(only("POST")),
         )
+        .configure(later_routes)
+        .configure(guidance_routes)
+        .service(
+            web::resource("/v1/attachments/{sha256}")
+                .route(web::get().to(attachments::read))
+                .default_service(only("GET")),
+        )
         .service(
             web::resource(OPEN_ROUTE)
                 .route(web::get().to(rest::healthz))
                 .default_service(only("GET")),
         )
         .default_service(web::to(|| async {
-            Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations")
+            Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/attachments, /v1/models, /v1/tools, /v1/skills and /v1/templates")
         }));
+}
+
+/// What a conversation takes besides prompts, and what there is to choose from.
+fn later_routes(config: &mut web::ServiceConfig) {
+    let only =
+        |allow: &'static str| web::to(move || async move { Kind::method_not_allowed(allow) });
+    config
+        .service(
+            web::resource("/v1/conversations/{id}/steer")
+                .route(web::post().to(queue::steer))
+                .default_service(only("POST")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/follow-up")
+                .route(web::post().to(queue::follow_up))
+                .default_service(only("POST")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/queue")
+                .route(web::get().to(queue::list))
+                .route(web::delete().to(queue::clear))
+                .default_service(only("GET, DELETE")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/queue/{item}")
+                .route(web::delete().to(queue::remove))
+                .default_service(only("DELETE")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/continue")
+                .route(web::post().to(rest::go_on))
+                .default_service(only("POST")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/retry")
+                .route(web::post().to(rest::retry))
+                .default_service(only("POST")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/settings")
+                .route(web::get().to(settings::read))
+                .route(web::patch().to(settings::change))
+                .default_service(only("GET, PATCH")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/compact")
+                .route(web::post().to(compaction::compact))
+                .default_service(only("POST")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/usage")
+                .route(web::get().to(usage::read))
+                .default_service(only("GET")),
+        )
+        .service(
+            web::resource("/v1/models")
+                .route(web::get().to(models::list))
+                .default_service(only("GET")),
+        )
+        .service(
+            web::resource("/v1/tools")
+                .route(web::get().to(models::tools))
+                .default_service(only("GET")),
+        );
+}
+
+fn guidance_routes(config: &mut web::ServiceConfig) {
+    let only =
+        |allow: &'static str| web::to(move || async move { Kind::method_not_allowed(allow) });
+    config
+        .service(
+            web::resource("/v1/skills")
+                .route(web::get().to(guidance::skills))
+                .default_service(only("GET")),
+        )
+        .service(
+            web::resource("/v1/skills/{name}")
+                .route(web::get().to(guidance::skill))
+                .default_service(only("GET")),
+        )
+        .service(
+            web::resource("/v1/templates")
+                .route(web::get().to(guidance::templates))
+                .default_service(only("GET")),
+        )
+        .service(
+            web::resource("/v1/templates/{name}")
+                .route(web::get().to(guidance::template))
+                .default_service(only("GET")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/skill")
+                .route(web::post().to(guidance::say_skill))
+                .default_service(only("POST")),
+        )
+        .service(
+            web::resource("/v1/conversations/{id}/template")
+                .route(web::post().to(guidance::say_template))
+                .default_service(only("POST")),
+        );
 }

@@ -5,15 +5,17 @@ use std::collections::VecDeque;
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::conversation::{INTERRUPTED, event, state, usage};
 use harness_actors::directory::Conversation;
-use harness_actors::journal::{Entry, Header, Journal, PageLimit, Settings as KeptSettings};
+use harness_actors::journal::{Entry, Header, Journal, PageLimit};
 use harness_actors::messages::{GetOverview, Overview};
 use harness_protocol::{
-    ConversationState, Damage, History, PastEvent, Settings, Snapshot, State, Summary,
+    ContextFile, ConversationState, Damage, History, PastEvent, Snapshot, State, Summary,
 };
 use serde::Deserialize;
 
 use super::conversations::{Name, ask, ask_conversation, open, query};
+use super::guidance;
 use super::problem::{Answer, Kind, Refusal};
+use super::queue::in_order;
 use super::server::Shared;
 
 /// How many of the last events a snapshot holds unless it is asked for another number.
@@ -41,7 +43,8 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
     let PastQuery { tail, .. } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
-    let snapshot = snapshot(&conversation, &overview, tail.unwrap_or(TAIL)).await?;
+    guidance::refresh(&shared).await;
+    let snapshot = snapshot(&shared, &conversation, &overview, tail.unwrap_or(TAIL)).await?;
     Ok(HttpResponse::Ok().json(snapshot))
 }
 
@@ -75,6 +78,7 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
 /// # Errors
 /// The answer, if it cannot be read.
 pub(super) async fn snapshot(
+    shared: &Shared,
     conversation: &Conversation,
     overview: &Overview,
     tail: usize,
@@ -91,12 +95,20 @@ pub(super) async fn snapshot(
         let status = &overview.status;
         (state(status.activity), status.message.clone())
     };
+    let changed = overview.totals.settings.as_deref().cloned();
+    let settings = changed.unwrap_or_else(|| header.settings.clone());
+    let is_told = settings.context_files.unwrap_or(shared.tells_context_files);
     Ok(Snapshot {
         summary: summary(header.clone(), overview),
         state,
         message,
-        settings: shown_settings(header.settings),
-        queue: Vec::new(),
+        settings: settings.into(),
+        queue: in_order(&overview.totals),
+        context_files: if is_told {
+            context_files(shared)
+        } else {
+            Vec::new()
+        },
         forked_from: header.forked_from.map(|from| (from.conversation, from.seq)),
         attached: conversation.attendance.count(),
         history: page_up_to(&**journal, seq, tail).await?,
@@ -107,6 +119,18 @@ pub(super) async fn snapshot(
             file: damage.file,
         }),
     })
+}
+
+/// The files whose instructions a model is told.
+fn context_files(shared: &Shared) -> Vec<ContextFile> {
+    let guidance = shared.guidance.shelf().get();
+    let files = guidance.context_files.iter();
+    files
+        .map(|file| ContextFile {
+            path: file.path.clone(),
+            bytes: file.text.len() as u64,
+        })
+        .collect()
 }
 
 /// How the conversation is.
@@ -146,21 +170,6 @@ pub(super) fn summary_of(
         created_at: created_at / 1000,
         active_at: overview.active_at.max(created_at) / 1000,
         error: None,
-    }
-}
-
-fn shown_settings(kept: KeptSettings) -> Settings {
-    let KeptSettings {
-        model,
-        max_tokens,
-        max_turns,
-        system_prompt,
-    } = kept;
-    Settings {
-        model,
-        max_tokens,
-        max_turns,
-        system_prompt,
     }
 }
 
@@ -212,7 +221,8 @@ async fn page_behind(
     })
 }
 
-async fn read_page(
+/// A page of the journal behind record `after`.
+pub(super) async fn read_page(
     journal: &dyn Journal,
     after: u64,
     records: usize,

@@ -56,7 +56,7 @@ pub(super) async fn start(
     }
     let found = position_at(journal, position.seq).await?;
     if found == Some(position) {
-        Ok(Ok((Start::Behind(position.seq), position)))
+        Ok(Ok((Start::Behind(position), position)))
     } else {
         Ok(Err(
             "the journal has another record in that place".to_owned()
@@ -71,7 +71,7 @@ async fn behind(journal: &dyn Journal, seq: u64) -> Result<(Start, Position), Re
         seq,
         ..Position::start(journal.end().epoch)
     });
-    Ok((Start::Behind(seq), position))
+    Ok((Start::Behind(position), position))
 }
 
 /// The position behind a record; none if it cannot be read.

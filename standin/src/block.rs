@@ -2,6 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::capabilities::Capabilities;
+use crate::messages_request::MessagesRequest;
+use crate::signature::sign;
+
 /// A content block.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Block {
@@ -10,6 +14,8 @@ pub(crate) enum Block {
         thinking: String,
         signature: String,
     },
+    /// Signed when it is known which request it answers.
+    Unsigned(String),
     /// The input is kept as text, so that a test can have the model say something that is no JSON.
     ToolUse {
         id: String,
@@ -34,6 +40,9 @@ impl Block {
             } => {
                 json!({"type": "thinking", "thinking": thinking, "signature": signature})
             }
+            Self::Unsigned(thinking) => {
+                json!({"type": "thinking", "thinking": thinking, "signature": ""})
+            }
             Self::ToolUse { id, name, input } => {
                 let input: Value = serde_json::from_str(input).unwrap_or_else(|_| json!({}));
                 json!({"type": "tool_use", "id": id, "name": name, "input": input})
@@ -46,7 +55,9 @@ impl Block {
     pub(crate) fn start(&self) -> Value {
         match self {
             Self::Text(_) => json!({"type": "text", "text": ""}),
-            Self::Thinking { .. } => json!({"type": "thinking", "thinking": "", "signature": ""}),
+            Self::Thinking { .. } | Self::Unsigned(_) => {
+                json!({"type": "thinking", "thinking": "", "signature": ""})
+            }
             Self::ToolUse { id, name, .. } => {
                 json!({"type": "tool_use", "id": id, "name": name, "input": {}})
             }
@@ -72,7 +83,25 @@ impl Block {
                 .chain(in_characters(input, INPUT_PIECE))
                 .map(|piece| json!({"type": "input_json_delta", "partial_json": piece}))
                 .collect(),
-            Self::Whole(_) => Vec::new(),
+            Self::Unsigned(_) | Self::Whole(_) => Vec::new(),
+        }
+    }
+
+    /// The block as it is in the reply to a request: thinking gets its signature, and loses its
+    /// text if the request does not want to see it.
+    pub(crate) fn signed(self, request: &MessagesRequest) -> Self {
+        let Self::Unsigned(thinking) = self else {
+            return self;
+        };
+        let asked = &request.body["thinking"];
+        let is_quiet = match asked["display"].as_str() {
+            Some(display) => display == "omitted",
+            None => asked["type"] == "adaptive" && Capabilities::of(request.model()).quiet,
+        };
+        let thinking = if is_quiet { String::new() } else { thinking };
+        Self::Thinking {
+            signature: sign(request, &thinking),
+            thinking,
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::api_error::ApiError;
 use crate::incoming::{Arrival, Incoming, next_request};
-use crate::journal::Received;
+use crate::journal::{Outcome, Received};
 use crate::reply::Step;
 use crate::routes::Service;
 use crate::wire::Wire;
@@ -44,14 +44,15 @@ pub(crate) async fn serve(mut stream: TcpStream, number: u64, service: Arc<Servi
                 departure.send_replace(Some(Instant::now()));
                 return;
             }
-            Arrival::Malformed(what) => (false, service.refuse(ApiError::invalid(what))),
+            Arrival::Malformed(what) => (false, service.refuse(ApiError::invalid(what)).0),
             Arrival::TooLarge(incoming) => {
-                note(&service, &incoming, number, &departure);
-                (false, service.refuse_too_large())
+                let answer = service.refuse_too_large();
+                (false, note(&service, &incoming, number, &departure, answer))
             }
             Arrival::Request(incoming) => {
-                note(&service, &incoming, number, &departure);
-                (incoming.wants_keep_alive(), service.answer(&incoming))
+                let answer = service.answer(&incoming);
+                let wire = note(&service, &incoming, number, &departure, answer);
+                (incoming.wants_keep_alive(), wire)
             }
         };
         match deliver(&mut stream, &mut inbox, wire).await {
@@ -76,15 +77,17 @@ pub(crate) async fn serve(mut stream: TcpStream, number: u64, service: Arc<Servi
     }
 }
 
+/// Notes a request with its answer before anything of the answer is sent.
 fn note(
     service: &Service,
     incoming: &Incoming,
     number: u64,
     departure: &watch::Sender<Option<Instant>>,
-) {
-    service
-        .journal
-        .note_request(Received::new(incoming, number, departure.subscribe()));
+    (wire, outcome): (Wire, Outcome),
+) -> Wire {
+    let received = Received::new(incoming, number, departure.subscribe(), outcome);
+    service.journal.note_request(received);
+    wire
 }
 
 /// Sends a reply, and gives up as soon as the client is gone.

@@ -7,10 +7,35 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
+use crate::cache::InputUsage;
 use crate::incoming::Incoming;
 
 /// When the client closed a connection: nothing while it is open.
 pub(crate) type Departure = watch::Receiver<Option<Instant>>;
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// The model that it asked for, if it was valid.
+    pub model: Option<String>,
+    /// The tokens of its input, as `usage` tells them unless the reply has a usage of its own.
+    pub input: InputUsage,
+    /// The context window of its model, if it asked for a message.
+    pub window: Option<u64>,
+    /// The status of the answer; 0 if the answer is made of raw steps.
+    pub status: u16,
+    /// Why the stand-in itself refused it, if it did.
+    pub refusal: Option<String>,
+}
+
+impl Outcome {
+    /// Whether its input was over the window.
+    #[must_use]
+    pub fn is_overflow(&self) -> bool {
+        self.window
+            .is_some_and(|window| self.input.total() > window)
+    }
+}
 
 /// One request as it arrived, whether it was answered or refused.
 #[derive(Debug, Clone)]
@@ -27,11 +52,18 @@ pub struct Received {
     pub connection: u64,
     /// When the request had arrived.
     pub at: Instant,
+    /// What became of it.
+    pub outcome: Outcome,
     departure: Departure,
 }
 
 impl Received {
-    pub(crate) fn new(incoming: &Incoming, connection: u64, departure: Departure) -> Self {
+    pub(crate) fn new(
+        incoming: &Incoming,
+        connection: u64,
+        departure: Departure,
+        outcome: Outcome,
+    ) -> Self {
         Self {
             method: incoming.method.clone(),
             path: incoming.path.clone(),
@@ -39,6 +71,7 @@ impl Received {
             body: incoming.body.clone(),
             connection,
             at: Instant::now(),
+            outcome,
             departure,
         }
     }

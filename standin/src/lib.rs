@@ -12,6 +12,9 @@
 
 mod api_error;
 mod block;
+mod cache;
+mod capabilities;
+mod catalogue;
 mod connection;
 mod demo;
 mod event;
@@ -21,24 +24,32 @@ mod journal;
 mod message;
 mod messages_request;
 mod model;
+mod prefix;
 mod reply;
 mod responder;
 mod routes;
 mod server;
+mod signature;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod validate;
 mod wire;
 
 pub use api_error::ApiError;
+pub use cache::InputUsage;
+pub use capabilities::{Binding, Capabilities};
+pub use catalogue::Catalogue;
 pub use demo::Demo;
 pub use event::encode_event;
 pub use gate::Gate;
-pub use journal::Received;
+pub use journal::{Outcome, Received};
 pub use message::Message;
 pub use messages_request::MessagesRequest;
-pub use model::Model;
+pub use model::{Listing, Model};
+pub use prefix::prefix_break;
 pub use reply::{Reply, Step};
 pub use responder::{Responder, Script};
 pub use server::Standin;
+pub use turns::{Hold, Turns, prose};
 pub use validate::{Endpoint, strict_roles, validate};

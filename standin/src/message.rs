@@ -54,6 +54,14 @@ impl Message {
         }))
     }
 
+    /// Adds a thinking block that the stand-in signs itself, so that it notices when the block is
+    /// sent back behind something else, by another model or changed. Its text is left out if the
+    /// request does not want to see it, as the newer models do unless they are told.
+    #[must_use]
+    pub fn signed_thinking(self, thinking: impl Into<String>) -> Self {
+        self.part(Part::Block(Block::Unsigned(thinking.into())))
+    }
+
     /// Adds a redacted thinking block.
     #[must_use]
     pub fn redacted_thinking(self, data: impl Into<String>) -> Self {
@@ -156,6 +164,15 @@ impl Message {
         self
     }
 
+    fn signed(mut self, request: &MessagesRequest) -> Self {
+        let sign = |part| match part {
+            Part::Block(block) => Part::Block(block.signed(request)),
+            Part::Gate(_) | Part::Sleep(_) => part,
+        };
+        self.parts = self.parts.into_iter().map(sign).collect();
+        self
+    }
+
     fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.parts.iter().filter_map(|part| match part {
             Part::Block(block) => Some(block),
@@ -205,7 +222,11 @@ impl Message {
     }
 
     /// The message as one JSON document, after the gates and rests between its blocks.
-    pub(crate) fn document(&self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
+    pub(crate) fn document(self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
+        self.signed(request).as_document(request, request_id)
+    }
+
+    fn as_document(&self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
         let mut message = self.opening(request, request_id);
         message["content"] = self.blocks().map(Block::whole).collect();
         message["usage"] = self.final_usage(request);
@@ -220,7 +241,11 @@ impl Message {
     }
 
     /// The message as a stream: each `Send` is one event.
-    pub(crate) fn stream(&self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
+    pub(crate) fn stream(self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
+        self.signed(request).as_stream(request, request_id)
+    }
+
+    fn as_stream(&self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
         let send = |value: Value| Step::Send(encode_event(&value));
         let opening = self.opening(request, request_id);
         let mut steps = vec![send(json!({"type": "message_start", "message": opening}))];
@@ -276,10 +301,7 @@ impl From<Vec<Value>> for Message {
 }
 
 fn usage(request: &MessagesRequest, output_tokens: usize) -> Value {
-    json!({
-        "input_tokens": request.input_tokens(),
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-        "output_tokens": output_tokens,
-    })
+    let mut usage = request.input.to_json();
+    usage["output_tokens"] = output_tokens.into();
+    usage
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::cache::InputUsage;
 use crate::journal::find_header;
 
 /// A valid request for a message, with short ways to what a responder asks for.
@@ -11,6 +12,8 @@ pub struct MessagesRequest {
     pub headers: Vec<(String, String)>,
     /// The whole body.
     pub body: Value,
+    /// How many tokens it has, and what of it was remembered.
+    pub input: InputUsage,
 }
 
 impl MessagesRequest {
@@ -58,15 +61,22 @@ impl MessagesRequest {
             .collect()
     }
 
-    /// A rough size of the prompt: a token for every four characters.
+    /// The size of the prompt: a token for every four characters, unless the model counts
+    /// otherwise, and fixed numbers for images and documents.
     #[must_use]
     pub fn input_tokens(&self) -> usize {
-        let counted = ["system", "tools", "messages"].map(|field| &self.body[field]);
-        let present = counted.iter().filter(|value| !value.is_null());
-        present
-            .map(|value| value.to_string().chars().count())
-            .sum::<usize>()
-            .div_ceil(4)
+        usize::try_from(self.input.total()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether it wants a summary of a conversation: it offers no tools, and its last message
+    /// holds the conversation in a `<conversation>` element.
+    #[must_use]
+    pub fn wants_summary(&self) -> bool {
+        let holds = |block: &Value| {
+            let text = block["text"].as_str().unwrap_or_default();
+            text.contains("<conversation>") && text.contains("</conversation>")
+        };
+        list(&self.body["tools"]).is_empty() && self.last_content().iter().any(holds)
     }
 }
 

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::api_error::ApiError;
+use crate::capabilities::{Capabilities, generation};
 
 const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 1000;
 
-/// One model as the models endpoint shows it.
+/// One model, and how the models endpoint shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     /// What a request names.
@@ -20,56 +21,135 @@ pub struct Model {
     pub max_input_tokens: u64,
     /// The most that a request may ask for.
     pub max_tokens: u64,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// How many tokens it makes of a text, in percent of the plain rule, which is one for every
+    /// four characters.
+    pub token_percent: u64,
+    /// How much of this the models endpoint tells.
+    pub listing: Listing,
+}
+
+/// How much the models endpoint tells of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// All of it.
+    Full,
+    /// Not what it can do.
+    WithoutCapabilities,
+    /// Neither what it can do nor its limits.
+    NamesOnly,
 }
 
 impl Model {
-    /// A model with the context window and output limit that most have.
+    /// A model with the limits and the abilities of its generation. An id that tells none gets
+    /// the limits that most have, and can do everything.
     pub fn new(id: impl Into<String>) -> Self {
         let id = id.into();
+        let (max_input_tokens, max_tokens) = match generation(&id) {
+            Some((_, version)) if version < (4, 6) => (200_000, 64_000),
+            Some(("sonnet", (4, 6))) => (1_000_000, 64_000),
+            Some(_) | None => (1_000_000, 128_000),
+        };
         Self {
             display_name: id.clone(),
-            id,
             created_at: "2026-01-01T00:00:00Z".to_owned(),
-            max_input_tokens: 1_000_000,
-            max_tokens: 128_000,
+            max_input_tokens,
+            max_tokens,
+            capabilities: Capabilities::of(&id),
+            token_percent: 100,
+            listing: Listing::Full,
+            id,
         }
     }
 
-    /// The models that a stand-in lists unless its responder says otherwise, newest first.
+    /// A model that neither sees images nor reads PDF documents.
+    pub fn text_only(id: impl Into<String>) -> Self {
+        let mut model = Self::new(id);
+        model.capabilities.image_input = false;
+        model.capabilities.pdf_input = false;
+        model
+    }
+
+    /// Sets the context window.
+    #[must_use]
+    pub fn window(mut self, max_input_tokens: u64) -> Self {
+        self.max_input_tokens = max_input_tokens;
+        self
+    }
+
+    /// Sets the most that a request may ask for.
+    #[must_use]
+    pub fn output_limit(mut self, max_tokens: u64) -> Self {
+        self.max_tokens = max_tokens;
+        self
+    }
+
+    /// Sets how many tokens it makes of a text, in percent of the plain rule.
+    #[must_use]
+    pub fn token_percent(mut self, percent: u64) -> Self {
+        self.token_percent = percent;
+        self
+    }
+
+    /// Sets how much of it the models endpoint tells.
+    #[must_use]
+    pub fn listed(mut self, listing: Listing) -> Self {
+        self.listing = listing;
+        self
+    }
+
+    /// The models that a stand-in lists unless it is told others, newest first.
     #[must_use]
     pub fn current() -> Vec<Self> {
-        let named = |id: &str, display_name: &str, day: &str| Self {
-            display_name: display_name.to_owned(),
+        let rows = [
+            ("claude-haiku-5-5", "Claude Haiku 5.5", "2026-10-07"),
+            ("claude-opus-5-5", "Claude Opus 5.5", "2026-09-22"),
+            ("claude-sonnet-5-5", "Claude Sonnet 5.5", "2026-09-22"),
+            ("claude-fable-5-1", "Claude Fable 5.1", "2026-09-01"),
+            ("claude-opus-5", "Claude Opus 5", "2026-07-15"),
+            ("claude-sonnet-5", "Claude Sonnet 5", "2026-06-20"),
+            ("claude-fable-5", "Claude Fable 5", "2026-06-05"),
+            ("claude-opus-4-8", "Claude Opus 4.8", "2026-05-20"),
+            ("claude-opus-4-7", "Claude Opus 4.7", "2026-04-10"),
+            ("claude-sonnet-4-6", "Claude Sonnet 4.6", "2026-02-17"),
+            ("claude-opus-4-6", "Claude Opus 4.6", "2026-02-05"),
+            ("claude-opus-4-5", "Claude Opus 4.5", "2025-11-24"),
+            (
+                "claude-haiku-4-5-20251001",
+                "Claude Haiku 4.5",
+                "2025-10-15",
+            ),
+            ("claude-sonnet-4-5", "Claude Sonnet 4.5", "2025-09-29"),
+        ];
+        let model = |(id, name, day): (&str, &str, &str)| Self {
+            display_name: name.to_owned(),
             created_at: format!("{day}T00:00:00Z"),
             ..Self::new(id)
         };
-        vec![
-            named("claude-haiku-5-5", "Claude Haiku 5.5", "2026-10-07"),
-            named("claude-opus-5-5", "Claude Opus 5.5", "2026-09-22"),
-            named("claude-sonnet-5-5", "Claude Sonnet 5.5", "2026-09-22"),
-            named("claude-fable-5-1", "Claude Fable 5.1", "2026-09-01"),
-            Self {
-                max_input_tokens: 200_000,
-                max_tokens: 64_000,
-                ..named(
-                    "claude-haiku-4-5-20251001",
-                    "Claude Haiku 4.5",
-                    "2025-10-15",
-                )
-            },
-        ]
+        rows.map(model).into()
     }
 
     /// The model as JSON.
     pub(crate) fn to_json(&self) -> Value {
-        json!({
+        let mut shown = json!({
             "type": "model",
             "id": self.id,
             "display_name": self.display_name,
             "created_at": self.created_at,
-            "max_input_tokens": self.max_input_tokens,
-            "max_tokens": self.max_tokens,
-        })
+            "deprecated_at": null,
+            "lifecycle": "active",
+            "line": generation(&self.id).map(|(family, _)| family),
+            "retires_at": null,
+        });
+        if self.listing != Listing::NamesOnly {
+            shown["max_input_tokens"] = self.max_input_tokens.into();
+            shown["max_tokens"] = self.max_tokens.into();
+        }
+        if self.listing == Listing::Full {
+            shown["capabilities"] = self.capabilities.to_json();
+        }
+        shown
     }
 }
 
@@ -130,5 +210,38 @@ mod tests {
         );
         assert_eq!(page(&models, "limit=0").unwrap_err().status, 400);
         assert_eq!(page(&models, "after_id=z").unwrap_err().status, 400);
+    }
+
+    #[test]
+    fn a_model_is_listed_as_far_as_it_is_to_be() {
+        let model = Model::new("claude-opus-4-5");
+        let full = model.to_json();
+        assert_eq!(
+            (&full["max_input_tokens"], &full["max_tokens"]),
+            (&json!(200_000), &json!(64_000))
+        );
+        assert_eq!(full["line"], "opus");
+        assert!(full["capabilities"].is_object());
+        let without = model.clone().listed(Listing::WithoutCapabilities).to_json();
+        assert_eq!(without.get("capabilities"), None);
+        assert_eq!(without["max_tokens"], 64_000);
+        let bare = model.listed(Listing::NamesOnly).to_json();
+        assert_eq!(
+            (bare.get("capabilities"), bare.get("max_tokens")),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn the_list_is_newest_first_and_each_has_its_limits() {
+        let models = Model::current();
+        assert!(models.is_sorted_by(|a, b| a.created_at >= b.created_at));
+        let limits = |id: &str| {
+            let model = models.iter().find(|model| model.id == id).unwrap();
+            (model.max_input_tokens, model.max_tokens)
+        };
+        assert_eq!(limits("claude-haiku-4-5-20251001"), (200_000, 64_000));
+        assert_eq!(limits("claude-sonnet-4-6"), (1_000_000, 64_000));
+        assert_eq!(limits("claude-opus-5-5"), (1_000_000, 128_000));
     }
 }

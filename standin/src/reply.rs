@@ -287,6 +287,15 @@ impl Reply {
         self.ending(Step::Hang)
     }
 
+    /// The status that the client will see; 0 if the whole answer is given as it is.
+    pub(crate) fn visible_status(&self) -> u16 {
+        if self.framing == Framing::Raw {
+            0
+        } else {
+            self.status
+        }
+    }
+
     fn ending(mut self, end: Step) -> Self {
         self.end = end;
         self

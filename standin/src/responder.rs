@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::catalogue::Catalogue;
 use crate::messages_request::MessagesRequest;
 use crate::model::Model;
 use crate::reply::Reply;
@@ -18,6 +19,11 @@ pub trait Responder: Send + Sync + 'static {
     /// The models that `GET /v1/models` lists.
     fn models(&self) -> Vec<Model> {
         Model::current()
+    }
+
+    /// What both models endpoints answer instead of the list, if anything.
+    fn models_reply(&self) -> Option<Reply> {
+        None
     }
 
     /// Whether a request may name this model; if not it is answered 404.
@@ -40,13 +46,8 @@ where
 /// A request that finds it empty is answered with a 500.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    state: Arc<Mutex<State>>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    replies: VecDeque<Reply>,
-    models: Option<Vec<Model>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    catalogue: Catalogue,
 }
 
 impl Script {
@@ -58,42 +59,52 @@ impl Script {
 
     /// Puts a reply at the end of the queue.
     pub fn push(&self, reply: impl Into<Reply>) {
-        self.lock().replies.push_back(reply.into());
+        self.lock().push_back(reply.into());
     }
 
     /// Puts several replies at the end of the queue.
     pub fn extend(&self, replies: impl IntoIterator<Item = Reply>) {
-        self.lock().replies.extend(replies);
+        self.lock().extend(replies);
     }
 
     /// How many replies wait in the queue.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.lock().replies.len()
+        self.lock().len()
     }
 
     /// Forgets the replies that wait.
     pub fn clear(&self) {
-        self.lock().replies.clear();
+        self.lock().clear();
     }
 
     /// Replaces the list of models, and with it the models that a request may name.
     pub fn set_models(&self, models: Vec<Model>) {
-        self.lock().models = Some(models);
+        self.catalogue.set(models);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The list of models, to change what the models endpoint says.
+    #[must_use]
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Reply>> {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Responder for Script {
     fn respond(&self, _request: &MessagesRequest) -> Reply {
-        let next = self.lock().replies.pop_front();
+        let next = self.lock().pop_front();
         next.unwrap_or_else(|| Reply::error(500, "api_error", "the script is empty"))
     }
 
     fn models(&self) -> Vec<Model> {
-        self.lock().models.clone().unwrap_or_else(Model::current)
+        self.catalogue.models()
+    }
+
+    fn models_reply(&self) -> Option<Reply> {
+        self.catalogue.instead()
     }
 }

@@ -11,6 +11,7 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use crate::catalogue::{Catalogue, Serving};
 use crate::connection::serve;
 use crate::demo::Demo;
 use crate::journal::{Keep, Received};
@@ -42,6 +43,18 @@ impl Standin {
     /// When no port, runtime or thread can be had.
     pub fn start(responder: impl Responder) -> io::Result<Self> {
         Self::run(Service::new(Box::new(responder), Keep::Everything))
+    }
+
+    /// Starts a stand-in with a list of models of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Standin::start`].
+    pub fn serving(responder: impl Responder, catalogue: Catalogue) -> io::Result<Self> {
+        Self::start(Serving {
+            responder,
+            catalogue,
+        })
     }
 
     /// Starts a stand-in that answers from a queue of replies.
@@ -115,6 +128,15 @@ impl Standin {
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.service.journal.violations()
+    }
+
+    /// The requests so far whose input was over the window of their model. They are refused, and
+    /// no violations.
+    #[must_use]
+    pub fn overflows(&self) -> Vec<Received> {
+        let mut requests = self.requests();
+        requests.retain(|received| received.outcome.is_overflow());
+        requests
     }
 
     /// Waits until the `n`-th request, counted from 0, has arrived. Give it a limit of your own.

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{Gate, Message, Model, Reply, Script, Standin, Step};
 
+#[path = "wire_tests.rs"]
+mod wire_tests;
+
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Client {

@@ -109,7 +109,7 @@ async fn while_a_tool_runs() {
 }
 
 /// The processes that the service has started.
-fn children(service: &Service) -> Vec<u32> {
+pub(crate) fn children(service: &Service) -> Vec<u32> {
     let id = service.id();
     let tasks = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
     let mut children = Vec::new();

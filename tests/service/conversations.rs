@@ -48,7 +48,7 @@ async fn conversations_are_apart_and_each_has_its_settings() {
     say(&service, id, "second").await;
     let requests = standin.requests();
     let body = |place: usize| -> Value { serde_json::from_slice(&requests[place].body).unwrap() };
-    assert_eq!(body(0)["system"], "Be brief.");
+    assert_eq!(body(0)["system"][0]["text"], "Be brief.");
     assert_eq!(body(0)["max_tokens"], 7);
     assert_eq!(body(1)["system"], Value::Null);
     assert_eq!(body(1)["messages"].as_array().unwrap().len(), 1);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use harness_standin::{Message, Reply, encode_event};
+use harness_standin::{Message, Model, Reply, encode_event};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::client::{Events, within};
-use crate::program::Service;
+use crate::program::{MODEL, Service};
 
 /// Spec: [HTTP-11]
 #[tokio::test]
@@ -38,7 +38,9 @@ async fn clients_see_identical_sequences_and_one_that_leaves_changes_nothing() {
 /// Spec: [HTTP-12] [HTTP-15]
 #[tokio::test]
 async fn a_client_that_stops_reading_delays_nobody_and_misses_nothing() {
-    let (service, _standin, script) = Service::scripted(&[]).await;
+    let (service, _standin, script) = Service::scripted(&["--auto-compact", "false"]).await;
+    // All that was said fits.
+    script.set_models(vec![Model::new(MODEL).window(100_000_000)]);
     let mut stalled = Vec::new();
     for _ in 0..12 {
         let mut client = TcpStream::connect(service.address).await.unwrap();

@@ -704,7 +704,9 @@ async fn a_stream_without_bounds_does_not_grow_the_service() {
 /// Spec: [MODEL-25]
 #[tokio::test]
 async fn a_request_larger_than_the_api_takes_is_not_sent() {
-    let (service, standin, script) = Service::scripted(&[]).await;
+    let (service, standin, script) = Service::scripted(&["--auto-compact", "false"]).await;
+    // A window that is not full before the request is too large.
+    script.set_models(vec![Model::new(MODEL).window(100_000_000)]);
     let mut events = service.events().await;
     let prompt = "x".repeat(4_000_000);
     for _ in 0..8 {

@@ -10,7 +10,7 @@ use crate::client::{Answer, Connection};
 use crate::program::{API_KEY, Service};
 
 /// Every route, with its method, and some that are none.
-const ROUTES: [(&str, &str); 16] = [
+const ROUTES: [(&str, &str); 30] = [
     ("GET", "/events"),
     ("POST", "/prompt"),
     ("POST", "/cancel"),
@@ -27,6 +27,20 @@ const ROUTES: [(&str, &str); 16] = [
     ("POST", "/v1/conversations/default/prompt"),
     ("POST", "/v1/conversations/default/cancel"),
     ("POST", "/v1/conversations/default/fork"),
+    ("POST", "/v1/conversations/default/steer"),
+    ("POST", "/v1/conversations/default/follow-up"),
+    ("GET", "/v1/conversations/default/queue"),
+    ("DELETE", "/v1/conversations/default/queue"),
+    ("DELETE", "/v1/conversations/default/queue/1"),
+    ("POST", "/v1/conversations/default/continue"),
+    ("POST", "/v1/conversations/default/retry"),
+    ("GET", "/v1/conversations/default/settings"),
+    ("PATCH", "/v1/conversations/default/settings"),
+    ("POST", "/v1/conversations/default/compact"),
+    ("GET", "/v1/conversations/default/usage"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/tools"),
+    ("GET", "/v1/attachments/x"),
 ];
 
 async fn raw(service: &Service, request: String) -> Answer {

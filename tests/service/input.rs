@@ -96,7 +96,7 @@ async fn a_body_over_the_limit_is_refused_with_and_without_its_length() {
 
     let mut connection = Connection::open(service.address).await;
     let head = format!(
-        "POST /prompt HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+        "POST /v1/conversations HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
         service.address
     );
     connection.send(head.as_bytes()).await;

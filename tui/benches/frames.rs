@@ -76,7 +76,7 @@ fn main() {
             event,
             position: None,
         };
-        drop(app.update(Msg::News(news), Duration::ZERO));
+        drop(app.update(Msg::News(Box::new(news)), Duration::ZERO));
         frame(&mut app);
     });
     for (name, cost) in [
@@ -135,7 +135,7 @@ fn attached() -> App {
         snapshot,
         reset: None,
     };
-    let orders = app.update(Msg::News(news), Duration::ZERO);
+    let orders = app.update(Msg::News(Box::new(news)), Duration::ZERO);
     assert!(
         orders.is_empty() || matches!(orders[0], harness_tui::Effect::Order(Order::Older { .. }))
     );

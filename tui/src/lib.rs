@@ -29,7 +29,7 @@ mod theme;
 mod viewport;
 
 pub use app::{App, Effect, Msg, Start};
-pub use link::{News, Order};
+pub use link::{Change, News, Offer, OfferKind, Order, Recipe};
 pub use prompt_history::PromptHistory;
 pub use runtime::{Options, RunError, run, takes_screen};
 pub use screen::draw;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Event, History, Snapshot, Summary};
+use harness_protocol::{
+    CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary, ThinkingLevel,
+};
 
 /// What the client wants of the service. The link carries out each, and answers with [`News`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,13 +41,81 @@ pub enum Order {
         /// What to ask.
         content: String,
     },
-    /// Cancel a run of a conversation; answered with [`News::CancelAnswered`] or
+    /// Let a message wait in a queue of a conversation; answered with [`News::Queued`] or
+    /// [`News::NotAccepted`].
+    Queue {
+        /// The conversation.
+        conversation: String,
+        /// Where it waits.
+        queue: Queue,
+        /// Names the message; makes a repetition safe.
+        key: String,
+        /// What to say.
+        content: String,
+    },
+    /// Send what a skill or a template makes of a text as a prompt; answered as [`Order::Submit`]
+    /// is.
+    Expand {
+        /// The conversation.
+        conversation: String,
+        /// What it is made with: a skill or a template.
+        recipe: Recipe,
+        /// The name of the skill or the template.
+        name: String,
+        /// What was written behind the name; may be empty.
+        text: String,
+        /// Names the prompt; makes a repetition safe.
+        key: String,
+    },
+    /// Take messages off the queues of a conversation; answered with [`News::Withdrawn`] or
+    /// [`News::NotWithdrawn`].
+    Withdraw {
+        /// The conversation.
+        conversation: String,
+        /// Which; all if none.
+        item: Option<u64>,
+    },
+    /// Go on without a prompt, or ask for the last reply again; answered with [`News::GoesOn`].
+    GoOn {
+        /// The conversation.
+        conversation: String,
+        /// Whether the last reply is asked for again.
+        is_retry: bool,
+    },
+    /// What is set in a conversation; answered with [`News::Settings`].
+    Settings {
+        /// The conversation.
+        conversation: String,
+    },
+    /// Set something in a conversation; answered with [`News::SettingsChanged`].
+    Change {
+        /// The conversation.
+        conversation: String,
+        /// What.
+        change: Change,
+    },
+    /// Replace the past of a conversation by a summary for good; answered with
+    /// [`News::Compacted`], which may take minutes.
+    Compact {
+        /// The conversation.
+        conversation: String,
+        /// What the summary is to look at above all.
+        instructions: Option<String>,
+    },
+    /// What the service has of a kind; answered with [`News::Offered`] or [`News::NotOffered`].
+    Offers {
+        /// The kind.
+        kind: OfferKind,
+    },
+    /// Cancel a run of a conversation, or what else it does; answered with [`News::CancelAnswered`] or
     /// [`News::NotCancelled`].
     Cancel {
         /// The conversation.
         conversation: String,
-        /// The run; one that is over is not mistaken for the next.
-        run_id: u64,
+        /// The run; one that is over is not mistaken for the next. None for what is no run.
+        run_id: Option<u64>,
+        /// Whether what waits in the queues is withdrawn, too.
+        clear_queue: bool,
     },
     /// List the conversations; answered with [`News::Listed`].
     List,
@@ -71,6 +141,44 @@ pub enum Order {
         /// The conversation.
         conversation: String,
     },
+}
+
+/// What makes a prompt of a name and a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recipe {
+    /// A skill, with instructions behind it.
+    Skill,
+    /// A template, with its arguments.
+    Template,
+}
+
+/// Something to be set, for all clients and from the next run on; as the service has it if none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The model to ask.
+    Model(Option<String>),
+    /// How much it thinks.
+    Thinking(Option<ThinkingLevel>),
+}
+
+/// What a service has several of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OfferKind {
+    /// Models to ask.
+    Models,
+    /// Skills.
+    Skills,
+    /// Templates of prompts.
+    Templates,
+}
+
+/// Something that the service has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// What it is called.
+    pub name: String,
+    /// What it is; may be empty.
+    pub description: String,
 }
 
 /// What the link tells the client.
@@ -132,7 +240,72 @@ pub enum News {
         /// The run that it started.
         run_id: u64,
     },
-    /// A prompt was not accepted.
+    /// A message waits in a queue.
+    Queued {
+        /// The key of the message.
+        key: String,
+        /// Names it in the queue.
+        item: u64,
+    },
+    /// Messages wait no more, and will not be said.
+    Withdrawn {
+        /// The conversation.
+        conversation: String,
+        /// Which was asked for; all if none.
+        item: Option<u64>,
+        /// Those that waited.
+        withdrawn: Vec<u64>,
+    },
+    /// Nothing was withdrawn, as far as is known.
+    NotWithdrawn {
+        /// The conversation.
+        conversation: String,
+        /// Which was asked for; all if none.
+        item: Option<u64>,
+        /// Why.
+        reason: String,
+    },
+    /// A conversation goes on without a prompt.
+    GoesOn {
+        /// The run that was started.
+        run_id: u64,
+    },
+    /// What is set in a conversation.
+    Settings {
+        /// The conversation.
+        conversation: String,
+        /// What is set.
+        answer: Box<SettingsAnswer>,
+    },
+    /// Something was set. The events tell all clients what.
+    SettingsChanged {
+        /// The conversation.
+        conversation: String,
+    },
+    /// The past was replaced by a summary, or needed none.
+    Compacted {
+        /// The conversation.
+        conversation: String,
+        /// How it went.
+        answer: CompactAnswer,
+    },
+    /// What the service has of a kind.
+    Offered {
+        /// The kind.
+        kind: OfferKind,
+        /// All of them, as the service sorts them.
+        offers: Vec<Offer>,
+        /// What could not be read of them.
+        problems: Vec<String>,
+    },
+    /// It is not known what the service has of a kind.
+    NotOffered {
+        /// The kind.
+        kind: OfferKind,
+        /// Why.
+        reason: String,
+    },
+    /// A prompt or a message for a queue was not accepted.
     NotAccepted {
         /// The key of the prompt.
         key: String,

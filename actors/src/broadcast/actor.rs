@@ -127,6 +127,14 @@ impl BroadcastActor {
             | Event::Block { .. }
             | Event::CallsSkipped { .. }
             | Event::Renamed { .. }
+            | Event::Queued { .. }
+            | Event::Withdrawn { .. }
+            | Event::SettingsChanged { .. }
+            | Event::ReplyLeftOut { .. }
+            | Event::CompactionStarted { .. }
+            | Event::Compacted { .. }
+            | Event::CompactionFailed { .. }
+            | Event::Checkpoint { .. }
             | Event::Record { .. }
             | Event::Presence { .. }
             | Event::Attached { .. }
@@ -240,6 +248,12 @@ impl Handler<Publish> for BroadcastActor {
                 self.now.interrupted |= matches!(event, Event::Status { .. });
                 self.send(&Frame::passing(&event));
             }
+            Publish::Rewritten { position } => {
+                self.position = position;
+                self.open.clear();
+                self.ring = Ring::default();
+                self.subscribers.clear();
+            }
         }
     }
 }
@@ -250,6 +264,9 @@ impl Handler<Join> for BroadcastActor {
     fn handle(&mut self, join: Join, ctx: &mut Context<Self>) -> Self::Result {
         if let Some(closing) = self.closed {
             return MessageResult(Joined::Closed(closing));
+        }
+        if join.epoch.is_some_and(|epoch| epoch != self.position.epoch) {
+            return MessageResult(Joined::Elsewhere);
         }
         let end = self.position.seq;
         let after = join.after.unwrap_or(end);

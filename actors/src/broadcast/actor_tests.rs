@@ -65,8 +65,14 @@ fn delta(index: u64, offset: u64, text: &str) -> Publish {
 }
 
 async fn join(broadcast: &Addr<BroadcastActor>, after: Option<u64>, view: View) -> Joined {
-    let name = None;
-    broadcast.send(Join { after, view, name }).await.unwrap()
+    let (name, epoch) = (None, None);
+    let join = Join {
+        after,
+        epoch,
+        view,
+        name,
+    };
+    broadcast.send(join).await.unwrap()
 }
 
 async fn attach(broadcast: &Addr<BroadcastActor>, view: View) -> Subscription {
@@ -210,6 +216,7 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
     let to = broadcast.clone().recipient();
     let run = Event::RunStarted {
         run_id: 4,
+        by: None,
         timestamp: 1,
     };
     publish(&to, lasting(1, run));
@@ -285,6 +292,7 @@ async fn the_plain_view_has_the_six_types_only() {
         .into_iter()
         .filter(is_plain)
         .map(|line| line.replace(r#""run_id":1,"key":"k-1","by":"ci","#, ""))
+        .map(|line| line.replace(r#""run_id":1,"queue":"steer","item":1,"#, ""))
         .collect();
     assert_eq!(seen, expected);
 }
@@ -319,6 +327,7 @@ async fn somebody_who_comes_back_is_told_that_the_service_died() {
     // The next run says so itself.
     let run = Event::RunStarted {
         run_id: 2,
+        by: None,
         timestamp: 1,
     };
     publish(&broadcast.clone().recipient(), lasting(4, run));
@@ -334,6 +343,7 @@ async fn clients_are_told_once_of_many_that_come_and_go() {
     let mut watching = attach(&broadcast, View::Full).await;
     let mut plain = attach(&broadcast, View::Plain).await;
     let named = |name: &str| Join {
+        epoch: None,
         after: None,
         view: View::Full,
         name: Some(name.to_owned()),
@@ -390,4 +400,51 @@ async fn a_broadcaster_that_nobody_knows_any_more_is_gone() {
     drop(broadcast);
     tokio::time::sleep(PRESENCE_DELAY * 5).await;
     assert!(remembered.is_unique(), "it lives on");
+}
+
+/// Spec: [EVENT-19]
+#[actix::test]
+async fn a_replaced_journal_leaves_nothing_of_the_old_one_to_show() {
+    let (broadcast, attendance) = broadcaster(0);
+    let mut client = attach(&broadcast, View::Full).await;
+    let to = broadcast.clone().recipient();
+    for seq in 1..=5 {
+        publish(&to, lasting(seq, text("old")));
+    }
+    publish(&to, delta(0, 0, "old"));
+    let position = Position {
+        epoch: Epoch(8),
+        ..at(3)
+    };
+    publish(&to, Publish::Rewritten { position });
+    // It gets what was shown before, and its queue ends.
+    let live = attach_behind(&broadcast, Some(3), View::Full).await;
+    let seen = client.by_ref().collect::<Vec<Delivery>>().await;
+    assert_eq!(seen.len(), 7);
+    drop(client);
+    assert_eq!(attendance.count(), 1);
+    for (after, end) in [(0, 3), (5, 3)] {
+        let behind = join(&broadcast, Some(after), View::Full).await;
+        assert!(matches!(behind, Joined::Behind { end: other } if other == end));
+    }
+    for (epoch, is_served) in [(Epoch(7), false), (Epoch(8), true)] {
+        let join = Join {
+            after: Some(3),
+            epoch: Some(epoch),
+            view: View::Full,
+            name: None,
+        };
+        match broadcast.send(join).await.unwrap() {
+            Joined::Elsewhere => assert!(!is_served),
+            Joined::Live { position: told, .. } => assert!(is_served && told == position),
+            other => panic!("{other:?}"),
+        }
+    }
+    drop(live);
+    let mut live = attach(&broadcast, View::Full).await;
+    let shown = taken(&mut live);
+    assert!(
+        matches!(&shown[..], [Event::Attached { position: told, .. }] if *told == position.to_string()),
+        "{shown:?}"
+    );
 }

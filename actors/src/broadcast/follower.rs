@@ -1,7 +1,8 @@
 //! One client's way through a conversation: first what it lacks, from the journal, then what
 //! happens, from the broadcaster, and the journal again whenever it lags.
 //!
-//! Invariant: of the records behind its start a client gets each one exactly once and in order.
+//! Invariant: of the records behind its start a client gets each one exactly once and in order, and
+//! none of another life of the journal: when the journal is replaced, the stream ends.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -19,7 +20,7 @@ use super::attendance::{Attendance, Following};
 use super::frame::{Frame, View};
 use super::subscription::{Delivery, Subscription};
 use crate::conversation::event;
-use crate::journal::{Entry, Journal, Page, PageLimit, Position, StorageError};
+use crate::journal::{Entry, Epoch, Journal, Page, PageLimit, Position, StorageError};
 use crate::messages::{Closing, Join, Joined};
 
 /// How much is read from the journal at once, for each client that lacks something.
@@ -28,7 +29,7 @@ const PAGE: PageLimit = PageLimit {
     bytes: 64 * 1024,
 };
 
-/// How long a client that knows more than the broadcaster waits for it.
+/// How long a client that knows more than the broadcaster waits for it, each time.
 const PUBLISHING: Duration = Duration::from_millis(20);
 
 /// Where a client begins.
@@ -36,8 +37,8 @@ const PUBLISHING: Duration = Duration::from_millis(20);
 pub enum Start {
     /// With what happens from now on.
     Live,
-    /// Behind that record.
-    Behind(u64),
+    /// Behind that record of that life of the journal.
+    Behind(Position),
 }
 
 /// What a client gets.
@@ -70,6 +71,8 @@ pub struct Follower {
     name: Option<String>,
     /// The last record that the client got, once that is known.
     at: Option<u64>,
+    /// The life of the journal that it is one of, once that is known.
+    epoch: Option<Epoch>,
     ready: VecDeque<Followed>,
     step: Step,
     _following: Following,
@@ -100,9 +103,9 @@ impl Follower {
         name: Option<String>,
         start: Start,
     ) -> Self {
-        let at = match start {
-            Start::Live => None,
-            Start::Behind(seq) => Some(seq),
+        let (at, epoch) = match start {
+            Start::Live => (None, None),
+            Start::Behind(position) => (Some(position.seq), Some(position.epoch)),
         };
         let mut follower = Self {
             journal,
@@ -110,6 +113,7 @@ impl Follower {
             view,
             name,
             at,
+            epoch,
             ready: VecDeque::new(),
             step: Step::Ended,
             _following: attendance.follow(),
@@ -121,6 +125,7 @@ impl Follower {
     fn join(&mut self) {
         let join = Join {
             after: self.at,
+            epoch: self.epoch,
             view: self.view,
             name: self.name.clone(),
         };
@@ -146,16 +151,28 @@ impl Follower {
                 if self.at.is_none() {
                     self.ready.push_back(Followed::Live(position));
                     self.at = Some(position.seq);
+                    self.epoch = Some(position.epoch);
                 }
                 self.step = Step::Live(subscription);
             }
-            Ok(Joined::Behind { end }) if self.at.is_some_and(|at| at > end) => {
-                self.step = Step::Waiting(Box::pin(tokio::time::sleep(PUBLISHING)));
-            }
+            Ok(Joined::Behind { end }) if self.at.is_some_and(|at| at > end) => self.wait(),
             Ok(Joined::Behind { end }) => self.read(self.at.unwrap_or(end), end),
+            // The broadcaster hears that the journal was replaced a little later.
+            Ok(Joined::Elsewhere) if !self.is_replaced() => self.wait(),
+            Ok(Joined::Elsewhere) => self.end(End::Closed(Closing::Replaced)),
             Ok(Joined::Closed(closing)) => self.end(End::Closed(closing)),
             Err(_) => self.end(End::Gone),
         }
+    }
+
+    fn wait(&mut self) {
+        self.step = Step::Waiting(Box::pin(tokio::time::sleep(PUBLISHING)));
+    }
+
+    /// Whether the journal is not the one any more that the client has seen.
+    fn is_replaced(&self) -> bool {
+        self.epoch
+            .is_some_and(|epoch| epoch != self.journal.end().epoch)
     }
 
     fn took(&mut self, page: Result<Page, StorageError>, end: u64) {
@@ -163,6 +180,12 @@ impl Follower {
             Ok(page) => page,
             Err(error) => return self.end(End::Unreadable(error.to_string())),
         };
+        // Numbers of another life say nothing: what seems to be missing may be there, and what
+        // seems to follow does not.
+        let is_other = |entry: &Entry| self.epoch.is_some_and(|it| it != entry.position.epoch);
+        if self.is_replaced() || page.entries.iter().any(is_other) {
+            return self.end(End::Closed(Closing::Replaced));
+        }
         let mut at = self.at.unwrap_or_default();
         let mut is_over = page.at_end;
         for entry in &page.entries {

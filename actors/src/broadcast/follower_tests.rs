@@ -17,7 +17,7 @@ use super::*;
 use crate::ids::ConversationId;
 use crate::journal::{
     Activity, AppendError, Damage, Durability, Header, JournalFuture, MemoryJournal, NewRecord,
-    Record,
+    Record, Replaced,
 };
 use crate::messages::{CloseSubscribers, Publish, publish};
 use crate::reply::Block;
@@ -48,6 +48,12 @@ fn follower(
         None,
         start,
     )
+}
+
+/// Behind that record of the journal as it is.
+fn behind(journal: &dyn Journal, seq: u64) -> Start {
+    let start = Position::start(journal.end().epoch);
+    Start::Behind(Position { seq, ..start })
 }
 
 fn status(message: &str) -> Record {
@@ -208,7 +214,7 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
         for (reader, reading) in readers.iter_mut().zip(readings) {
             if seq == reading.attaches + 1 {
                 let start = reading.behind.map(|behind| seq.saturating_sub(behind + 1));
-                let from = start.map_or(Start::Live, Start::Behind);
+                let from = start.map_or(Start::Live, |seq| behind(&*journal, seq));
                 let journal = Arc::clone(&journal) as Arc<dyn Journal>;
                 let follower = follower(journal, &broadcast, reading.view, from);
                 *reader = Some((follower, Seen::default(), start.unwrap_or_default()));
@@ -335,7 +341,7 @@ impl Journal for Fake {
         _: u64,
         _: Header,
         _: Vec<Bytes>,
-    ) -> JournalFuture<Result<Position, AppendError>> {
+    ) -> JournalFuture<Result<Replaced, AppendError>> {
         unused()
     }
 }
@@ -372,13 +378,15 @@ async fn what_cannot_be_read_is_told() {
     for (seqs, end, after, before) in [(vec![1, 2, 5], 5, 2, 5), (vec![1, 2], 4, 2, 5)] {
         let journal = Arc::new(Fake::new(&seqs, end));
         let broadcast = broadcaster(at(end));
-        let mut plain = follower(journal.clone(), &broadcast, View::Plain, Start::Behind(0));
+        let start = behind(&*journal, 0);
+        let mut plain = follower(journal.clone(), &broadcast, View::Plain, start);
         let comment = ": records 3 to 4 cannot be read\n\n".to_owned();
         let mut expected = vec![shown(1), shown(2), comment];
         expected.extend((before..=end).map(shown));
         assert_eq!(frames(&seen(&mut plain).await), expected);
 
-        let mut full = follower(journal, &broadcast, View::Full, Start::Behind(1));
+        let start = behind(&*journal, 1);
+        let mut full = follower(journal, &broadcast, View::Full, start);
         let seen = seen(&mut full).await;
         let Followed::Frame(gap) = &seen[1] else {
             panic!("{seen:?}");
@@ -399,7 +407,8 @@ async fn a_journal_that_cannot_be_read_ends_the_stream_with_the_reason() {
     };
     journal.error = Some(error.clone());
     let broadcast = broadcaster(at(1));
-    let mut client = follower(Arc::new(journal), &broadcast, View::Plain, Start::Behind(0));
+    let start = behind(&journal, 0);
+    let mut client = follower(Arc::new(journal), &broadcast, View::Plain, start);
     let ended = Followed::Ended(End::Unreadable(error.to_string()));
     assert_eq!(client.next().await, Some(ended));
     assert_eq!(client.next().await, None);
@@ -411,7 +420,7 @@ async fn a_closed_broadcaster_ends_followers_behind_what_it_sent_them() {
     for closing in [Closing::Stopping, Closing::Deleted] {
         let journal = memory();
         let broadcast = broadcaster(journal.end());
-        let start = Start::Behind(0);
+        let start = behind(&*journal, 0);
         let mut client = follower(journal.clone(), &broadcast, View::Plain, start);
         assert_eq!(seen(&mut client).await, []);
         publish(&broadcast.clone().recipient(), write(&journal, status("x")));
@@ -429,13 +438,15 @@ async fn what_the_broadcaster_has_not_shown_is_not_read_ahead_of_it() {
     tokio::time::pause();
     let journal = Arc::new(Fake::new(&[1, 2, 3, 4, 5], 5));
     let broadcast = broadcaster(at(3));
-    let mut client = follower(journal.clone(), &broadcast, View::Plain, Start::Behind(0));
+    let start = behind(&*journal, 0);
+    let mut client = follower(journal.clone(), &broadcast, View::Plain, start);
     assert_eq!(
         frames(&seen(&mut client).await),
         [shown(1), shown(2), shown(3)]
     );
     // Its start was read from the journal.
-    let mut ahead = follower(journal.clone(), &broadcast, View::Plain, Start::Behind(5));
+    let start = behind(&*journal, 5);
+    let mut ahead = follower(journal.clone(), &broadcast, View::Plain, start);
     assert_eq!(seen(&mut ahead).await, []);
     let reads = journal.reads.load(Ordering::Relaxed);
     assert!(reads < 5, "it was read {reads} times");
@@ -453,4 +464,91 @@ async fn what_the_broadcaster_has_not_shown_is_not_read_ahead_of_it() {
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     assert_eq!(frames(&seen(&mut ahead).await), [shown(6)]);
     publish(&to, Publish::Passing(text("passing")));
+}
+
+/// Puts a journal with other records in place of the one there is.
+fn rewrite(journal: &MemoryJournal, messages: &[&str]) -> Position {
+    let entry = |message: &&str| {
+        let record = status(message);
+        NewRecord { at: 2000, record }.to_json().unwrap()
+    };
+    let header = Header::new(ConversationId::new("c"), 0);
+    let entries = messages.iter().map(entry).collect();
+    let replacing = journal.replace(journal.end().seq, header, entries);
+    replacing.now_or_never().unwrap().unwrap().position
+}
+
+/// Spec: [EVENT-19]
+#[actix::test]
+async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
+    tokio::time::pause();
+    let replaced = Followed::Ended(End::Closed(Closing::Replaced));
+    // Shorter than the old one, as long, and longer; told to the broadcaster at once or later.
+    for (count, told_later) in [(1, true), (400, false), (400, true), (900, true)] {
+        let journal = memory();
+        let broadcast = broadcaster(journal.end());
+        let to = broadcast.clone().recipient();
+        let mut live = follower(journal.clone(), &broadcast, View::Full, Start::Live);
+        for number in 0..400 {
+            publish(&to, write(&journal, status(&format!("old {number}"))));
+        }
+        let start = behind(&*journal, 0);
+        let mut past = follower(journal.clone(), &broadcast, View::Full, start);
+        let mut before = Vec::new();
+        while before.len() < 3 {
+            before.push(past.next().await.unwrap());
+        }
+        let shown = seen(&mut live).await;
+        assert!(shown.len() > 1);
+        let position = rewrite(&journal, &vec!["new"; count]);
+        let mut early = follower(journal.clone(), &broadcast, View::Full, Start::Live);
+        let early_start = behind(&*journal, position.seq);
+        let mut waits = follower(journal.clone(), &broadcast, View::Full, early_start);
+        if !told_later {
+            publish(&to, Publish::Rewritten { position });
+        }
+        let mut rest = seen(&mut past).await;
+        if told_later {
+            assert_eq!(seen(&mut live).await, []);
+            assert_eq!(seen(&mut waits).await, []);
+            publish(&to, Publish::Rewritten { position });
+            rest.extend(seen(&mut past).await);
+        }
+        assert_eq!(rest.pop().as_ref(), Some(&replaced));
+        let text = frames(&[before, rest].concat()).concat();
+        assert!(!text.contains("new") && !text.contains("gap"), "{text}");
+        assert_eq!(seen(&mut live).await, std::slice::from_ref(&replaced));
+        assert_eq!(live.next().await, None);
+        let mut early = seen(&mut early).await;
+        let is_new = early[0] == Followed::Live(position);
+        if !is_new {
+            assert_eq!(early.pop().as_ref(), Some(&replaced));
+        }
+        assert!(!frames(&early).concat().contains("gap"));
+
+        // Those who know the new journal are served at once, or as soon as the broadcaster is.
+        publish(&to, write(&journal, status("next")));
+        let end = journal.end();
+        let mut fresh = follower(
+            journal.clone(),
+            &broadcast,
+            View::Full,
+            behind(&*journal, 0),
+        );
+        for client in [&mut waits, &mut fresh] {
+            let mut shown = seen(client).await;
+            tokio::time::sleep(2 * PUBLISHING).await;
+            shown.extend(seen(client).await);
+            let text = frames(&shown).concat();
+            assert!(!text.contains("old"), "{text}");
+            assert_eq!(text.matches(&format!("id: {end}")).count(), 1, "{text}");
+        }
+        let old = Position {
+            epoch: crate::journal::Epoch(1),
+            ..end
+        };
+        let start = Start::Behind(old);
+        let mut stale = follower(journal.clone(), &broadcast, View::Full, start);
+        assert_eq!(seen(&mut stale).await, std::slice::from_ref(&replaced));
+    }
 }

@@ -4,30 +4,31 @@
 //! The actor is cheap as long as nobody prompts: its machine is read back from the journal when it
 //! is needed, and dropped when the journal takes no more, since the journal alone is true.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::calls::Lost;
 use super::effect::{Effect, Passing};
 use super::face::{event, passing_event};
 use super::input::Input;
 use super::ledger::Ledger;
-use super::machine::{Limits, Machine};
+use super::machine::Machine;
 use super::outbox::{AppendId, Outbox, Step};
+use super::plan::Planner;
 use super::revival::revive;
 use crate::broadcast::Attendance;
 use crate::clock::Clock;
-use crate::ids::{ConversationId, RunId};
+use crate::compaction::Summarizer;
+use crate::ids::{CallId, ConversationId, RunId};
 use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record, StorageError};
 use crate::messages::{
-    CancelModelCall, CancelTool, Overview, Publish, RunOutcome, RunTool, StartModelCall, publish,
-    reply,
+    CancelModelCall, CancelTool, CompactError, Compacted, DescribeModel, Overview, Publish,
+    RunOutcome, RunTool, StartModelCall, publish, reply,
 };
-use crate::model::RequestHead;
+use crate::tool::Registry;
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -39,6 +40,8 @@ pub struct Downstream {
     pub start_model_call: Recipient<StartModelCall>,
     /// Drops a call of the model.
     pub cancel_model_call: Recipient<CancelModelCall>,
+    /// Looks up what a model can do.
+    pub describe_model: Recipient<DescribeModel>,
     /// Runs tools.
     pub run_tool: Recipient<RunTool>,
     /// Stops a tool.
@@ -47,17 +50,16 @@ pub struct Downstream {
     pub publish: Recipient<Publish>,
     /// Keeps records.
     pub journal: Arc<dyn Journal>,
-    /// The tools that change nothing, which may run before the journal is on disk.
-    pub harmless_tools: Arc<HashSet<String>>,
+    /// Writes summaries, if the model does not.
+    pub summarizer: Option<Arc<dyn Summarizer>>,
 }
 
 /// Owns the history and the turn counter of one conversation.
 pub struct ConversationActor {
     pub(super) id: ConversationId,
-    pub(super) head: RequestHead,
-    limits: Limits,
+    pub(super) planner: Planner,
     pub(super) downstream: Downstream,
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) attendance: Attendance,
     pub(super) state: State,
     /// The number of the last call of any machine.
@@ -67,7 +69,7 @@ pub struct ConversationActor {
     /// Behind the last record that was shown.
     pub(super) position: Position,
     /// The last record that was handed to the journal.
-    handed: u64,
+    pub(super) handed: u64,
     pub(super) active_at: u64,
     pub(super) stopping: bool,
     /// Whether the conversation is being deleted.
@@ -76,13 +78,17 @@ pub struct ConversationActor {
     pub(super) was_idle: bool,
     pub(super) waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
     pub(super) last: Option<(RunId, RunOutcome)>,
+    /// Who waits for the end of a compaction.
+    pub(super) compacting: Vec<oneshot::Sender<Result<Compacted, CompactError>>>,
+    /// The summaries that somebody else than the model writes.
+    pub(super) summaries: HashMap<CallId, SpawnHandle>,
 }
 
 /// What of the conversation is in memory.
 pub(super) enum State {
     /// Nothing.
     Dormant,
-    /// It is being read; these orders wait for it.
+    /// It is being read, or its journal replaced; these orders wait for it.
     Reviving(Vec<Order>),
     /// All.
     Alive(Box<Machine>),
@@ -98,8 +104,7 @@ impl ConversationActor {
     /// that died may still be under way.
     #[must_use]
     pub fn new(
-        head: RequestHead,
-        limits: Limits,
+        planner: Planner,
         downstream: Downstream,
         clock: Clock,
         attendance: Attendance,
@@ -107,8 +112,7 @@ impl ConversationActor {
     ) -> Self {
         Self {
             id: downstream.journal.header().conversation,
-            head,
-            limits,
+            planner,
             position: downstream.journal.end(),
             downstream,
             clock,
@@ -124,6 +128,8 @@ impl ConversationActor {
             was_idle: false,
             waiting: Vec::new(),
             last: None,
+            compacting: Vec::new(),
+            summaries: HashMap::new(),
         }
     }
 
@@ -131,6 +137,14 @@ impl ConversationActor {
         match &mut self.state {
             State::Alive(machine) => Some(machine),
             State::Dormant | State::Reviving(_) => None,
+        }
+    }
+
+    /// The tools of the run that is going.
+    pub(super) fn tools(&self) -> Registry {
+        match &self.state {
+            State::Alive(machine) => machine.tools(),
+            State::Dormant | State::Reviving(_) => Registry::default(),
         }
     }
 
@@ -164,7 +178,8 @@ impl ConversationActor {
             Ok((ledger, end)) => {
                 // If an append of an earlier machine came in between, the next one is refused.
                 self.handed = end;
-                let mut machine = Machine::new(self.id.clone(), self.limits, ledger, self.calls);
+                let mut machine =
+                    Machine::new(self.id.clone(), self.planner.clone(), ledger, self.calls);
                 if self.stopping {
                     machine.handle(Input::StopRequested);
                 }
@@ -203,8 +218,35 @@ impl ConversationActor {
                     self.append(&mut records, before, ctx);
                     self.outbox.push(Step::CallModel(call_id));
                 }
+                Effect::DescribeModel {
+                    call_id,
+                    model,
+                    key_source,
+                } => {
+                    self.append(&mut records, before, ctx);
+                    let order = DescribeModel {
+                        call_id,
+                        model,
+                        key_source,
+                        reply_to: ctx.address().recipient(),
+                    };
+                    self.outbox.push(Step::DescribeModel(order));
+                }
+                Effect::Summarize(call_id, call) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::Summarize(call_id, call));
+                }
+                Effect::Rewrite { compacted, by } => {
+                    self.append(&mut records, Durability::Synced, ctx);
+                    self.outbox.push(Step::Rewrite { compacted, by });
+                    self.hold_orders();
+                }
+                Effect::EndCompaction(result) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::EndCompaction(result));
+                }
                 Effect::RunTool(call_id, call) => {
-                    let before = if self.downstream.harmless_tools.contains(&call.name) {
+                    let before = if self.tools().is_harmless(&call.name) {
                         Durability::Written
                     } else {
                         Durability::Synced
@@ -238,7 +280,12 @@ impl ConversationActor {
         let must_last = |new: &NewRecord| {
             matches!(
                 new.record,
-                Record::Prompt { .. } | Record::RunEnded { .. } | Record::Renamed { .. }
+                Record::Prompt { .. }
+                    | Record::RunEnded { .. }
+                    | Record::Renamed { .. }
+                    | Record::Queued { .. }
+                    | Record::Withdrawn { .. }
+                    | Record::SettingsChanged { .. }
             )
         };
         let durability = if records.iter().any(must_last) {
@@ -291,20 +338,14 @@ impl ConversationActor {
                 }
                 Step::Show(passing) => self.show_passing(passing),
                 Step::CallModel(call_id) => self.call_model(call_id, ctx),
-                Step::RunTool(call_id, call) => {
-                    let order = RunTool {
-                        call_id: call_id.clone(),
-                        call,
-                        reply_to: ctx.address().recipient(),
-                    };
-                    if self.downstream.run_tool.try_send(order).is_err() {
-                        ctx.notify(Lost(call_id));
-                    }
-                }
+                Step::DescribeModel(order) => self.describe_model(order, ctx),
+                Step::Summarize(call_id, call) => self.summarize(call_id, call, ctx),
+                Step::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
+                Step::EndCompaction(result) => self.end_compaction(&result),
+                Step::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
                 Step::EndRun(run, outcome) => self.end_run(run, &outcome),
+                Step::Answer(answer) => answer(Ok(())),
                 // Whoever does not wait any more needs no answer.
-                Step::Accept(answer, run) => drop(answer.send(Ok(run))),
-                Step::Renamed(answer) => drop(answer.send(Ok(()))),
                 Step::Settled(answer) => drop(answer.send(())),
                 Step::Overview(answer, overview) => {
                     let overview = Overview {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use harness_protocol::{Event, State as Shown};
 use tokio::sync::mpsc;
 
+use super::super::plan::Defaults;
 use super::*;
 use crate::ids::CallId;
 use crate::journal::{Damage, Header, JournalFuture, MemoryJournal, Page, PageLimit};
@@ -21,7 +22,7 @@ use crate::messages::{
 use crate::model::ModelChoice;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
-use crate::tool::ToolOutcome;
+use crate::tool::{ToolOutcome, tools};
 
 /// What the conversation did.
 #[derive(Debug)]
@@ -31,8 +32,10 @@ enum Did {
     Pass(Event),
     Ask(StartModelCall),
     CancelModel(CallId),
+    Describe(CallId),
     Run,
     CancelTool,
+    Rewritten,
 }
 
 type Log = mpsc::UnboundedSender<Did>;
@@ -59,11 +62,15 @@ macro_rules! notes {
 
 notes! {
     StartModelCall => Did::Ask;
+    DescribeModel => |order| Did::Describe(order.call_id);
     CancelModelCall => |order| Did::CancelModel(order.call_id);
     RunTool => |_| Did::Run;
     CancelTool => |_| Did::CancelTool;
     Publish => |shown| match shown {
-        Publish::Lasting { position, .. } => Did::Show(position.seq),
+        Publish::Rewritten { .. } => Did::Rewritten,
+        Publish::Lasting { position, .. } => {
+            Did::Show(position.seq)
+        }
         Publish::Passing(event) => Did::Pass(event),
     };
 }
@@ -146,7 +153,7 @@ impl Journal for Held {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Position, AppendError>> {
+    ) -> JournalFuture<Result<crate::journal::Replaced, AppendError>> {
         self.memory.replace(expected, header, entries)
     }
 }
@@ -160,6 +167,11 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// One whose summaries are written by somebody else than the model, if by anybody.
+    fn with(summarizer: Option<Arc<dyn Summarizer>>) -> Self {
         let (log, did) = mpsc::unbounded_channel();
         let header = Header::new(ConversationId::new("c"), 0);
         let journal = Arc::new(Held {
@@ -174,9 +186,10 @@ impl World {
             cancel_model_call: probe.clone().recipient(),
             run_tool: probe.clone().recipient(),
             cancel_tool: probe.clone().recipient(),
-            publish: probe.recipient(),
+            publish: probe.clone().recipient(),
             journal: Arc::clone(&journal) as Arc<dyn Journal>,
-            harmless_tools: Arc::new(HashSet::from(["read".to_owned()])),
+            describe_model: probe.clone().recipient(),
+            summarizer,
         };
         let choice = ModelChoice {
             id: "m".into(),
@@ -184,8 +197,10 @@ impl World {
         };
         let attendance = Attendance::default();
         let actor = ConversationActor::new(
-            RequestHead::new(choice, 1, "", &[]),
-            Limits { max_turns: 10 },
+            Planner {
+                tools: tools(&[("read", false, false), ("write", true, false)]),
+                ..Planner::new(Defaults::new(choice, 10))
+            },
             downstream,
             Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),
             attendance.clone(),
@@ -327,6 +342,14 @@ fn name(record: &Record) -> &'static str {
         Record::TurnEnded { .. } => "turn_ended",
         Record::RunEnded { .. } => "run_ended",
         Record::Renamed { .. } => "renamed",
+        Record::Queued { .. } => "queued",
+        Record::Withdrawn { .. } => "withdrawn",
+        Record::SettingsChanged { .. } => "settings_changed",
+        Record::ReplyLeftOut { .. } => "reply_left_out",
+        Record::CompactionStarted { .. } => "compaction_started",
+        Record::Compacted { .. } => "compacted",
+        Record::CompactionFailed { .. } => "compaction_failed",
+        Record::Checkpoint { .. } => "checkpoint",
         Record::Unknown { .. } => "unknown",
     }
 }
@@ -580,7 +603,16 @@ async fn a_cancel_of_another_run_does_nothing() {
     let mut world = World::new();
     world.asking().await;
     let run = Some(RunId(2));
-    assert!(!world.send(CancelRun { run, by: None }).await.unwrap());
+    assert!(
+        !world
+            .send(CancelRun {
+                run,
+                by: None,
+                clear_queue: false,
+            })
+            .await
+            .unwrap()
+    );
     let run = RunId(7);
     assert_eq!(world.send(WaitForEnd { run }).await.unwrap(), None);
     assert!(world.rest().await.is_empty());
@@ -595,6 +627,7 @@ async fn a_repeated_prompt_is_answered_when_the_first_one_is_safe() {
         content: content.to_owned(),
         key: Some("k".to_owned()),
         by: None,
+        attachments: Vec::new(),
     };
     let first = actix::spawn(world.send(keyed("hi")));
     world.append().await;
@@ -743,3 +776,6 @@ async fn a_conversation_goes_on_from_its_journal_after_a_crash() {
     };
     assert_eq!(*result, found.result);
 }
+
+#[path = "actor_order_tests.rs"]
+mod order_tests;

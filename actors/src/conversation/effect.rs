@@ -1,10 +1,14 @@
 //! What a conversation wants to be done.
 
+use std::sync::Arc;
+
 use harness_protocol::DeltaKind;
 
+use super::compacting::SummaryCall;
 use crate::ids::{CallId, RunId};
 use crate::journal::Record;
-use crate::messages::RunOutcome;
+use crate::messages::{CompactError, Compacted, RunOutcome};
+use crate::model::ModelChoice;
 use crate::tool::ToolCall;
 
 /// What is to be done. What follows a record is done when the record is in the journal.
@@ -16,6 +20,26 @@ pub enum Effect {
     Show(Passing),
     /// Ask the model, with the history as it is now.
     CallModel(CallId),
+    /// Look up what a model can do.
+    DescribeModel {
+        /// Names the call.
+        call_id: CallId,
+        /// The model.
+        model: ModelChoice,
+        /// Where the key comes from.
+        key_source: Option<Arc<str>>,
+    },
+    /// Ask a model for a summary.
+    Summarize(CallId, SummaryCall),
+    /// Put the summary in place of the past for good; then the operator's order is done.
+    Rewrite {
+        /// What is told then.
+        compacted: Compacted,
+        /// Who asked for it.
+        by: Option<String>,
+    },
+    /// Tell who asked for a compaction that it has ended.
+    EndCompaction(Result<Compacted, CompactError>),
     /// Drop a call of the model.
     CancelModel(CallId),
     /// Run a tool.

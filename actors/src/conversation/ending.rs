@@ -1,30 +1,87 @@
 //! How turns and runs end.
 
+use harness_protocol::Queue;
+
 use super::effect::Effect;
 use super::machine::{Ending, Machine, Run, Step};
-use crate::ids::RunId;
+use crate::ids::{CallId, RunId};
 use crate::journal::{Activity, Outcome, Record};
 use crate::messages::RunOutcome;
-use crate::model::ModelFailure;
+use crate::model::{ModelError, ModelFailure};
 
 impl Machine {
-    pub(super) fn next_turn(&mut self) -> Vec<Effect> {
-        let call_id = self.next_call();
-        let max_turns = self.limits.max_turns;
+    /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
+    /// say; follow-ups are said when nothing else goes on.
+    pub(super) fn turn_done(&mut self, is_awaited: bool) -> Vec<Effect> {
+        let Some(run) = &self.run else {
+            return vec![];
+        };
+        let (id, asked, max_turns) = (run.id, run.asked, run.plan.max_turns);
+        let is_steered = self.waits(Queue::Steer);
+        if is_awaited && !is_steered && asked >= max_turns {
+            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
+        }
+        if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) {
+            return self.end("");
+        }
+        let ended = self.end_turn(id, Outcome::Completed);
+        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        effects.extend(self.drain(Queue::Steer));
+        if !is_awaited && !is_steered {
+            effects.extend(self.drain(Queue::FollowUp));
+        }
+        effects.extend(self.next_turn());
+        effects
+    }
+
+    /// Ends a turn that goes on in the next one.
+    pub(super) fn ask_again(&mut self) -> Vec<Effect> {
+        let Some(run) = &self.run else {
+            return vec![];
+        };
+        let max_turns = run.plan.max_turns;
+        if run.asked >= max_turns {
+            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
+        }
+        let ended = self.end_turn(run.id, Outcome::Completed);
+        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        effects.extend(self.next_turn());
+        effects
+    }
+
+    /// Makes the head of the next turn, and asks.
+    fn next_turn(&mut self) -> Vec<Effect> {
+        if self.planner.builds_each_turn()
+            && let Some(run) = &mut self.run
+        {
+            match self.planner.head(&run.plan, self.ledger.history()) {
+                Ok(head) => run.head = head,
+                Err(reason) => {
+                    return self.fail(ModelFailure {
+                        error: ModelError::Prompt { reason },
+                        interrupted: false,
+                    });
+                }
+            }
+        }
+        self.ask()
+    }
+
+    /// Sends the request.
+    pub(super) fn start_turn(&mut self, call_id: CallId) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        if run.turns >= max_turns {
-            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
-        }
         run.turns += 1;
+        run.asked += 1;
+        run.is_steered = false;
         run.step = Step::Model(call_id.clone());
-        let (run, turn) = (run.id, run.turns);
-        let ended = self.end_turn(run, Outcome::Completed);
-        let mut effects: Vec<Effect> = ended.into_iter().collect();
-        effects.push(self.note(Record::TurnStarted { run, turn }));
-        effects.push(Effect::CallModel(call_id));
-        effects
+        let started = Record::TurnStarted {
+            run: run.id,
+            turn: run.turns,
+            head: Some(run.head.fingerprint().to_owned()),
+        };
+        vec![self.note(started), Effect::CallModel(call_id)]
     }
 
     pub(super) fn end_as_asked(&mut self) -> Vec<Effect> {
@@ -74,6 +131,7 @@ impl Machine {
             outcome: ended,
             message: message.to_owned(),
             totals: self.ledger.totals().clone(),
+            run_usage: self.ledger.run_usage(),
             // A stop may have outranked the cancel.
             by: cancelled_by.filter(|_| ended == Outcome::Cancelled),
         }));

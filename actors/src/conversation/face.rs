@@ -4,14 +4,19 @@ use harness_protocol::{Event, Outcome as ShownOutcome, State, Usage};
 
 use super::effect::Passing;
 use crate::journal::{Activity, Outcome, Record, Totals};
-use crate::reply::{Block, BlockKind};
+use crate::reply::{Block, BlockKind, Object};
 
 /// The event of a record, with its time in Unix seconds.
 #[must_use]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm a record, each a list of fields"
+)]
 pub fn event(record: &Record, timestamp: u64) -> Event {
     match record {
-        Record::RunStarted { run } => Event::RunStarted {
+        Record::RunStarted { run, by } => Event::RunStarted {
             run_id: run.0,
+            by: by.clone(),
             timestamp,
         },
         Record::Prompt {
@@ -19,11 +24,17 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             content,
             key,
             by,
+            queue,
+            item,
+            attachments,
         } => Event::User {
             content: content.clone(),
             run_id: Some(run.0),
             key: key.clone(),
             by: by.clone(),
+            queue: *queue,
+            item: item.map(|item| item.0),
+            attachments: attachments.clone(),
             timestamp,
         },
         Record::Status { activity, message } => Event::Status {
@@ -31,7 +42,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             message: message.clone(),
             timestamp,
         },
-        Record::TurnStarted { run, turn } => Event::TurnStarted {
+        Record::TurnStarted { run, turn, .. } => Event::TurnStarted {
             run_id: run.0,
             turn: *turn,
             timestamp,
@@ -77,17 +88,80 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             outcome,
             message,
             totals,
+            run_usage,
             by,
         } => Event::RunEnded {
             run_id: run.0,
             outcome: shown_outcome(*outcome),
             message: message.clone(),
             usage: usage(totals),
+            run_usage: *run_usage,
             by: by.clone(),
             timestamp,
         },
         Record::Renamed { title, by } => Event::Renamed {
             title: title.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Queued {
+            item,
+            queue,
+            content,
+            attachments,
+            key,
+            by,
+        } => Event::Queued {
+            item: item.0,
+            queue: *queue,
+            content: content.clone(),
+            attachments: attachments.clone(),
+            key: key.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Withdrawn { items, by } => Event::Withdrawn {
+            items: items.iter().map(|item| item.0).collect(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::SettingsChanged { settings, by } => Event::SettingsChanged {
+            settings: settings.clone().into(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::ReplyLeftOut { by } => Event::ReplyLeftOut {
+            by: by.clone(),
+            timestamp,
+        },
+        Record::CompactionStarted { reason, tokens, by } => Event::CompactionStarted {
+            reason: *reason,
+            tokens: *tokens,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Compacted {
+            reason,
+            summary,
+            tokens_before,
+            tokens_after,
+            usage,
+            ..
+        } => Event::Compacted {
+            reason: *reason,
+            summary: summary.clone(),
+            tokens_before: *tokens_before,
+            tokens_after: *tokens_after,
+            usage: counts(usage),
+            timestamp,
+        },
+        Record::CompactionFailed { error, by, .. } => Event::CompactionFailed {
+            error: error.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Checkpoint { summary, by, .. } => Event::Checkpoint {
+            summary: summary.clone(),
             by: by.clone(),
             timestamp,
         },
@@ -117,12 +191,21 @@ pub fn is_plain(event: &Event) -> bool {
 pub fn plain(event: &Event) -> Option<Event> {
     let mut plain = is_plain(event).then(|| event.clone())?;
     if let Event::User {
-        run_id, key, by, ..
+        run_id,
+        key,
+        by,
+        queue,
+        item,
+        attachments,
+        ..
     } = &mut plain
     {
         *run_id = None;
         *key = None;
         *by = None;
+        *queue = None;
+        *item = None;
+        attachments.clear();
     }
     Some(plain)
 }
@@ -177,6 +260,12 @@ fn block_event(block: &Block, partial: bool, timestamp: u64) -> Event {
             timestamp,
         },
     }
+}
+
+/// The counts that the API reported.
+fn counts(usage: &Object) -> Usage {
+    let usage = crate::reply::Usage::from(usage.clone());
+    usage.counts()
 }
 
 /// What clients are told of what a conversation is doing.

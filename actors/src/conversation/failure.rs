@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::outbox::{AppendId, Step};
 use crate::ids::RunId;
 use crate::journal::AppendError;
-use crate::messages::{RunOutcome, SubmitError};
+use crate::messages::{CompactError, RunOutcome, SubmitError};
 
 impl ConversationActor {
     /// Forgets everything from the append on that failed: the journal takes no more for now.
@@ -21,20 +21,25 @@ impl ConversationActor {
             State::Alive(machine) => self.drop_machine(*machine, &outcome, ctx),
             state @ (State::Dormant | State::Reviving(_)) => self.state = state,
         }
+        let mut held_orders = false;
         for step in self.outbox.cut(append) {
             match step {
-                Step::Accept(answer, _) => {
-                    drop(answer.send(Err(SubmitError::NotKept(reason.clone()))));
-                }
-                Step::Renamed(answer) => {
-                    drop(answer.send(Err(SubmitError::NotKept(reason.clone()))));
-                }
-                Step::Overview(answer, _) => self.answer_with_glance(answer, ctx),
+                Step::Rewrite { .. } => held_orders = true,
+                Step::Answer(answer) => answer(Err(SubmitError::NotKept(reason.clone()))),
+                Step::Overview(answer, _) => self.answer_with_glance(answer),
                 Step::Settled(answer) => drop(answer.send(())),
                 Step::EndRun(run, _) => self.last = Some((run, outcome.clone())),
-                Step::Record { .. } | Step::Show(_) | Step::CallModel(_) | Step::RunTool(..) => {}
+                Step::Record { .. }
+                | Step::Show(_)
+                | Step::CallModel(_)
+                | Step::DescribeModel(_)
+                | Step::Summarize(..)
+                | Step::EndCompaction(_)
+                | Step::RunTool(..) => {}
             }
         }
+        let lost = CompactError::Order(SubmitError::NotKept(reason.clone()));
+        self.end_compaction(&Err(lost));
         let outbox = &self.outbox;
         let is_dropped = |(run, _): &mut (RunId, _)| !outbox.ends(*run);
         for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
@@ -43,6 +48,9 @@ impl ConversationActor {
         self.outbox.push(Step::Show(Passing::Discarded));
         self.outbox.push(Step::Show(Passing::Failed(reason)));
         self.proceed(ctx);
+        if held_orders {
+            self.take_held_orders(ctx);
+        }
     }
 
     /// Cancels what a machine waits for that nobody listens to any more.
@@ -64,6 +72,10 @@ impl ConversationActor {
                 Effect::Record(_)
                 | Effect::Show(_)
                 | Effect::CallModel(_)
+                | Effect::DescribeModel { .. }
+                | Effect::Summarize(..)
+                | Effect::Rewrite { .. }
+                | Effect::EndCompaction(_)
                 | Effect::RunTool(..)
                 | Effect::EndRun(..) => {}
             }

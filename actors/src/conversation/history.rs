@@ -9,19 +9,39 @@
 //!
 //! Source: `messages-api` documentation on tool use, and the 400s that public trackers report.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use harness_protocol::Attachment;
+use serde_json::Value;
 
+use crate::compaction::Cut;
 use crate::journal::Unanswered;
-use crate::reply::{Block, BlockKind};
+use crate::model::{Caching, Piece};
+use crate::reply::Block;
+
+pub use check::first_violation;
+use estimate::Meter;
+use message::Message;
+use open::{Open, Part};
+use sealed::{Sealed, push_comma};
+use sendable::{as_name, sendable};
+
+mod check;
+mod compact;
+mod cut;
+mod estimate;
+mod message;
+mod open;
+mod sealed;
+mod sendable;
 
 /// What stands where a damaged journal lacks what a reply is to.
 const LOST: &str = "(what was said here is lost)";
 
-/// The past of a conversation, as later requests tell it. Append-only: what the API has taken is
-/// never changed or removed; what it refused is left out.
+/// The past of a conversation, as later requests tell it. What the API has taken stays as it was,
+/// unless it is compacted, taken back or stripped of its thinking; what the API refused is left
+/// out.
 #[derive(Debug, Default)]
 pub struct History {
     sealed: Sealed,
@@ -31,65 +51,46 @@ pub struct History {
     paused: Vec<Block>,
     /// All ids of tool calls so far, each with the number that its next repetition gets.
     ids: HashMap<String, u64>,
+    /// What stands in place of the beginning.
+    summary: Option<Summary>,
+    /// Whether nothing came behind the last reply, so that it can be taken back.
+    may_take_back: bool,
+    /// The user message as it was before what the API refused of it was left out, as long as
+    /// nothing came behind it.
+    left_out: Option<Open>,
+    meter: Meter,
 }
 
-/// Messages that no longer change, serialized, each with a comma in front but the first. Many are
-/// joined to one piece, so that a request of a long conversation has few.
-#[derive(Debug, Default)]
-struct Sealed {
-    joined: Vec<Bytes>,
-    last: Vec<Bytes>,
-}
-
-/// How many messages are joined.
-const JOINED: usize = 64;
-
-impl Sealed {
-    fn push(&mut self, message: &Value) {
-        let comma = if self.joined.is_empty() && self.last.is_empty() {
-            ""
-        } else {
-            ","
-        };
-        self.last.push(format!("{comma}{message}").into());
-        if self.last.len() == JOINED {
-            self.joined.push(self.last.concat().into());
-            self.last.clear();
-        }
-    }
-
-    fn pieces(&self) -> Vec<Bytes> {
-        // A user message and a paused reply may follow.
-        let mut pieces = Vec::with_capacity(self.joined.len() + self.last.len() + 2);
-        pieces.extend_from_slice(&self.joined);
-        pieces.extend_from_slice(&self.last);
-        pieces
-    }
-}
-
-/// A user message: the results for the last reply's calls, then prompts.
-#[derive(Debug, Default)]
-struct Open {
-    calls: Vec<Call>,
-    unanswered: Unanswered,
-    prompts: Vec<String>,
-}
-
-/// A call of the last reply.
+/// What stands in place of the beginning: the first block of the first message.
 #[derive(Debug)]
-struct Call {
-    id: String,
-    result: Option<(String, bool)>,
+struct Summary {
+    text: String,
+    /// As the model is told it.
+    told: String,
+    place: Place,
+}
+
+/// Which message begins with the summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Sealed,
+    /// The one that may still change. `waits`: more was in it, which the model has not replied to.
+    Open {
+        waits: bool,
+    },
 }
 
 impl History {
-    /// Adds a prompt.
-    pub fn push_prompt(&mut self, content: &str) {
+    /// Adds a prompt, behind what goes with it.
+    pub fn push_prompt(&mut self, content: &str, attachments: &[Attachment]) {
         // A reply that was paused does not go on any more.
         self.push_reply(Vec::new(), Unanswered::Interrupted);
+        self.may_take_back = false;
+        self.left_out = None;
+        self.open.attach(attachments);
         // The service takes no blank prompt, but a journal may hold one.
         if !content.trim().is_empty() {
-            self.open.prompts.push(content.to_owned());
+            self.open.parts.push(Part::Text(content.to_owned()));
         }
     }
 
@@ -101,23 +102,32 @@ impl History {
         reply.extend(blocks);
         let content = sendable(&reply, false);
         if content.is_empty() {
+            // There is nothing of it to take back.
+            self.may_take_back = false;
             return;
         }
+        self.left_out = None;
         self.begin_with_user();
-        let answers = Open {
-            calls: calls_of(&reply),
-            unanswered,
-            prompts: Vec::new(),
-        };
-        if let Some(message) = user_message(&std::mem::replace(&mut self.open, answers)) {
-            self.sealed.push(&message);
+        let answers = Open::answering(&reply, unanswered);
+        let open = std::mem::replace(&mut self.open, answers);
+        let summary = self.open_summary();
+        let chars = open
+            .chars()
+            .saturating_add(summary.map_or(0, estimate::chars));
+        let user = Message::user(open.items(summary), !open.calls.is_empty(), chars);
+        self.sealed.push(user);
+        self.sealed.push(Message::assistant(&content, None));
+        if let Some(summary) = &mut self.summary {
+            summary.place = Place::Sealed;
         }
-        self.sealed.push(&assistant_message(&content));
+        self.may_take_back = true;
     }
 
     /// Adds a reply that the API paused. Without anything to send back the same request is made
     /// again.
     pub fn push_paused(&mut self, blocks: Vec<Block>) {
+        self.may_take_back = false;
+        self.left_out = None;
         let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
         // What follows is a reply to what is sent back, so what is not sent now never is.
@@ -129,8 +139,8 @@ impl History {
 
     /// A reply follows on a user message, even where a damaged journal has none.
     fn begin_with_user(&mut self) {
-        if self.open.calls.is_empty() && self.open.prompts.is_empty() {
-            self.open.prompts.push(LOST.to_owned());
+        if self.open.is_empty() && self.open_summary().is_none() {
+            self.open.parts.push(Part::Text(LOST.to_owned()));
         }
     }
 
@@ -139,6 +149,7 @@ impl History {
         let mut calls = self.open.calls.iter_mut();
         if let Some(call) = calls.find(|call| call.id == id && call.result.is_none()) {
             call.result = Some((result.to_owned(), is_error));
+            self.may_take_back = false;
         }
     }
 
@@ -156,17 +167,82 @@ impl History {
     }
 
     /// The API refused the last request: what was new in it is left out from now on, or every
-    /// later request would be refused for it too.
+    /// later request would be refused for it too. [`Self::take_back_reply`] brings it back.
     pub fn leave_out_refused(&mut self) {
+        self.may_take_back = false;
+        self.meter.forget();
         if !self.paused.is_empty() {
             self.paused.clear();
             return; // The API took the message before it: it replied to it.
         }
-        self.open.prompts.clear();
+        self.left_out = Some(self.open.clone());
+        self.open.parts.clear();
+        if let Some(summary) = &mut self.summary
+            && summary.place != Place::Sealed
+        {
+            summary.place = Place::Open { waits: false };
+        }
         for call in &mut self.open.calls {
             let note = "not available: the API refused the request with this result";
             call.result = Some((note.to_owned(), true));
         }
+    }
+
+    /// Takes the last reply back, as if it had not come; tells whether there was one to take. The
+    /// user message before it may grow again. There is none if something came behind it: a
+    /// prompt or a result of a tool. That its calls got no results is no such thing. What of the
+    /// reply was sent back at a pause goes with it. In place of a reply, what was left out of the
+    /// user message since the API refused it comes back.
+    pub fn take_back_reply(&mut self) -> bool {
+        if let Some(open) = self.left_out.take() {
+            self.open = open;
+            if let Some(summary) = &mut self.summary
+                && summary.place != Place::Sealed
+            {
+                summary.place = Place::Open { waits: true };
+            }
+            self.meter.forget();
+            return true;
+        }
+        let [.., user, _reply] = self.sealed.messages() else {
+            return false;
+        };
+        let begins = self.sealed.messages().len() == 2 && self.summary.is_some();
+        let Some(open) = Open::reopened(user, usize::from(begins)).filter(|_| self.may_take_back)
+        else {
+            return false;
+        };
+        self.may_take_back = false;
+        let taken = (self.sealed.pop(), self.sealed.pop());
+        debug_assert!(matches!(taken, (Some(_), Some(_))), "they are not joined");
+        self.open = open;
+        if let Some(summary) = self.summary.as_mut().filter(|_| begins) {
+            summary.place = Place::Open { waits: true };
+        }
+        self.meter.forget();
+        true
+    }
+
+    /// Forgets all thinking so far: it was signed behind another beginning.
+    pub fn strip_thinking(&mut self) {
+        self.meter.forget();
+        self.paused.retain(|block| !message::is_thinking(block));
+        let mut messages = self.sealed.take();
+        for message in &mut messages {
+            message.strip_thinking();
+        }
+        self.sealed = Sealed::new(messages);
+    }
+
+    /// Whether the next request's last reply, whose calls it answers or which goes on, does not
+    /// begin with thinking. The API refuses to think by a budget then.
+    #[must_use]
+    pub fn lacks_thinking(&self) -> bool {
+        if let Some(first) = self.paused.first() {
+            return !message::is_thinking(first);
+        }
+        let last = self.sealed.messages().last();
+        !self.open.calls.is_empty() && last.is_some_and(|message| !message.begins_thinking())
     }
 
     /// An id for a call: the given one if the API takes it and it is new, else one made from it.
@@ -204,138 +280,156 @@ impl History {
         dangling.map(|call| call.id.clone()).collect()
     }
 
-    /// The messages of the next request, serialized, with commas between them.
+    /// Whether the last word is the model's: nothing waits for a reply.
     #[must_use]
-    pub fn messages(&self) -> Vec<Bytes> {
-        let mut messages = self.sealed.pieces();
-        if let Some(message) = user_message(&self.open) {
-            push_message(&mut messages, &message);
+    pub fn ends_with_reply(&self) -> bool {
+        !self.has_unanswered() && self.paused.is_empty()
+    }
+
+    /// Whether anything waits for a reply, paused ones aside.
+    #[must_use]
+    pub fn has_unanswered(&self) -> bool {
+        let place = self.summary.as_ref().map(|summary| summary.place);
+        let waits = place == Some(Place::Open { waits: true });
+        !self.open.is_empty() || waits
+    }
+
+    /// Whether [`Self::push_reply`] would have something of these blocks to send back.
+    #[must_use]
+    pub fn is_kept(&self, blocks: Vec<Block>) -> bool {
+        let mut reply = self.paused.clone();
+        reply.extend(blocks);
+        !sendable(&reply, false).is_empty()
+    }
+
+    /// Whether there is a reply behind which nothing came, so that it can be taken back.
+    #[must_use]
+    pub fn may_take_back(&self) -> bool {
+        self.may_take_back || self.left_out.is_some()
+    }
+
+    /// Whether something that the API refused can come back.
+    #[must_use]
+    pub fn has_left_out(&self) -> bool {
+        self.left_out.is_some()
+    }
+
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many messages the next request has. The user message that may still change counts as
+    /// one, with the paused reply to it.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.sealed.messages().len() as u64 + u64::from(self.has_open())
+    }
+
+    /// Whether the request ends with a message that may still change.
+    fn has_open(&self) -> bool {
+        !self.open.is_empty() || !self.paused.is_empty() || self.open_summary().is_some()
+    }
+
+    /// The summary, if it stands in the message that may still change.
+    fn open_summary(&self) -> Option<&str> {
+        let summary = self.summary.as_ref()?;
+        (summary.place != Place::Sealed).then_some(summary.told.as_str())
+    }
+
+    /// The last request and its reply took so many tokens, as the API counted them. Later
+    /// estimates begin there. Called behind [`Self::push_reply`] of a whole reply.
+    pub fn anchor(&mut self, tokens: u64) {
+        self.meter.count(tokens, self.own_estimate());
+    }
+
+    /// The estimate of the next request, in tokens, `head` of them before the messages.
+    #[must_use]
+    pub fn estimate(&self, head: u64) -> u64 {
+        self.meter.estimate(head, self.own_estimate())
+    }
+
+    /// The estimate of the messages, as nothing but their characters tell.
+    fn own_estimate(&self) -> u64 {
+        self.sealed.tokens().saturating_add(self.open_tokens())
+    }
+
+    fn open_tokens(&self) -> u64 {
+        let summary = self.open_summary().map_or(0, estimate::chars);
+        let paused: u64 = self.paused.iter().map(estimate::block).sum();
+        let chars = self.open.chars().saturating_add(summary);
+        estimate::tokens(chars).saturating_add(estimate::tokens(paused))
+    }
+
+    /// The messages of the next request. With caching the last block is marked, so that the API
+    /// remembers all before it.
+    #[must_use]
+    pub fn pieces(&self, caching: Caching) -> Vec<Piece> {
+        let mark = Some(caching.mark()).filter(|mark| !mark.is_empty());
+        let mut pieces = self.sealed.pieces();
+        if !self.open.is_empty() || self.open_summary().is_some() {
+            push_comma(&mut pieces);
+            let mark = mark.filter(|_| self.paused.is_empty());
+            let items = self.open.items(self.open_summary());
+            pieces.extend(message::open_pieces(items, mark));
         }
         if !self.paused.is_empty() {
+            push_comma(&mut pieces);
             let paused: Vec<&Block> = self.paused.iter().collect();
-            push_message(&mut messages, &assistant_message(&paused));
+            pieces.extend_from_slice(Message::assistant(&paused, mark).pieces());
+        }
+        pieces
+    }
+
+    /// The messages of the next request, in the API's format; what goes with prompts is only
+    /// described.
+    #[must_use]
+    pub fn values(&self) -> Vec<Value> {
+        let messages = self.messages();
+        let value = |json: &Bytes| {
+            let json = json.strip_prefix(b",").unwrap_or(json);
+            serde_json::from_slice(json).unwrap_or_default()
+        };
+        messages.iter().map(value).collect()
+    }
+
+    /// Whether a summary makes the next request much shorter, in place of one of `allowance`
+    /// tokens that the cut was planned with.
+    #[must_use]
+    pub fn shrinks(&self, cut: &Cut, summary: &str, allowance: u64) -> bool {
+        let summary = estimate::tokens(estimate::chars(summary));
+        let summary = self.meter.corrected(summary);
+        let after = cut.tokens_after.saturating_sub(allowance);
+        let after = after.saturating_add(summary);
+        after.saturating_mul(10) <= cut.tokens_before.saturating_mul(9)
+    }
+
+    /// The messages of the next request to be looked at, one by one, each behind the comma that
+    /// parts it from the one before it; what goes with prompts is only described.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Bytes> {
+        let mut messages: Vec<Bytes> = self.sealed.messages().iter().map(Message::json).collect();
+        messages.extend(self.open_messages().iter().map(Message::json));
+        for message in messages.iter_mut().skip(1) {
+            *message = [b",", message.as_ref()].concat().into();
         }
         messages
     }
-}
 
-fn push_message(messages: &mut Vec<Bytes>, message: &Value) {
-    let comma = if messages.is_empty() { "" } else { "," };
-    messages.push(format!("{comma}{message}").into());
-}
-
-fn calls_of(reply: &[Block]) -> Vec<Call> {
-    let call = |block: &Block| {
-        let BlockKind::ToolCall { id, .. } = block.kind() else {
-            return None;
-        };
-        Some(Call {
-            id: id.to_owned(),
-            result: None,
-        })
-    };
-    reply.iter().filter_map(call).collect()
-}
-
-fn user_message(open: &Open) -> Option<Value> {
-    let result = |call: &Call| {
-        let (text, is_error) = match &call.result {
-            Some((text, is_error)) => (text.as_str(), *is_error),
-            None => (open.unanswered.text(), true),
-        };
-        json!({
-            "type": "tool_result",
-            "tool_use_id": call.id,
-            "content": text,
-            "is_error": is_error,
-        })
-    };
-    let prompt = |text: &String| json!({"type": "text", "text": text});
-    let results = open.calls.iter().map(result);
-    let content: Vec<Value> = results.chain(open.prompts.iter().map(prompt)).collect();
-    (!content.is_empty()).then(|| json!({"role": "user", "content": content}))
-}
-
-fn assistant_message(content: &[&Block]) -> Value {
-    let content: Vec<Value> = content.iter().map(|block| wire_block(block)).collect();
-    json!({"role": "assistant", "content": content})
-}
-
-/// The blocks of a reply that the API takes back, in an order that it takes. `paused`: the reply
-/// goes on, so a call of the API's own tools may still wait for its result.
-fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
-    let mut called = HashSet::new();
-    let mut answered = HashSet::new();
-    for block in reply {
-        if let BlockKind::ServerToolCall { id } = block.kind() {
-            called.insert(id);
-        } else if let BlockKind::ServerToolResult { call_id } = block.kind() {
-            answered.insert(call_id);
+    /// The messages that may still change.
+    fn open_messages(&self) -> Vec<Message> {
+        let mut messages = Vec::new();
+        if !self.open.is_empty() || self.open_summary().is_some() {
+            let items = self.open.items(self.open_summary());
+            messages.push(Message::user(items, !self.open.calls.is_empty(), 0));
         }
-    }
-    let mut kept: Vec<&Block> = reply
-        .iter()
-        .filter(|block| match block.kind() {
-            BlockKind::Text(text) => !text.trim().is_empty(),
-            BlockKind::Thinking { signature, .. } => signature.is_some(),
-            BlockKind::RedactedThinking | BlockKind::ToolCall { .. } => true,
-            BlockKind::ServerToolCall { id } => paused || answered.contains(id),
-            BlockKind::ServerToolResult { call_id } => called.contains(call_id),
-            BlockKind::Unknown => false,
-        })
-        .collect();
-    // The API refuses text after a tool call, so all calls go to the end then.
-    let is_call = |block: &Block| matches!(block.kind(), BlockKind::ToolCall { .. });
-    let is_text = |block: &&Block| matches!(block.kind(), BlockKind::Text(_));
-    if let Some(first_call) = kept.iter().position(|block| is_call(block))
-        && kept[first_call..].iter().any(is_text)
-    {
-        kept.sort_by_key(|block| is_call(block));
-    }
-    let is_thinking = |block: &&Block| {
-        matches!(
-            block.kind(),
-            BlockKind::Thinking { .. } | BlockKind::RedactedThinking
-        )
-    };
-    while kept.last().is_some_and(is_thinking) {
-        kept.pop();
-    }
-    kept
-}
-
-/// A block as it was received, but for what the API would refuse to see again: fields that it
-/// does not know, and a tool name that no tool can have. The model made such a name up, and its
-/// call was answered with an error.
-fn wire_block(block: &Block) -> Value {
-    let mut json = block.json().clone();
-    let fields: Option<&[&str]> = match block.kind() {
-        BlockKind::Text(_) => Some(&["type", "text", "citations"]),
-        BlockKind::Thinking { .. } => Some(&["type", "thinking", "signature"]),
-        BlockKind::RedactedThinking => Some(&["type", "data"]),
-        BlockKind::ToolCall { name, .. } => {
-            let name: String = as_name(name, "unknown").chars().take(64).collect();
-            json.insert("name".to_owned(), name.into());
-            Some(&["type", "id", "name", "input", "caller"])
+        if !self.paused.is_empty() {
+            let paused: Vec<&Block> = self.paused.iter().collect();
+            messages.push(Message::assistant(&paused, None));
         }
-        // These are the API's own, and it adds to them.
-        BlockKind::ServerToolCall { .. }
-        | BlockKind::ServerToolResult { .. }
-        | BlockKind::Unknown => None,
-    };
-    if let Some(fields) = fields {
-        json.retain(|field, _| fields.contains(&field.as_str()));
+        messages
     }
-    Value::Object(json)
-}
-
-/// A text as an id or a name that the API takes.
-fn as_name(text: &str, if_empty: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let text = if text.is_empty() { if_empty } else { text };
-    text.chars()
-        .map(|c| if allowed(c) { c } else { '_' })
-        .collect()
 }
 
 #[cfg(test)]

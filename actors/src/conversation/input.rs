@@ -14,6 +14,8 @@ pub enum Input {
     CancelRequested {
         /// Who.
         by: Option<String>,
+        /// Whether what waits is withdrawn, too.
+        clear_queue: bool,
     },
     /// The service stops.
     StopRequested,

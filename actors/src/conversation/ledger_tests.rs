@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -23,11 +25,18 @@ fn prompt(run: u64, content: &str, key: Option<&str>) -> Record {
         content: content.to_owned(),
         key: key.map(ToOwned::to_owned),
         by: None,
+        attachments: Vec::new(),
+        item: None,
+        queue: None,
     }
 }
 
 fn turn_started(turn: u32) -> Record {
-    Record::TurnStarted { run: RUN, turn }
+    Record::TurnStarted {
+        run: RUN,
+        turn,
+        head: None,
+    }
 }
 
 fn call(index: u64, id: &str) -> Record {
@@ -48,6 +57,7 @@ fn reply_ended(unanswered: Unanswered) -> Record {
         ),
         paused: false,
         unanswered,
+        overflow: false,
     }
 }
 
@@ -84,7 +94,7 @@ fn fold(records: &[Record]) -> Ledger {
 /// A run whose model is asked.
 fn begun() -> Vec<Record> {
     vec![
-        Record::RunStarted { run: RUN },
+        Record::RunStarted { run: RUN, by: None },
         prompt(1, "hi", None),
         status(Activity::Thinking, ""),
         turn_started(1),
@@ -92,7 +102,7 @@ fn begun() -> Vec<Record> {
 }
 
 /// How a run that was left is closed, behind what its reply and its calls need.
-fn closed(totals: &Totals, turn: Option<u32>) -> Vec<Record> {
+fn closed(ledger: &Ledger, turn: Option<u32>) -> Vec<Record> {
     let turn = turn.map(|turn| Record::TurnEnded {
         run: RUN,
         turn,
@@ -102,8 +112,9 @@ fn closed(totals: &Totals, turn: Option<u32>) -> Vec<Record> {
         run: RUN,
         outcome: Outcome::Interrupted,
         message: INTERRUPTED.to_owned(),
-        totals: totals.clone(),
+        totals: ledger.totals().clone(),
         by: None,
+        run_usage: ledger.run_usage(),
     };
     let status = status(Activity::Error, INTERRUPTED);
     turn.into_iter().chain([run, status]).collect()
@@ -194,7 +205,7 @@ fn what_a_dead_service_left_is_ended_from_wherever_it_was() {
     for (behind, first, turn) in rows {
         let records = [begun(), behind].concat();
         let ledger = fold(&records);
-        let expected = [first, closed(ledger.totals(), turn)].concat();
+        let expected = [first, closed(&ledger, turn)].concat();
         assert_eq!(ledger.closing(), expected, "{records:?}");
         let whole = fold(&[records, expected].concat());
         assert_eq!(whole.closing(), []);
@@ -208,10 +219,13 @@ fn what_a_dead_service_left_is_ended_from_wherever_it_was() {
 #[test]
 fn calls_of_a_run_that_ended_are_not_answered_again() {
     // Found by random interleavings: a reply broke off, and the next run had no reply yet.
-    let end = closed(&Totals::default(), Some(1));
+    let end = closed(&Ledger::default(), Some(1));
     let broke_off = vec![call(0, "a"), reply_failed(Unanswered::Interrupted)];
     let next = vec![
-        Record::RunStarted { run: RunId(2) },
+        Record::RunStarted {
+            run: RunId(2),
+            by: None,
+        },
         prompt(2, "next", None),
         turn_started(1),
         reply_failed(Unanswered::Interrupted),
@@ -240,6 +254,15 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
         vec![turn_started(2), reply_ended(Unanswered::Interrupted)],
     ]
     .concat();
+    let used = ModelTotals {
+        usage: Usage {
+            input_tokens: 10,
+            output_tokens: 14,
+            cache_read_input_tokens: 4,
+            ..Usage::default()
+        },
+        ..ModelTotals::default()
+    };
     let sums = Totals {
         title: None,
         runs: 1,
@@ -249,6 +272,8 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
         output_tokens: 14,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 4,
+        models: BTreeMap::from([("x".to_owned(), used)]),
+        ..Totals::default()
     };
     let mut ledger = fold(&records);
     assert_eq!(ledger.totals(), &sums);
@@ -269,6 +294,7 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
         message: String::new(),
         totals: told.clone(),
         by: None,
+        run_usage: Usage::default(),
     });
     let last = Totals { runs: 4, ..told };
     assert_eq!(ledger.totals(), &last);
@@ -294,10 +320,10 @@ fn a_key_stands_for_the_prompt_that_had_it() {
     let ledger = fold(&[prompt(3, "hi", Some("k")), prompt(4, "ho", Some("l"))]);
     let keyed = ledger.keyed("k").unwrap();
     assert_eq!(
-        (keyed.run, keyed.is_of("hi"), keyed.is_of("ho")),
-        (RunId(3), true, false)
+        (keyed.named, keyed.is_of("hi", &[]), keyed.is_of("ho", &[])),
+        (Named::Run(RunId(3)), true, false)
     );
-    assert_eq!(ledger.keyed("l").unwrap().run, RunId(4));
+    assert_eq!(ledger.keyed("l").unwrap().named, Named::Run(RunId(4)));
     assert_eq!(ledger.keyed("m"), None);
 }
 
@@ -320,9 +346,10 @@ fn any_record() -> impl Strategy<Value = Record> {
     ]);
     let number = 0..3_u64;
     prop_oneof![
-        number
-            .clone()
-            .prop_map(|run| Record::RunStarted { run: RunId(run) }),
+        number.clone().prop_map(|run| Record::RunStarted {
+            run: RunId(run),
+            by: None,
+        }),
         number.clone().prop_map(|run| prompt(run, "hi", Some("k"))),
         (1..3_u32).prop_map(turn_started),
         (number.clone(), block).prop_map(|(index, block)| Record::Block {
@@ -337,6 +364,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             usage: object(&json!({"input_tokens": 1, "output_tokens": -1})),
             paused,
             unanswered,
+            overflow: false,
         }),
         (unanswered(), any::<bool>()).prop_map(|(unanswered, refused)| Record::ReplyFailed {
             error: String::new(),
@@ -356,6 +384,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             message: String::new(),
             totals: Totals::default(),
             by: None,
+            run_usage: Usage::default(),
         }),
         Just(Record::Renamed {
             title: "t".to_owned(),

@@ -4,24 +4,23 @@
 //! adds up, here as after a crash. A run ends with exactly one `Effect::EndRun`, and the record
 //! before it is its `idle` or `error` status.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
+use harness_protocol::{Attachment, Queue};
+
+use super::compacting::{Manual, Summarizing};
 use super::effect::Effect;
 use super::history::History;
 use super::input::Input;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Named};
+use super::plan::{Plan, Planner};
+use super::projected::projected;
+use super::tool_calls::Tools;
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{Activity, Record};
-use crate::messages::{SubmitError, ToolEvent};
-use crate::model::{ModelError, ModelFailure};
-use crate::tool::{ToolCall, ToolOutcome};
-
-/// The bounds of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How many model requests one run may make.
-    pub max_turns: u32,
-}
+use crate::journal::{Activity, Record, Settings};
+use crate::messages::{ModelEvent, SubmitError, ToolEvent};
+use crate::model::{ModelError, ModelFailure, ModelInfo, ModelRequest, RequestHead};
+use crate::tool::{Registry, ToolOutcome};
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -32,6 +31,8 @@ pub struct Prompt {
     pub key: Option<String>,
     /// Who sent it.
     pub by: Option<String>,
+    /// What goes with it.
+    pub attachments: Vec<Attachment>,
 }
 
 /// What became of a prompt.
@@ -44,13 +45,16 @@ pub enum Submitted {
 }
 
 /// One conversation.
-#[derive(Debug)]
 pub struct Machine {
     pub(super) id: ConversationId,
-    pub(super) limits: Limits,
+    pub(super) planner: Planner,
     pub(super) ledger: Ledger,
     pub(super) run: Option<Run>,
-    stopping: bool,
+    /// The summary that is being written, for the run or for an operator.
+    pub(super) summarizing: Option<Summarizing>,
+    /// The compaction that an operator asked for.
+    pub(super) manual: Option<Manual>,
+    pub(super) stopping: bool,
     calls: u64,
 }
 
@@ -58,23 +62,43 @@ pub struct Machine {
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) id: RunId,
+    pub(super) plan: Plan,
+    /// What the requests of the turn begin with.
+    pub(super) head: RequestHead,
+    /// How many turns it had.
     pub(super) turns: u32,
+    /// How many of them since an operator said something.
+    pub(super) asked: u32,
     pub(super) pauses: u32,
     pub(super) step: Step,
     pub(super) ending: Option<Ending>,
     /// Who cancelled it first.
     pub(super) cancelled_by: Option<String>,
+    /// Whether it was looked up what the model can do.
+    pub(super) is_described: bool,
+    /// What the model can do, as far as the API says it.
+    pub(super) info: Option<Arc<ModelInfo>>,
+    /// How many compactions were begun since the last reply.
+    pub(super) attempts: u32,
+    /// How many compactions failed since the last one that did not.
+    pub(super) failures: u32,
+    /// Whether the API said since the last reply that the request is too long.
+    pub(super) overflowed: bool,
+    /// Whether steering was said since the last request.
+    pub(super) is_steered: bool,
 }
 
 /// What a run waits for.
 #[derive(Debug)]
 pub(super) enum Step {
+    /// What the model can do.
+    Describe(CallId),
+    /// A summary.
+    Summarize,
+    /// A reply.
     Model(CallId),
-    Tool {
-        call_id: CallId,
-        running: ToolCall,
-        rest: VecDeque<ToolCall>,
-    },
+    /// Tools.
+    Tools(Tools),
 }
 
 /// Why a run is to end as soon as what it waits for has stopped.
@@ -88,12 +112,14 @@ impl Machine {
     /// A conversation with that past. Its calls are numbered from `calls` on, so that an answer to
     /// a call of an earlier machine is known to be late.
     #[must_use]
-    pub fn new(id: ConversationId, limits: Limits, ledger: Ledger, calls: u64) -> Self {
+    pub fn new(id: ConversationId, planner: Planner, ledger: Ledger, calls: u64) -> Self {
         Self {
             id,
-            limits,
+            planner,
             ledger,
             run: None,
+            summarizing: None,
+            manual: None,
             stopping: false,
             calls,
         }
@@ -123,51 +149,124 @@ impl Machine {
         self.calls
     }
 
+    /// The tools of the run that is going.
+    #[must_use]
+    pub fn tools(&self) -> Registry {
+        let tools = self.run.as_ref().map(|run| run.plan.tools.clone());
+        tools.unwrap_or_default()
+    }
+
+    /// The request of the run that is going; or why the projection makes none.
+    #[must_use]
+    pub fn request(&self) -> Option<Result<ModelRequest, String>> {
+        let run = self.run.as_ref()?;
+        let history = self.ledger.history();
+        let pieces = match &self.planner.projection {
+            None => Ok(history.pieces(run.plan.caching)),
+            Some(projection) => projected(&**projection, history),
+        };
+        Some(pieces.map(|pieces| run.head.request(pieces, history.lacks_thinking())))
+    }
+
+    /// Replaces the tools from the next run on.
+    pub fn set_tools(&mut self, tools: Registry) {
+        self.planner.tools = tools;
+    }
+
+    /// What differs from the service's settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        self.ledger.settings().unwrap_or(&self.planner.made_with)
+    }
+
+    /// Whether a run may begin.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn check_idle(&self) -> Result<(), SubmitError> {
+        if self.stopping {
+            return Err(SubmitError::Stopping);
+        }
+        if self.run.is_some() || self.manual.is_some() {
+            return Err(SubmitError::Busy);
+        }
+        Ok(())
+    }
+
     /// Starts a run, after ending what a service left open when it died.
     ///
     /// # Errors
     /// Refused prompts change nothing and show nothing.
     pub fn submit(&mut self, prompt: Prompt) -> Result<Submitted, SubmitError> {
-        let Prompt { content, key, by } = prompt;
-        if let Some(keyed) = key.as_ref().and_then(|key| self.ledger.keyed(key)) {
-            return if keyed.is_of(&content) {
-                Ok(Submitted::Repeated(keyed.run))
-            } else {
-                Err(SubmitError::KeyReused)
-            };
-        }
-        if self.stopping {
-            return Err(SubmitError::Stopping);
-        }
-        if self.run.is_some() {
-            return Err(SubmitError::Busy);
-        }
-        if content.trim().is_empty() {
-            return Err(SubmitError::Blank);
-        }
-        let closing = self.ledger.closing().into_iter();
-        let mut effects: Vec<Effect> = closing.map(|record| self.note(record)).collect();
-        let id = RunId(self.ledger.totals().runs + 1);
-        let call_id = self.next_call();
-        self.run = Some(Run {
-            id,
-            turns: 1,
-            pauses: 0,
-            step: Step::Model(call_id.clone()),
-            ending: None,
-            cancelled_by: None,
-        });
-        effects.push(self.note(Record::RunStarted { run: id }));
-        effects.push(self.note(Record::Prompt {
-            run: id,
+        let Prompt {
             content,
             key,
             by,
+            attachments,
+        } = prompt;
+        if let Some(keyed) = key.as_ref().and_then(|key| self.ledger.keyed(key)) {
+            return match keyed.named {
+                Named::Run(run) if keyed.is_of(&content, &attachments) => {
+                    Ok(Submitted::Repeated(run))
+                }
+                Named::Run(_) | Named::Item(_) => Err(SubmitError::KeyReused),
+            };
+        }
+        self.check_idle()?;
+        if content.trim().is_empty() {
+            return Err(SubmitError::Blank);
+        }
+        let (run, mut effects) = self.begin()?;
+        effects.push(self.note(Record::RunStarted { run, by: None }));
+        effects.push(self.note(Record::Prompt {
+            run,
+            content,
+            key,
+            by,
+            queue: None,
+            item: None,
+            attachments,
         }));
+        effects.extend(self.drain(Queue::Steer));
         effects.push(self.status(Activity::Thinking, ""));
-        effects.push(self.note(Record::TurnStarted { run: id, turn: 1 }));
-        effects.push(Effect::CallModel(call_id));
-        Ok(Submitted::Started(id, effects))
+        effects.extend(self.ask());
+        Ok(Submitted::Started(run, effects))
+    }
+
+    /// Ends what a service left open when it died.
+    pub(super) fn close(&mut self) -> Vec<Effect> {
+        let closing = self.ledger.closing().into_iter();
+        closing.map(|record| self.note(record)).collect()
+    }
+
+    /// Plans a run.
+    ///
+    /// # Errors
+    /// When its requests cannot be made.
+    pub(super) fn begin(&mut self) -> Result<(RunId, Vec<Effect>), SubmitError> {
+        let plan = self.planner.plan(self.settings());
+        let head = self.planner.head(&plan, self.ledger.history());
+        let head = head.map_err(SubmitError::Prompt)?;
+        let effects = self.close();
+        let id = RunId(self.ledger.totals().runs + 1);
+        self.run = Some(Run {
+            id,
+            plan,
+            head,
+            turns: 0,
+            asked: 0,
+            pauses: 0,
+            step: Step::Summarize,
+            ending: None,
+            cancelled_by: None,
+            is_described: false,
+            info: None,
+            attempts: 0,
+            failures: 0,
+            overflowed: false,
+            is_steered: false,
+        });
+        Ok((id, effects))
     }
 
     /// Gives the conversation another title.
@@ -192,24 +291,32 @@ impl Machine {
     /// and changes nothing.
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::CancelRequested { by } => self.cancel(by),
+            Input::CancelRequested { by, clear_queue } => self.cancel(by, clear_queue),
             Input::StopRequested => {
                 self.stopping = true;
-                self.end_early(Ending::Stopped)
+                let mut effects = self.cancel_compaction();
+                effects.extend(self.end_early(Ending::Stopped));
+                effects
             }
             Input::Model(event) => self.model_answered(event),
             Input::Tool(ToolEvent::Finished { call_id, outcome }) => {
-                self.tool_finished(&call_id, &outcome)
+                self.tool_finished(&call_id, outcome)
             }
             Input::CallLost(call_id) => self.call_lost(&call_id),
         }
     }
 
-    fn cancel(&mut self, by: Option<String>) -> Vec<Effect> {
+    fn cancel(&mut self, by: Option<String>, clear_queue: bool) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if clear_queue {
+            effects.extend(self.withdraw(None, by.clone()).1);
+        }
         if let Some(run) = self.run.as_mut().filter(|run| run.ending.is_none()) {
             run.cancelled_by = by;
         }
-        self.end_early(Ending::Cancelled)
+        effects.extend(self.cancel_compaction());
+        effects.extend(self.end_early(Ending::Cancelled));
+        effects
     }
 
     pub(super) fn end_early(&mut self, ending: Ending) -> Vec<Effect> {
@@ -225,21 +332,45 @@ impl Machine {
             return vec![];
         }
         match &run.step {
-            Step::Model(call_id) => vec![Effect::CancelModel(call_id.clone())],
-            Step::Tool { call_id, .. } => vec![Effect::CancelTool(call_id.clone())],
+            Step::Describe(call_id) | Step::Model(call_id) => {
+                vec![Effect::CancelModel(call_id.clone())]
+            }
+            Step::Summarize => {
+                let summarizing = self.summarizing.as_mut().map(|summarizing| {
+                    summarizing.cancelled = true;
+                    Effect::CancelModel(summarizing.call_id.clone())
+                });
+                summarizing.into_iter().collect()
+            }
+            Step::Tools(tools) => tools.running().map(Effect::CancelTool).collect(),
         }
     }
 
     pub(super) fn call_lost(&mut self, call_id: &CallId) -> Vec<Effect> {
-        if self.asking(call_id).is_some() {
+        if self.waits_for_model(call_id) {
             let failure = ModelFailure {
                 error: ModelError::Unavailable,
                 interrupted: false,
             };
-            return self.model_failed(call_id, failure, Vec::new());
+            return self.model_answered(ModelEvent::Failed {
+                call_id: call_id.clone(),
+                failure,
+                partial: Vec::new(),
+            });
         }
         let outcome = ToolOutcome::failed("the tools' actor does not take the call");
-        self.tool_finished(call_id, &outcome)
+        self.tool_finished(call_id, outcome)
+    }
+
+    /// Whether that call of the model is under way.
+    fn waits_for_model(&self, call_id: &CallId) -> bool {
+        let summarizing = self.summarizing.as_ref().map(|summing| &summing.call_id);
+        let manual = self.manual.as_ref().and_then(Manual::describing);
+        let asked = self.run.as_ref().and_then(|run| match &run.step {
+            Step::Describe(call_id) | Step::Model(call_id) => Some(call_id),
+            Step::Summarize | Step::Tools(_) => None,
+        });
+        [summarizing, manual, asked].contains(&Some(call_id))
     }
 
     /// The run, if it waits for this call of the model.
@@ -263,6 +394,10 @@ impl Machine {
 mod testing;
 
 #[cfg(test)]
+#[path = "machine_talk.rs"]
+mod talk;
+
+#[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
 
@@ -275,5 +410,29 @@ mod end_tests;
 mod record_tests;
 
 #[cfg(test)]
+#[path = "machine_queue_tests.rs"]
+mod queue_tests;
+
+#[cfg(test)]
+#[path = "machine_tool_tests.rs"]
+mod tool_tests;
+
+#[cfg(test)]
+#[path = "machine_resume_tests.rs"]
+mod resume_tests;
+
+#[cfg(test)]
+#[path = "machine_settings_tests.rs"]
+mod settings_tests;
+
+#[cfg(test)]
+#[path = "machine_compaction_tests.rs"]
+mod compaction_tests;
+
+#[cfg(test)]
 #[path = "random_tests.rs"]
 mod random_tests;
+
+#[cfg(test)]
+#[path = "machine_random_tests.rs"]
+mod random_talk_tests;

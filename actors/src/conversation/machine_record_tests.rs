@@ -5,10 +5,14 @@
     reason = "a test fails at whatever it does not name"
 )]
 
+use std::collections::BTreeMap;
+
+use harness_protocol::Usage;
 use serde_json::json;
 
 use super::testing::*;
 use super::*;
+use crate::journal::{ModelTotals, Totals};
 
 fn kinds(effects: &[Effect]) -> Vec<String> {
     let kind = |effect: &Effect| match effect {
@@ -46,6 +50,10 @@ fn kinds(effects: &[Effect]) -> Vec<String> {
         Effect::Show(Passing::Discarded) => "discard".to_owned(),
         Effect::Show(Passing::Failed(_)) => "fail".to_owned(),
         Effect::CallModel(id) => format!("call {}", id.number),
+        Effect::DescribeModel { call_id, .. } => format!("describe {}", call_id.number),
+        Effect::Summarize(id, _) => format!("summarize {}", id.number),
+        Effect::Rewrite { .. } => "rewrite".to_owned(),
+        Effect::EndCompaction(result) => format!("end compaction {result:?}"),
         Effect::CancelModel(id) => format!("cancel {}", id.number),
         Effect::RunTool(id, call) => format!("tool {} {}", id.number, call.id),
         Effect::CancelTool(id) => format!("cancel tool {}", id.number),
@@ -84,27 +92,56 @@ fn a_plain_run_is_written_down_whole() {
     });
     let effects = whole(&mut machine, [got(1, 0, Block::text("a")), finished]);
     let run = RunId(1);
-    let totals = crate::journal::Totals {
+    let totals = Totals {
         runs: 1,
         prompts: 1,
         turns: 1,
         input_tokens: 3,
         output_tokens: 4,
-        ..Default::default()
+        models: BTreeMap::from([(
+            "haiku".to_owned(),
+            ModelTotals {
+                usage: Usage {
+                    input_tokens: 3,
+                    output_tokens: 4,
+                    ..Usage::default()
+                },
+                ..ModelTotals::default()
+            },
+        )]),
+        ..Totals::default()
+    };
+    let used = Usage {
+        input_tokens: 3,
+        output_tokens: 4,
+        ..Usage::default()
+    };
+    let Effect::Record(Record::TurnStarted {
+        head: Some(head), ..
+    }) = effects[3].clone()
+    else {
+        panic!("{effects:?}");
     };
     let records = [
-        Record::RunStarted { run },
+        Record::RunStarted { run, by: None },
         Record::Prompt {
             run,
             content: "hi".to_owned(),
             key: None,
             by: None,
+            attachments: Vec::new(),
+            item: None,
+            queue: None,
         },
         Record::Status {
             activity: Activity::Thinking,
             message: String::new(),
         },
-        Record::TurnStarted { run, turn: 1 },
+        Record::TurnStarted {
+            run,
+            turn: 1,
+            head: Some(head),
+        },
         Record::Block {
             index: 0,
             block: Block::text("a"),
@@ -117,6 +154,7 @@ fn a_plain_run_is_written_down_whole() {
             usage: object(&json!({"input_tokens": 3, "output_tokens": 4})),
             paused: false,
             unanswered: Unanswered::Interrupted,
+            overflow: false,
         },
         Record::TurnEnded {
             run,
@@ -129,6 +167,7 @@ fn a_plain_run_is_written_down_whole() {
             message: String::new(),
             totals,
             by: None,
+            run_usage: used,
         },
         Record::Status {
             activity: Activity::Idle,
@@ -202,6 +241,7 @@ fn turns_with_tools_end_when_their_last_result_is_there() {
 fn who_cancelled_a_run_first_is_written_down_with_its_end() {
     let by = |name: &str| Input::CancelRequested {
         by: Some(name.to_owned()),
+        clear_queue: false,
     };
     let end = || failed(1, ModelError::Cancelled);
     let ana = (Outcome::Cancelled, Some("ana".to_owned()));
@@ -432,6 +472,37 @@ fn a_prompt_with_a_known_key_is_not_run_again() {
         let reused = machine.submit(keyed("ho", "k"));
         assert_eq!(reused, Err(SubmitError::KeyReused));
         assert_eq!(messages(&machine), before);
+    }
+}
+
+/// Spec: [ATT-21]
+#[test]
+fn a_prompt_with_a_known_key_and_other_files_is_another() {
+    let file = |sha256: &str, name: &str| Attachment {
+        sha256: sha256.to_owned(),
+        media_type: "image/png".to_owned(),
+        bytes: 3,
+        name: Some(name.to_owned()),
+    };
+    let with = |attachments: Vec<Attachment>| Prompt {
+        attachments,
+        ..keyed("hi", "k")
+    };
+    let mut machine = machine(10);
+    let first = vec![file("aa", "x"), file("bb", "y")];
+    let Ok(Submitted::Started(run, _)) = machine.submit(with(first)) else {
+        panic!("the prompt is taken");
+    };
+    // What a file is called does not matter.
+    let again = with(vec![file("aa", "x"), file("bb", "z")]);
+    assert_eq!(machine.submit(again), Ok(Submitted::Repeated(run)));
+    for others in [
+        vec![],
+        vec![file("aa", "x")],
+        vec![file("bb", "y"), file("aa", "x")],
+        vec![file("aa", "x"), file("cc", "y")],
+    ] {
+        assert_eq!(machine.submit(with(others)), Err(SubmitError::KeyReused));
     }
 }
 

@@ -11,11 +11,14 @@ use serde_json::{Value, json};
 
 pub(super) use super::super::effect::Passing;
 use super::super::face::{event, plain};
+use super::super::plan::Defaults;
 use super::*;
 pub(super) use crate::journal::{Outcome, Unanswered};
 pub(super) use crate::messages::{ModelEvent, RunOutcome};
+use crate::model::ModelChoice;
 use crate::reply::Object;
 pub(super) use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
+use crate::tool::ToolCall;
 
 // What goes in.
 
@@ -23,10 +26,18 @@ pub(super) fn machine(max_turns: u32) -> Machine {
     revived(max_turns, Ledger::default(), 0)
 }
 
+/// The plan of a conversation without tools: the machine runs whatever is asked for.
+pub(super) fn planner(max_turns: u32) -> Planner {
+    let model = ModelChoice {
+        id: "m".into(),
+        chosen: true,
+    };
+    Planner::new(Defaults::new(model, max_turns))
+}
+
 /// A machine with that past.
 pub(super) fn revived(max_turns: u32, ledger: Ledger, calls: u64) -> Machine {
-    let limits = Limits { max_turns };
-    Machine::new(ConversationId::new("c"), limits, ledger, calls)
+    Machine::new(ConversationId::new("c"), planner(max_turns), ledger, calls)
 }
 
 pub(super) fn prompt(content: &str) -> Prompt {
@@ -118,7 +129,10 @@ pub(super) fn tool(id: &str) -> Block {
 }
 
 pub(super) fn cancel() -> Input {
-    Input::CancelRequested { by: None }
+    Input::CancelRequested {
+        by: None,
+        clear_queue: false,
+    }
 }
 
 pub(super) fn got(call: u64, index: u64, block: Block) -> Input {

@@ -18,6 +18,9 @@ fn a_reply_without_calls_ends_the_run() {
         content: "hi".to_owned(),
         key: None,
         by: None,
+        attachments: Vec::new(),
+        item: None,
+        queue: None,
     });
     assert_eq!(run, RunId(1));
     assert_eq!(effects, effects![prompt, thinking(), ask(1)]);

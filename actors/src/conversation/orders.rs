@@ -7,57 +7,83 @@ use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
 use super::actor::{ConversationActor, Order, State};
+use super::compacting::CompactOrder;
+use super::effect::Effect;
 use super::input::Input;
-use super::machine::{Prompt, Submitted};
+use super::machine::{Machine, Prompt, Submitted};
 use super::outbox::Step;
+use super::queues::Message;
 use super::revival::glance;
-use crate::ids::RunId;
+use crate::ids::{ItemId, RunId};
 use crate::journal::StorageError;
 use crate::messages::{
-    CancelRun, EndIfIdle, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome,
-    StopRuns, SubmitError, SubmitPrompt, WaitForEnd,
+    CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, Overview, QueueMessage,
+    RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns, SubmitError,
+    SubmitPrompt, WaitForEnd, WithdrawMessages,
 };
 
 impl ConversationActor {
-    pub(super) fn submit(
+    /// Gives an order to the machine; answers when what came of it is on record.
+    fn order<T: 'static>(
         &mut self,
-        prompt: Prompt,
-        answer: oneshot::Sender<Result<RunId, SubmitError>>,
+        work: impl FnOnce(&mut Self) -> Result<(T, Vec<Effect>), SubmitError> + 'static,
         ctx: &mut Context<Self>,
-    ) {
-        let submitted = match self.machine() {
-            Some(machine) => machine.submit(prompt),
-            None => Err(SubmitError::NotKept("the conversation is gone".to_owned())),
-        };
-        match submitted {
-            Ok(Submitted::Started(run, effects)) => {
-                // A prompt that was not kept may have had the same number.
-                self.last.take_if(|(last, _)| *last == run);
-                self.carry_out(effects, ctx);
-                self.outbox.push(Step::Accept(answer, run));
-            }
-            Ok(Submitted::Repeated(run)) => self.outbox.push(Step::Accept(answer, run)),
-            Err(error) => drop(answer.send(Err(error))),
+    ) -> ResponseFuture<Result<T, SubmitError>> {
+        if self.ended {
+            return Box::pin(async { Err(SubmitError::Deleted) });
         }
-        self.proceed(ctx);
+        let (answer, receiver) = oneshot::channel();
+        let order: Order = Box::new(move |actor, alive, ctx| {
+            let worked = match alive {
+                Ok(()) => work(actor),
+                Err(error) => Err(SubmitError::NotKept(error.to_string())),
+            };
+            match worked {
+                Ok((value, effects)) => {
+                    actor.carry_out(effects, ctx);
+                    // Whoever does not wait any more needs no answer.
+                    let answer = |kept: Result<(), _>| drop(answer.send(kept.map(|()| value)));
+                    actor.outbox.push(Step::Answer(Box::new(answer)));
+                    actor.proceed(ctx);
+                }
+                Err(error) => drop(answer.send(Err(error))),
+            }
+        });
+        self.with_machine(order, ctx);
+        Box::pin(receiver.map(|answer| answer.unwrap_or_else(|_| Err(gone()))))
+    }
+
+    /// The machine, as an order finds it.
+    fn ready(&mut self) -> Result<&mut Machine, SubmitError> {
+        self.machine().ok_or_else(gone)
+    }
+
+    /// A run that was not kept may have had the same number.
+    fn forget_end_of(&mut self, run: RunId) {
+        self.last.take_if(|(last, _)| *last == run);
     }
 
     /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
         let is_reviving = matches!(self.state, State::Reviving(_));
-        self.run().is_none() && self.outbox.is_empty() && !is_reviving
+        let is_compacting = match &self.state {
+            State::Alive(machine) => machine.is_compacting(),
+            State::Dormant | State::Reviving(_) => false,
+        };
+        self.run().is_none() && self.outbox.is_empty() && !is_reviving && !is_compacting
     }
 
     pub(super) fn answer_with_glance(
         &self,
         answer: oneshot::Sender<Result<Overview, StorageError>>,
-        ctx: &mut Context<Self>,
     ) {
         let journal = Arc::clone(&self.downstream.journal);
         let looking = async move {
             drop(answer.send(glance(&*journal).await.map(Overview::from)));
         };
-        ctx.spawn(looking.into_actor(self));
+        // A task of its own: the actor may be let go before the answer is there.
+        actix::spawn(looking);
     }
 }
 
@@ -70,18 +96,70 @@ impl Handler<SubmitPrompt> for ConversationActor {
     type Result = ResponseFuture<Result<RunId, SubmitError>>;
 
     fn handle(&mut self, order: SubmitPrompt, ctx: &mut Context<Self>) -> Self::Result {
-        if self.ended {
-            return Box::pin(async { Err(SubmitError::Deleted) });
-        }
-        let SubmitPrompt { content, key, by } = order;
-        let prompt = Prompt { content, key, by };
-        let (answer, receiver) = oneshot::channel();
-        let submit: Order = Box::new(move |actor, alive, ctx| match alive {
-            Ok(()) => actor.submit(prompt, answer, ctx),
-            Err(error) => drop(answer.send(Err(SubmitError::NotKept(error.to_string())))),
-        });
-        self.with_machine(submit, ctx);
-        Box::pin(receiver.map(|answer| answer.unwrap_or_else(|_| Err(gone()))))
+        let SubmitPrompt {
+            content,
+            key,
+            by,
+            attachments,
+        } = order;
+        let prompt = Prompt {
+            content,
+            key,
+            by,
+            attachments,
+        };
+        let submit = move |actor: &mut Self| match actor.ready()?.submit(prompt)? {
+            Submitted::Started(run, effects) => {
+                actor.forget_end_of(run);
+                Ok((run, effects))
+            }
+            Submitted::Repeated(run) => Ok((run, vec![])),
+        };
+        self.order(submit, ctx)
+    }
+}
+
+impl Handler<ContinueRun> for ConversationActor {
+    type Result = ResponseFuture<Result<RunId, SubmitError>>;
+
+    fn handle(&mut self, order: ContinueRun, ctx: &mut Context<Self>) -> Self::Result {
+        let resume = move |actor: &mut Self| {
+            let (run, effects) = actor.ready()?.resume(order.resumption, order.by)?;
+            actor.forget_end_of(run);
+            Ok((run, effects))
+        };
+        self.order(resume, ctx)
+    }
+}
+
+impl Handler<QueueMessage> for ConversationActor {
+    type Result = ResponseFuture<Result<ItemId, SubmitError>>;
+
+    fn handle(&mut self, order: QueueMessage, ctx: &mut Context<Self>) -> Self::Result {
+        let QueueMessage {
+            queue,
+            content,
+            key,
+            by,
+            attachments,
+        } = order;
+        let message = Message {
+            queue,
+            content,
+            key,
+            by,
+            attachments,
+        };
+        self.order(move |actor| actor.ready()?.queue(message), ctx)
+    }
+}
+
+impl Handler<WithdrawMessages> for ConversationActor {
+    type Result = ResponseFuture<Result<Vec<ItemId>, SubmitError>>;
+
+    fn handle(&mut self, order: WithdrawMessages, ctx: &mut Context<Self>) -> Self::Result {
+        let WithdrawMessages { item, by } = order;
+        self.order(move |actor| Ok(actor.ready()?.withdraw(item, by)), ctx)
     }
 }
 
@@ -89,24 +167,97 @@ impl Handler<RenameConversation> for ConversationActor {
     type Result = ResponseFuture<Result<(), SubmitError>>;
 
     fn handle(&mut self, order: RenameConversation, ctx: &mut Context<Self>) -> Self::Result {
-        if self.ended {
-            return Box::pin(async { Err(SubmitError::Deleted) });
+        let RenameConversation { title, by } = order;
+        self.order(move |actor| Ok(((), actor.ready()?.rename(title, by))), ctx)
+    }
+}
+
+impl Handler<ChangeSettings> for ConversationActor {
+    type Result = ResponseFuture<Result<SettingsView, ChangeError>>;
+
+    fn handle(&mut self, order: ChangeSettings, ctx: &mut Context<Self>) -> Self::Result {
+        let ChangeSettings { patch, by } = order;
+        // A refusal is an answer here: nothing of it goes on record.
+        let change = move |actor: &mut Self| {
+            let machine = actor.ready()?;
+            Ok(match machine.change(patch, by) {
+                Ok(effects) => (Ok(machine.settings_view()), effects),
+                Err(error) => (Err(error), vec![]),
+            })
+        };
+        let changed = self.order(change, ctx);
+        Box::pin(changed.map(|changed| changed.unwrap_or_else(|e| Err(ChangeError::Order(e)))))
+    }
+}
+
+impl Handler<GetSettings> for ConversationActor {
+    type Result = ResponseFuture<Result<SettingsView, StorageError>>;
+
+    fn handle(&mut self, _: GetSettings, _: &mut Context<Self>) -> Self::Result {
+        if let State::Alive(machine) = &self.state {
+            let view = machine.settings_view();
+            return Box::pin(async { Ok(view) });
         }
-        let (answer, receiver) = oneshot::channel();
-        let rename: Order = Box::new(move |actor, alive, ctx| {
-            if let Err(error) = alive {
-                drop(answer.send(Err(SubmitError::NotKept(error.to_string()))));
-                return;
+        let journal = Arc::clone(&self.downstream.journal);
+        let planner = self.planner.clone();
+        Box::pin(async move {
+            let glance = glance(&*journal).await?;
+            let own = glance.ledger.settings().unwrap_or(&planner.made_with);
+            Ok(planner.view(own))
+        })
+    }
+}
+
+impl Handler<SetTools> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, SetTools(tools): SetTools, _: &mut Context<Self>) {
+        if let Some(machine) = self.machine() {
+            machine.set_tools(tools.clone());
+        }
+        self.planner.tools = tools;
+    }
+}
+
+impl Handler<GetTools> for ConversationActor {
+    type Result = MessageResult<GetTools>;
+
+    fn handle(&mut self, _: GetTools, _: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.planner.tools.clone())
+    }
+}
+
+impl Handler<CompactConversation> for ConversationActor {
+    type Result = ResponseFuture<Result<Compacted, CompactError>>;
+
+    fn handle(&mut self, order: CompactConversation, ctx: &mut Context<Self>) -> Self::Result {
+        let CompactConversation {
+            force,
+            instructions,
+            by,
+        } = order;
+        let order = CompactOrder {
+            force,
+            instructions,
+            by,
+        };
+        let (ended, ending) = oneshot::channel();
+        let compact = move |actor: &mut Self| {
+            let effects = actor.ready()?.compact(order)?;
+            let is_under_way = effects.is_some();
+            if is_under_way {
+                actor.compacting.push(ended);
             }
-            let effects = actor
-                .machine()
-                .map(|machine| machine.rename(order.title, order.by));
-            actor.carry_out(effects.unwrap_or_default(), ctx);
-            actor.outbox.push(Step::Renamed(answer));
-            actor.proceed(ctx);
-        });
-        self.with_machine(rename, ctx);
-        Box::pin(receiver.map(|answer| answer.unwrap_or_else(|_| Err(gone()))))
+            Ok((is_under_way, effects.unwrap_or_default()))
+        };
+        let begun = self.order(compact, ctx);
+        Box::pin(async {
+            if !begun.await.map_err(CompactError::Order)? {
+                return Ok(Compacted::default());
+            }
+            let lost = |_| Err(CompactError::Order(gone()));
+            ending.await.unwrap_or_else(lost)
+        })
     }
 }
 
@@ -114,13 +265,35 @@ impl Handler<CancelRun> for ConversationActor {
     type Result = ResponseFuture<bool>;
 
     fn handle(&mut self, order: CancelRun, ctx: &mut Context<Self>) -> Self::Result {
-        let is_meant = |run: &RunId| order.run.is_none_or(|meant| meant == *run);
-        let Some(run) = self.run().filter(is_meant) else {
-            return Box::pin(async { false });
+        let CancelRun {
+            run,
+            by,
+            clear_queue,
+        } = order;
+        let is_meant = |going: &RunId| run.is_none_or(|meant| meant == *going);
+        let cancel = Input::CancelRequested {
+            by: by.clone(),
+            clear_queue,
         };
-        let end = self.wait_for(run);
-        self.advance(Input::CancelRequested { by: order.by }, ctx);
-        Box::pin(end.map(|_| true))
+        if let Some(going) = self.run().filter(is_meant) {
+            let end = self.wait_for(going);
+            self.advance(cancel, ctx);
+            return Box::pin(end.map(|_| true));
+        }
+        let is_compacting = match &self.state {
+            State::Alive(machine) => machine.is_compacting(),
+            State::Dormant | State::Reviving(_) => false,
+        };
+        if run.is_some() && clear_queue {
+            // That run has ended; what waits is not to be said nevertheless.
+            let clear = move |actor: &mut Self| Ok(actor.ready()?.withdraw(None, by));
+            return Box::pin(self.order(clear, ctx).map(|_| false));
+        }
+        if run.is_some() || !(is_compacting || clear_queue) {
+            return Box::pin(async { false });
+        }
+        let cancel = move |actor: &mut Self| Ok((is_compacting, actor.ready()?.handle(cancel)));
+        Box::pin(self.order(cancel, ctx).map(|done| done.unwrap_or(false)))
     }
 }
 
@@ -132,8 +305,15 @@ impl Handler<StopRuns> for ConversationActor {
         let end = self.run().map(|run| self.wait_for(run));
         self.advance(Input::StopRequested, ctx);
         let (settled, settling) = oneshot::channel();
-        self.outbox.push(Step::Settled(settled));
-        self.proceed(ctx);
+        let settle: Order = Box::new(move |actor, _, ctx| {
+            actor.outbox.push(Step::Settled(settled));
+            actor.proceed(ctx);
+        });
+        match &mut self.state {
+            // A journal that is being replaced is not to be left half way.
+            State::Reviving(orders) => orders.push(settle),
+            State::Dormant | State::Alive(_) => settle(self, Ok(()), ctx),
+        }
         Box::pin(async {
             if let Some(end) = end {
                 end.await;
@@ -178,7 +358,7 @@ impl Handler<GetOverview> for ConversationActor {
                 self.proceed(ctx);
             }
             State::Alive(_) | State::Dormant | State::Reviving(_) => {
-                self.answer_with_glance(answer, ctx);
+                self.answer_with_glance(answer);
             }
         }
         let id = self.id.to_string();

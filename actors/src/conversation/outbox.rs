@@ -5,14 +5,18 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
+use super::compacting::SummaryCall;
 use super::effect::Passing;
 use crate::ids::{CallId, RunId};
 use crate::journal::{NewRecord, Position, StorageError};
-use crate::messages::{Overview, RunOutcome, SubmitError};
+use crate::messages::{CompactError, Compacted, DescribeModel, Overview, RunOutcome, SubmitError};
 use crate::tool::ToolCall;
 
 /// Names one append of this process.
 pub(super) type AppendId = u64;
+
+/// Takes whether what it answers is on record.
+pub(super) type Answer = Box<dyn FnOnce(Result<(), SubmitError>)>;
 
 /// One thing to be done.
 pub(super) enum Step {
@@ -26,8 +30,15 @@ pub(super) enum Step {
     CallModel(CallId),
     RunTool(CallId, ToolCall),
     EndRun(RunId, RunOutcome),
-    Accept(oneshot::Sender<Result<RunId, SubmitError>>, RunId),
-    Renamed(oneshot::Sender<Result<(), SubmitError>>),
+    DescribeModel(DescribeModel),
+    Summarize(CallId, SummaryCall),
+    /// Tells that everything before was done, or why not.
+    Answer(Answer),
+    EndCompaction(Result<Compacted, CompactError>),
+    Rewrite {
+        compacted: Compacted,
+        by: Option<String>,
+    },
     /// Answers when everything before was done.
     Settled(oneshot::Sender<()>),
     /// The position is filled in when its turn comes.
@@ -77,12 +88,16 @@ impl Outbox {
     /// Takes a call off that was not made yet.
     pub(super) fn take_back(&mut self, id: &CallId) -> bool {
         let is_it = |step: &Step| match step {
-            Step::CallModel(call_id) | Step::RunTool(call_id, _) => call_id == id,
+            Step::DescribeModel(order) => order.call_id == *id,
+            Step::CallModel(call_id) | Step::Summarize(call_id, _) | Step::RunTool(call_id, _) => {
+                call_id == id
+            }
             Step::Record { .. }
             | Step::Show(_)
             | Step::EndRun(..)
-            | Step::Accept(..)
-            | Step::Renamed(_)
+            | Step::Answer(_)
+            | Step::EndCompaction(_)
+            | Step::Rewrite { .. }
             | Step::Settled(_)
             | Step::Overview(..) => false,
         };

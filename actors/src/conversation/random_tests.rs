@@ -10,15 +10,14 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use harness_protocol::DeltaKind;
-use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 use super::super::ledger::INTERRUPTED;
+use super::talk::valid_request;
 use super::testing::*;
 use super::*;
-use crate::model::{ModelChoice, RequestHead};
 
 // What happens.
 
@@ -451,7 +450,12 @@ impl World {
                     assert_eq!(self.call, None, "the run ended before its call");
                     assert!(self.ran.iter().all(|id| self.results.contains_key(id)));
                 }
-                Effect::CancelModel(_) | Effect::CancelTool(_) => {
+                Effect::CancelModel(_)
+                | Effect::DescribeModel { .. }
+                | Effect::CancelTool(_)
+                | Effect::Summarize(..)
+                | Effect::Rewrite { .. }
+                | Effect::EndCompaction(_) => {
                     panic!("{effect:?} unasked");
                 }
             }
@@ -491,6 +495,14 @@ impl World {
             | Record::TurnEnded { .. }
             | Record::RunEnded { .. }
             | Record::Renamed { .. }
+            | Record::Queued { .. }
+            | Record::Withdrawn { .. }
+            | Record::SettingsChanged { .. }
+            | Record::ReplyLeftOut { .. }
+            | Record::CompactionStarted { .. }
+            | Record::Compacted { .. }
+            | Record::CompactionFailed { .. }
+            | Record::Checkpoint { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -552,44 +564,20 @@ impl World {
     }
 }
 
-/// The request that is made now, which the API takes.
-fn valid_request(machine: &Machine) -> MessagesRequest {
-    let model = "claude-sonnet-5-5";
-    let choice = ModelChoice {
-        id: model.into(),
-        chosen: true,
-    };
-    let read = json!({"name": "read", "description": "d", "input_schema": {"type": "object"}});
-    let head = RequestHead::new(choice, 100, "", &[read]);
-    let request = head.request(machine.history().messages());
-    let headers = [
-        ("x-api-key", "k"),
-        ("anthropic-version", "2023-06-01"),
-        ("content-type", "application/json"),
-    ];
-    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let body = request.body(model).concat();
-    let request = match validate(Endpoint::Messages, &headers, &body) {
-        Ok(request) => request,
-        Err(error) => panic!("{error:?} in {}", String::from_utf8_lossy(&body)),
-    };
-    assert_eq!(strict_roles(&request), [""; 0]);
-    request
-}
-
 /// Every run and every turn ends once, but for the last ones as long as the run goes on.
-fn check_pairs(records: &[Record], is_running: bool) {
+pub(super) fn check_pairs(records: &[Record], is_running: bool) {
     let mut run = None;
     let mut turn = None;
     for record in records {
         match record {
-            Record::RunStarted { run: started } => {
+            Record::RunStarted { run: started, .. } => {
                 assert_eq!((run, turn), (None, None), "two runs at a time");
                 run = Some(*started);
             }
             Record::TurnStarted {
                 run: of,
                 turn: started,
+                ..
             } => {
                 assert_eq!((Some(*of), turn), (run, None), "two turns at a time");
                 turn = Some(*started);
@@ -614,6 +602,14 @@ fn check_pairs(records: &[Record], is_running: bool) {
             | Record::ToolResult { .. }
             | Record::CallsSkipped { .. }
             | Record::Renamed { .. }
+            | Record::Queued { .. }
+            | Record::Withdrawn { .. }
+            | Record::SettingsChanged { .. }
+            | Record::ReplyLeftOut { .. }
+            | Record::CompactionStarted { .. }
+            | Record::Compacted { .. }
+            | Record::CompactionFailed { .. }
+            | Record::Checkpoint { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -646,6 +642,14 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::Status { .. }
             | Record::TurnEnded { .. }
             | Record::Renamed { .. }
+            | Record::Queued { .. }
+            | Record::Withdrawn { .. }
+            | Record::SettingsChanged { .. }
+            | Record::ReplyLeftOut { .. }
+            | Record::CompactionStarted { .. }
+            | Record::Compacted { .. }
+            | Record::CompactionFailed { .. }
+            | Record::Checkpoint { .. }
             | Record::Unknown { .. } => {}
         }
     }

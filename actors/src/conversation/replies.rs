@@ -1,5 +1,7 @@
 //! What the model answers, and what a conversation makes of it.
 
+use harness_protocol::Queue;
+
 use super::effect::{Effect, Passing};
 use super::machine::Machine;
 use crate::ids::CallId;
@@ -14,7 +16,11 @@ const MAX_PAUSES: u32 = 8;
 
 impl Machine {
     pub(super) fn model_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
+        if self.is_summarizing(event.call_id()) {
+            return self.summary_answered(event);
+        }
         match event {
+            ModelEvent::Described { call_id, info } => self.described(&call_id, info),
             ModelEvent::Retrying {
                 call_id,
                 retry,
@@ -112,6 +118,12 @@ impl Machine {
             return vec![];
         };
         let ending = run.ending;
+        let is_full = end.stop_reason == StopReason::ContextWindowExceeded && ending.is_none();
+        let cut = is_full.then(|| self.cut_for_overflow()).flatten();
+        if !is_full && let Some(run) = &mut self.run {
+            run.attempts = 0;
+            run.overflowed = false;
+        }
         let calls = self.ledger.calls();
         let reason = &end.stop_reason;
         let paused = *reason == StopReason::PauseTurn && calls.is_empty() && ending.is_none();
@@ -127,12 +139,17 @@ impl Machine {
             usage: end.usage.json().clone(),
             paused,
             unanswered,
+            overflow: cut.is_some(),
         })];
+        if let Some(cut) = cut {
+            effects.extend(self.compact_overflow(cut));
+            return effects;
+        }
         effects.extend(match reason {
             _ if ending.is_some() => self.end_as_asked(),
             StopReason::MaxTokens if !calls.is_empty() => {
                 let mut effects = self.refuse_cut_calls(&calls);
-                effects.extend(self.next_turn());
+                effects.extend(self.turn_done(true));
                 effects
             }
             StopReason::ContextWindowExceeded => {
@@ -140,10 +157,10 @@ impl Machine {
                 effects.extend(self.end("stopped: the model's context window is full"));
                 effects
             }
-            StopReason::MaxTokens => self.end("stopped: the reply reached max_tokens"),
+            StopReason::MaxTokens => self.end_of_reply("stopped: the reply reached max_tokens"),
             StopReason::Refusal => self.end(&refusal(end)),
             StopReason::PauseTurn if paused => self.after_pause(),
-            StopReason::Other(reason) => self.end(&format!("stopped: {reason}")),
+            StopReason::Other(reason) => self.end_of_reply(&format!("stopped: {reason}")),
             StopReason::EndTurn
             | StopReason::StopSequence
             | StopReason::ToolUse
@@ -173,7 +190,17 @@ impl Machine {
         if run.pauses > MAX_PAUSES {
             return self.end(&format!("stopped: the reply was paused {MAX_PAUSES} times"));
         }
-        self.next_turn()
+        self.ask_again()
+    }
+
+    /// Ends the run, unless an operator has something to say.
+    fn end_of_reply(&mut self, remark: &str) -> Vec<Effect> {
+        if self.waits(Queue::Steer) || self.waits(Queue::FollowUp) {
+            let mut effects = vec![self.status(Activity::Thinking, remark)];
+            effects.extend(self.turn_done(false));
+            return effects;
+        }
+        self.end(remark)
     }
 
     pub(super) fn model_failed(
@@ -183,7 +210,8 @@ impl Machine {
         partial: Vec<(u64, Block)>,
     ) -> Vec<Effect> {
         let Some(run) = self.asking(call_id) else {
-            return vec![];
+            // Else it was not looked up what the model can do, which is no reason to stop.
+            return self.described(call_id, None);
         };
         let ending = run.ending;
         let mut effects = Vec::new();
@@ -194,7 +222,10 @@ impl Machine {
             Some(_) => Unanswered::Cancelled,
             None => Unanswered::Interrupted,
         };
-        let refused = !self.ledger.has_block() && failure.error.is_refused_request();
+        let is_bare = !self.ledger.has_block() && ending.is_none();
+        let is_too_long = is_bare && failure.error.is_too_long();
+        let cut = is_too_long.then(|| self.cut_for_overflow()).flatten();
+        let refused = is_bare && failure.error.is_refused_request() && cut.is_none();
         effects.push(self.note(Record::ReplyFailed {
             error: failure.to_string(),
             unanswered,
@@ -202,9 +233,17 @@ impl Machine {
         }));
         effects.extend(match ending {
             Some(_) => self.end_as_asked(),
-            None => self.fail(failure),
+            None => match cut {
+                Some(cut) => self.compact_overflow(cut),
+                None => self.fail(failure),
+            },
         });
         effects
+    }
+
+    fn is_summarizing(&self, call_id: &CallId) -> bool {
+        let summarizing = self.summarizing.as_ref();
+        summarizing.is_some_and(|summarizing| summarizing.call_id == *call_id)
     }
 }
 

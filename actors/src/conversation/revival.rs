@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::ledger::Ledger;
@@ -32,7 +33,7 @@ impl From<Glance> for Overview {
     fn from(glance: Glance) -> Self {
         Self {
             position: glance.position,
-            status: glance.ledger.status().clone(),
+            status: glance.ledger.resting_status(),
             run: glance.ledger.run(),
             is_running: false,
             totals: glance.ledger.totals().clone(),
@@ -42,7 +43,7 @@ impl From<Glance> for Overview {
 }
 
 /// Looks at the end of a journal: as far back as the end of the last run, which tells the sums of
-/// everything before it.
+/// everything before it, with the settings and what waited then; what changed since is added.
 ///
 /// # Errors
 /// When the storage cannot be read.
@@ -55,7 +56,11 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
         let mut is_whole = from == 0;
         let mut active_at = 0;
         each_entry(journal, from, position.seq, |entry| {
-            if matches!(entry.record, Record::RunEnded { .. }) && !is_whole {
+            let is_sum = matches!(
+                entry.record,
+                Record::RunEnded { .. } | Record::Checkpoint { .. }
+            );
+            if is_sum && !is_whole {
                 ledger = Ledger::default();
                 is_whole = true;
             }
@@ -80,16 +85,47 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
 /// When the storage cannot be read.
 pub async fn revive(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageError> {
     let path = journal.header().conversation.to_string();
+    let reviving = async move {
+        let mut ledger = Ledger::default();
+        let end = journal.end().seq;
+        each_entry(&*journal, 0, end, |entry| ledger.apply(&entry.record)).await?;
+        Ok((ledger, end))
+    };
+    aside(path, reviving).await
+}
+
+/// All that was said, oldest first, as messages in the API's format: also what was summarized, as
+/// far as the journal still has it.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub async fn transcript(journal: Arc<dyn Journal>) -> Result<Vec<Value>, StorageError> {
+    let path = journal.header().conversation.to_string();
+    let reading = async move {
+        loop {
+            let mut ledger = Ledger::keeping_all();
+            let end = journal.end();
+            each_entry(&*journal, 0, end.seq, |entry| ledger.apply(&entry.record)).await?;
+            // Else it was replaced meanwhile, and half of either was read.
+            if journal.end().epoch == end.epoch {
+                return Ok(ledger.history().values());
+            }
+        }
+    };
+    aside(path, reading).await
+}
+
+/// Does what may take long on a thread that may block.
+///
+/// # Errors
+/// Those of the work; or that it panicked.
+pub(crate) async fn aside<T: Send + 'static>(
+    path: String,
+    work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+) -> Result<T, StorageError> {
     let runtime = Handle::current();
-    let folding = tokio::task::spawn_blocking(move || {
-        runtime.block_on(async {
-            let mut ledger = Ledger::default();
-            let end = journal.end().seq;
-            each_entry(&*journal, 0, end, |entry| ledger.apply(&entry.record)).await?;
-            Ok((ledger, end))
-        })
-    });
-    folding.await.unwrap_or_else(|panic| {
+    let working = tokio::task::spawn_blocking(move || runtime.block_on(work));
+    working.await.unwrap_or_else(|panic| {
         Err(StorageError {
             doing: "read back".to_owned(),
             path,

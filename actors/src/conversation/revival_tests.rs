@@ -3,14 +3,17 @@
     reason = "a test fails at whatever it does not name"
 )]
 
+use harness_protocol::Queue;
 use proptest::prelude::*;
 
-use super::super::machine::{Limits, Machine, Prompt, Submitted};
+use super::super::machine::{Machine, Prompt, Submitted};
+use super::super::plan::{Defaults, Planner};
 use super::super::{Effect, Input};
 use super::*;
-use crate::ids::{CallId, ConversationId};
-use crate::journal::{Durability, Header, MemoryJournal, NewRecord};
+use crate::ids::{CallId, ConversationId, ItemId, RunId};
+use crate::journal::{Activity, Durability, Header, MemoryJournal, NewRecord, Outcome, Settings};
 use crate::messages::{ModelEvent, ToolEvent};
+use crate::model::ModelChoice;
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::tool::ToolOutcome;
 
@@ -19,8 +22,12 @@ const ALL: usize = 1200;
 /// Records of a conversation whose runs have these numbers of turns, over and over.
 fn records(turns: &[u32]) -> Vec<Record> {
     let id = ConversationId::new("c");
-    let limits = Limits { max_turns: 1000 };
-    let mut machine = Machine::new(id.clone(), limits, Ledger::default(), 0);
+    let model = ModelChoice {
+        id: "m".into(),
+        chosen: true,
+    };
+    let planner = Planner::new(Defaults::new(model, 1000));
+    let mut machine = Machine::new(id.clone(), planner, Ledger::default(), 0);
     let mut records = Vec::new();
     let mut keep = |effects: Vec<Effect>| {
         records.extend(effects.into_iter().filter_map(|effect| match effect {
@@ -163,4 +170,108 @@ proptest! {
         })
         .unwrap();
     }
+}
+
+/// Records between runs, and before the first, that change what waits and the settings.
+fn changes(count: u64) -> Vec<Record> {
+    let queued = |item| Record::Queued {
+        item: ItemId(item),
+        queue: Queue::FollowUp,
+        content: format!("queued {item}"),
+        attachments: Vec::new(),
+        key: None,
+        by: None,
+    };
+    let settings = |max_tokens| Record::SettingsChanged {
+        settings: Settings {
+            max_tokens: Some(max_tokens),
+            ..Settings::default()
+        },
+        by: None,
+    };
+    let mut records = vec![settings(1), queued(1)];
+    for item in 2..=count {
+        records.push(queued(item));
+        if item % 3 == 0 {
+            let items = vec![ItemId(item - 1)];
+            records.push(Record::Withdrawn { items, by: None });
+        }
+    }
+    records.push(settings(2));
+    records
+}
+
+/// Spec: [JRNL-35]
+#[actix::test]
+async fn a_look_tells_what_waits_and_the_settings_wherever_they_changed() {
+    // With a few changes and with more than the first look; before, behind and without a run.
+    for count in [1, 5, 200] {
+        for runs in [0, 1, 30] {
+            for checkpoint in [false, true] {
+                let journal = MemoryJournal::new(Header::new(ConversationId::new("c"), 0));
+                let mut whole = Ledger::default();
+                let mut all = Vec::new();
+                if checkpoint {
+                    let mut before = Ledger::default();
+                    changes(4).iter().for_each(|record| before.apply(record));
+                    all.push(Record::Checkpoint {
+                        summary: "s".to_owned(),
+                        totals: before.totals().clone(),
+                        keys: Vec::new(),
+                        item_keys: Vec::new(),
+                        by: None,
+                    });
+                }
+                all.extend(changes(2));
+                for run in 1..=runs {
+                    all.push(Record::RunStarted {
+                        run: RunId(run),
+                        by: None,
+                    });
+                    let mut ledger = Ledger::default();
+                    all.iter().for_each(|record| ledger.apply(record));
+                    all.push(Record::RunEnded {
+                        run: RunId(run),
+                        outcome: Outcome::Completed,
+                        message: String::new(),
+                        totals: ledger.totals().clone(),
+                        run_usage: ledger.run_usage(),
+                        by: None,
+                    });
+                }
+                all.extend(changes(count));
+                for record in all {
+                    whole.apply(&record);
+                    append(&journal, record).await;
+                }
+                check(&journal, &whole).await;
+                let seen = glance(&journal).await.unwrap();
+                assert_eq!(seen.ledger.settings().unwrap().max_tokens, Some(2));
+                assert!(!seen.ledger.totals().queue.is_empty());
+            }
+        }
+    }
+}
+
+/// Spec: [CONV-144]
+#[tokio::test]
+async fn a_summary_that_a_dead_service_began_is_not_under_way_any_more() {
+    let journal = MemoryJournal::new(Header::new(ConversationId::new("c"), 0));
+    let records = [
+        Record::CompactionStarted {
+            reason: harness_protocol::CompactionReason::Manual,
+            tokens: 9,
+            by: None,
+        },
+        Record::Status {
+            activity: Activity::Thinking,
+            message: "compacting".to_owned(),
+        },
+    ];
+    let new = records.map(|record| NewRecord { at: 1, record });
+    let appended = journal.append(0, new.into(), Durability::Written).await;
+    appended.unwrap();
+    let overview = Overview::from(glance(&journal).await.unwrap());
+    assert_eq!(overview.status.activity, Activity::Idle);
+    assert_eq!(overview.status.message, "");
 }

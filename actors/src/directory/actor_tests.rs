@@ -5,20 +5,25 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::broadcast::{Followed, Follower, Start, View};
 use crate::clock::Clock;
-use crate::directory::Defaults;
+use crate::conversation::Defaults;
+use crate::directory::Seams;
+use crate::ids::ItemId;
 use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
-use crate::journal::{Journal, Listed, StorageError};
+use crate::journal::{Journal, Listed, Position, Record, StorageError};
 use crate::messages::{
     CancelModelCall, CancelTool, ModelEvent, RunTool, StartModelCall, SubmitError, SubmitPrompt,
     WaitForEnd,
 };
+use crate::messages::{DescribeModel, ListModels};
 use crate::messages::{
     ForkConversation, ForkError, GetOverview, ListConversations, RemoveConversation, RemoveError,
     Row,
 };
 use crate::model::ModelChoice;
 use crate::reply::{Block, ReplyEnd};
+use crate::tool::Registry;
 use futures_util::StreamExt as _;
+use harness_protocol::Queue;
 
 /// Answers each call of the model at once, unless it is told to wait.
 struct Model {
@@ -47,7 +52,15 @@ macro_rules! ignores {
     )*};
 }
 
-ignores!(CancelModelCall, RunTool, CancelTool);
+impl Handler<ListModels> for Model {
+    type Result = MessageResult<ListModels>;
+
+    fn handle(&mut self, _: ListModels, _: &mut Context<Self>) -> Self::Result {
+        MessageResult(Ok(Vec::new()))
+    }
+}
+
+ignores!(CancelModelCall, DescribeModel, RunTool, CancelTool);
 
 /// A store that fails to open for as long as it is told to.
 struct Store {
@@ -108,18 +121,18 @@ impl World {
             start_model_call: model.clone().recipient(),
             cancel_model_call: model.clone().recipient(),
             run_tool: model.clone().recipient(),
-            cancel_tool: model.recipient(),
-            tools: Arc::new([]),
-            harmless_tools: Arc::default(),
-            defaults: Defaults {
-                model: ModelChoice {
+            cancel_tool: model.clone().recipient(),
+            describe_model: model.clone().recipient(),
+            tools: Registry::default(),
+            list_models: model.recipient(),
+            seams: Seams::default(),
+            defaults: Arc::new(Defaults::new(
+                ModelChoice {
                     id: "m".into(),
                     chosen: false,
                 },
-                max_tokens: 1,
-                max_turns: 10,
-                system_prompt: String::new(),
-            },
+                10,
+            )),
             clock: Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),
             broadcasting: Arbiter::current(),
         };
@@ -269,7 +282,7 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
             &conversation.attendance,
             View::Full,
             None,
-            Start::Behind(0),
+            Start::Behind(Position::start(conversation.journal.end().epoch)),
         )
     };
     let mut slow = follow(&read);
@@ -343,6 +356,70 @@ async fn a_fork_in_the_middle_of_a_run_ends_that_run() {
     world.run(&fork).await;
     let overview = fork.actor.send(GetOverview).await.unwrap().unwrap();
     assert_eq!((overview.run, overview.totals.runs), (None, 2));
+}
+
+/// Spec: [JRNL-36]
+#[actix::test]
+async fn a_fork_does_not_say_what_waits_in_its_origin() {
+    let mut world = World::new();
+    let origin = world.create("t").await;
+    world.run(&origin).await;
+    let end = origin.journal.end().seq;
+    let queued = |item| crate::journal::NewRecord {
+        at: 5,
+        record: Record::Queued {
+            item: ItemId(item),
+            queue: Queue::FollowUp,
+            content: "later".to_owned(),
+            attachments: Vec::new(),
+            key: None,
+            by: None,
+        },
+    };
+    let items = vec![ItemId(2)];
+    let withdrawn = crate::journal::NewRecord {
+        at: 6,
+        record: Record::Withdrawn { items, by: None },
+    };
+    let records = vec![queued(1), queued(2), queued(3), withdrawn];
+    let appending = origin
+        .journal
+        .append(end, records, crate::journal::Durability::Written);
+    appending.await.unwrap();
+    for (seq, withdrawn) in [
+        (None, &[1, 3][..]),
+        (Some(end + 3), &[1, 2, 3]),
+        (Some(end + 1), &[1]),
+        (Some(end), &[]),
+    ] {
+        let fork = world.fork(&id(&origin), seq).await.unwrap();
+        let copied = seq.unwrap_or(end + 4);
+        let header = fork.journal.header();
+        assert_eq!(header.forked_from.unwrap().seq, copied);
+        let overview = fork.actor.send(GetOverview).await.unwrap().unwrap();
+        assert_eq!(overview.totals.queue, []);
+        // Names in the queue are not given twice.
+        assert_eq!(
+            overview.totals.items,
+            withdrawn.last().copied().unwrap_or(0)
+        );
+        let limit = crate::journal::PageLimit {
+            records: 9,
+            bytes: usize::MAX,
+        };
+        let added = fork.journal.read(copied, limit).await.unwrap().entries;
+        let expected = Record::Withdrawn {
+            items: withdrawn.iter().copied().map(ItemId).collect(),
+            by: None,
+        };
+        match &added[..] {
+            [] => assert!(withdrawn.is_empty()),
+            [entry] => assert_eq!(entry.record, expected),
+            more => panic!("{more:?}"),
+        }
+        world.run(&fork).await;
+    }
+    assert_eq!(origin.journal.end().seq, end + 4);
 }
 
 /// Spec: [CONV-60] [HTTP-34]
@@ -433,7 +510,7 @@ async fn a_stop_ends_all_runs_and_streams() {
         &one.attendance,
         View::Plain,
         None,
-        Start::Behind(0),
+        Start::Behind(Position::start(one.journal.end().epoch)),
     );
     let stop = actix::spawn(world.directory.send(StopAll));
     let failure = crate::model::ModelFailure {

@@ -7,14 +7,65 @@ use bytes::Bytes;
 
 use super::actor::DirectoryActor;
 use super::conversation::Conversation;
-use crate::conversation::each_entry;
-use crate::journal::{ForkedFrom, Header, Journal, OpenError, StorageError};
+use crate::conversation::{Ledger, aside, each_entry};
+use crate::ids::ItemId;
+use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record, StorageError};
 use crate::messages::{ForkConversation, ForkError};
 
-/// The records of a journal up to `end`, as they stand there.
-async fn copy(journal: &dyn Journal, end: u64) -> Result<Vec<Bytes>, StorageError> {
+/// The beginning of a journal.
+#[derive(Debug)]
+struct Copied {
+    past: Header,
+    /// The last record of it.
+    seq: u64,
+    entries: Vec<Bytes>,
+}
+
+/// The records of a journal up to record `seq`, or all. One that is replaced while it is read is
+/// read anew: half of either past is no past.
+async fn copy(
+    journal: Arc<dyn Journal>,
+    seq: Option<u64>,
+    now_millis: u64,
+) -> Result<Result<Copied, ForkError>, StorageError> {
+    loop {
+        let end = journal.end();
+        let seq = seq.unwrap_or(end.seq);
+        if seq > end.seq {
+            let end = end.seq;
+            return Ok(Err(ForkError::NoSuchRecord { seq, end }));
+        }
+        let entries = copy_entries(&*journal, seq, now_millis).await?;
+        let past = journal.header();
+        if journal.end().epoch == end.epoch {
+            return Ok(Ok(Copied { past, seq, entries }));
+        }
+    }
+}
+
+/// The records of a journal up to `end`, as they stand there. What waits to be said then will be
+/// said by the origin: in a fork it is withdrawn.
+async fn copy_entries(
+    journal: &dyn Journal,
+    end: u64,
+    now_millis: u64,
+) -> Result<Vec<Bytes>, StorageError> {
     let mut copied = Vec::new();
-    each_entry(journal, 0, end, |entry| copied.push(entry.json)).await?;
+    let mut ledger = Ledger::default();
+    each_entry(journal, 0, end, |entry| {
+        ledger.apply(&entry.record);
+        copied.push(entry.json);
+    })
+    .await?;
+    let waiting = ledger.totals().queue.iter().map(|item| ItemId(item.item));
+    let items: Vec<ItemId> = waiting.collect();
+    if !items.is_empty() {
+        let withdrawn = NewRecord {
+            at: now_millis,
+            record: Record::Withdrawn { items, by: None },
+        };
+        copied.push(withdrawn.to_json()?);
+    }
     Ok(copied)
 }
 
@@ -30,16 +81,12 @@ impl Handler<ForkConversation> for DirectoryActor {
         let now = self.parts.clock.unix_millis();
         let forking = async move {
             let origin = origin.await.map_err(ForkError::Open)?.journal;
-            let end = origin.end().seq;
-            let seq = seq.unwrap_or(end);
-            if seq > end {
-                return Err(ForkError::NoSuchRecord { seq, end });
-            }
             let storage = |error| ForkError::Open(OpenError::Storage(error));
-            let entries = copy(&*origin, seq).await.map_err(storage)?;
+            let copying = aside(id.to_string(), copy(origin, seq, now));
+            let Copied { past, seq, entries } = copying.await.map_err(storage)??;
             let header = Header {
-                title: title.or(origin.header().title),
-                settings: origin.header().settings,
+                title: title.or(past.title),
+                settings: past.settings,
                 forked_from: Some(ForkedFrom {
                     conversation: id.to_string(),
                     seq,
@@ -56,3 +103,7 @@ impl Handler<ForkConversation> for DirectoryActor {
         Box::pin(opened)
     }
 }
+
+#[cfg(test)]
+#[path = "fork_tests.rs"]
+mod tests;

@@ -9,4 +9,4 @@ mod removal;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
 pub use conversation::Conversation;
-pub use parts::{Defaults, Parts};
+pub use parts::{Parts, Seams};

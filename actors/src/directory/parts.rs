@@ -1,22 +1,61 @@
 //! What all conversations of a service share, and how the actors of one are started.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use actix::prelude::*;
-use serde_json::Value;
-
 use super::conversation::Conversation;
+use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::{Attendance, BroadcastActor, Now};
 use crate::clock::Clock;
-use crate::conversation::{ConversationActor, Downstream, Glance, INTERRUPTED, Limits, state};
-use crate::journal::{Journal, Settings};
-use crate::messages::{CancelModelCall, CancelTool, Publish, RunTool, StartModelCall};
-use crate::model::{ModelChoice, RequestHead};
+use crate::compaction::Summarizer;
+use crate::conversation::{
+    ConversationActor, Defaults, Downstream, Glance, INTERRUPTED, Planner, Projection,
+    SystemPromptBuilder, state,
+};
+use crate::guidance::GuidanceShelf;
+use crate::journal::Journal;
+use crate::messages::{
+    CancelModelCall, CancelTool, DescribeModel, ListModels, Publish, RunTool, StartModelCall,
+};
+use crate::model::{KeyResolver, Transport};
+use crate::tool::Registry;
+use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
 const CALLS_OF_A_LIFE: u64 = 1_000_000;
+
+/// What users of this crate can do in place of the service.
+#[derive(Clone)]
+pub struct Seams {
+    /// What the model is told besides the system prompt.
+    pub guidance: GuidanceShelf,
+    /// Where the contents of attachments are.
+    pub attachments: Arc<dyn AttachmentStore>,
+    /// What requests go through, in place of HTTP.
+    pub transport: Option<Arc<dyn Transport>>,
+    /// What is asked for a key before every call.
+    pub keys: Option<Arc<dyn KeyResolver>>,
+    /// Builds the system prompt before every turn, in place of the static one.
+    pub system_prompt: Option<Arc<dyn SystemPromptBuilder>>,
+    /// Changes what is sent to the model of the past.
+    pub projection: Option<Arc<dyn Projection>>,
+    /// Writes summaries, in place of the model.
+    pub summarizer: Option<Arc<dyn Summarizer>>,
+}
+
+impl Default for Seams {
+    fn default() -> Self {
+        Self {
+            guidance: GuidanceShelf::default(),
+            attachments: Arc::new(MemoryAttachments::default()),
+            transport: None,
+            keys: None,
+            system_prompt: None,
+            projection: None,
+            summarizer: None,
+        }
+    }
+}
 
 /// What all conversations share.
 #[derive(Clone)]
@@ -29,12 +68,16 @@ pub struct Parts {
     pub run_tool: Recipient<RunTool>,
     /// Stops a tool.
     pub cancel_tool: Recipient<CancelTool>,
-    /// The tools in the API's format.
-    pub tools: Arc<[Value]>,
-    /// The tools that change nothing.
-    pub harmless_tools: Arc<HashSet<String>>,
-    /// The settings of a conversation that says nothing else.
-    pub defaults: Defaults,
+    /// Looks up what a model can do.
+    pub describe_model: Recipient<DescribeModel>,
+    /// The tools.
+    pub tools: Registry,
+    /// What a conversation is like that says nothing else.
+    pub defaults: Arc<Defaults>,
+    /// Lists what models there are.
+    pub list_models: Recipient<ListModels>,
+    /// What somebody else does in place of the service.
+    pub seams: Seams,
     /// How many actors of conversations were started.
     pub lives: Arc<AtomicU64>,
     /// Tells the time.
@@ -42,19 +85,6 @@ pub struct Parts {
     /// The thread that broadcasters run on, so that fanning out to many clients never delays the
     /// reading of a reply.
     pub broadcasting: ArbiterHandle,
-}
-
-/// The settings of a conversation that says nothing else.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Defaults {
-    /// Which model to ask.
-    pub model: ModelChoice,
-    /// How many tokens one reply may have.
-    pub max_tokens: u32,
-    /// How many model requests one run may make.
-    pub max_turns: u32,
-    /// What the model is told before the conversation; empty for nothing.
-    pub system_prompt: String,
 }
 
 impl Parts {
@@ -91,28 +121,13 @@ impl Parts {
         attendance: Attendance,
         publish: Recipient<Publish>,
     ) -> ConversationActor {
-        let Settings {
-            model,
-            max_tokens,
-            max_turns,
-            system_prompt,
-        } = journal.header().settings;
-        let defaults = &self.defaults;
-        let model = model.map_or_else(
-            || defaults.model.clone(),
-            |id| ModelChoice {
-                id: id.into(),
-                chosen: true,
-            },
-        );
-        let head = RequestHead::new(
-            model,
-            max_tokens.unwrap_or(defaults.max_tokens),
-            system_prompt.as_ref().unwrap_or(&defaults.system_prompt),
-            &self.tools,
-        );
-        let limits = Limits {
-            max_turns: max_turns.unwrap_or(defaults.max_turns),
+        let planner = Planner {
+            defaults: Arc::clone(&self.defaults),
+            made_with: journal.header().settings,
+            tools: self.tools.clone(),
+            guidance: self.seams.guidance.clone(),
+            system_prompt: self.seams.system_prompt.clone(),
+            projection: self.seams.projection.clone(),
         };
         let downstream = Downstream {
             start_model_call: self.start_model_call.clone(),
@@ -121,17 +136,18 @@ impl Parts {
             cancel_tool: self.cancel_tool.clone(),
             publish,
             journal,
-            harmless_tools: Arc::clone(&self.harmless_tools),
+            describe_model: self.describe_model.clone(),
+            summarizer: self.seams.summarizer.clone(),
         };
         let life = self.lives.fetch_add(1, Ordering::Relaxed);
         let calls = life * CALLS_OF_A_LIFE;
-        ConversationActor::new(head, limits, downstream, self.clock, attendance, calls)
+        ConversationActor::new(planner, downstream, self.clock, attendance, calls)
     }
 }
 
 /// What the end of a journal says to those who attach before anything happens.
 fn now(glance: &Glance) -> Now {
-    let status = glance.ledger.status();
+    let status = &glance.ledger.resting_status();
     let interrupted = glance.ledger.run().is_some();
     let (state, message) = if interrupted {
         (harness_protocol::State::Error, INTERRUPTED.to_owned())

@@ -160,11 +160,15 @@ fn a_journal_is_made_or_replaced_with_records_that_keep_their_fields() {
         let exists = wait(store.create(header("b"), vec![])).err().unwrap();
         assert_eq!(exists, OpenError::Exists { id: "b".into() });
 
+        let old_epoch = journal.header().epoch;
         let new_header = header("a");
         let wrong = wait(journal.replace(0, new_header.clone(), entries.clone()));
         let (expected, end) = (0, 1);
         assert_eq!(wrong, Err(AppendError::Conflict { expected, end }));
-        let end = wait(journal.replace(1, new_header.clone(), entries)).unwrap();
+        let replaced = wait(journal.replace(1, new_header.clone(), entries)).unwrap();
+        let archive = format!("a.{old_epoch}.archive");
+        assert!(replaced.archive.ends_with(&archive), "{replaced:?}");
+        let end = replaced.position;
         assert_eq!((end, end.epoch), (journal.end(), new_header.epoch));
         assert_eq!(journal.header(), new_header);
         say(&journal, "three", Durability::Synced).unwrap();

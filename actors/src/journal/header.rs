@@ -1,5 +1,6 @@
 //! The first line of a journal.
 
+use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 use serde::{Deserialize, Serialize};
 
 use super::position::Epoch;
@@ -34,12 +35,209 @@ pub struct Settings {
     /// How many tokens one reply may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How many model requests one run may make.
+    /// How many model requests one prompt may cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// What the model is told before the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
+    /// How much the model thinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
+    /// The names of the tools that the model is offered; all if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_tools: Option<Vec<String>>,
+    /// How the tool calls of one reply are run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_execution: Option<ToolExecution>,
+    /// How many steering messages are said at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steering_mode: Option<QueueMode>,
+    /// How many follow-ups are said at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow_up_mode: Option<QueueMode>,
+    /// Where the key of the API comes from: `env:NAME` or `file:PATH`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_source: Option<String>,
+    /// How many tokens a request may have, where the API does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Whether the past is summarized by itself when it outgrows the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_compact: Option<bool>,
+    /// How many tokens below the window the past is summarized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve_tokens: Option<u64>,
+    /// How many of the last tokens are kept when the rest is summarized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_tokens: Option<u64>,
+    /// The model that writes summaries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction_model: Option<String>,
+    /// Whether the `AGENTS.md` files are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_files: Option<bool>,
+}
+
+/// How long a system prompt may be, in bytes.
+const MAX_SYSTEM_PROMPT: usize = 1024 * 1024;
+/// The largest number of tokens that a setting can be.
+const MAX_TOKENS: u64 = 1_000_000_000;
+/// How long any other text may be, in bytes.
+const MAX_TEXT: usize = 4096;
+
+impl Settings {
+    /// Whether the values can be, each by itself.
+    ///
+    /// # Errors
+    /// One line that names the setting and what it can be.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, value) in [
+            ("max_tokens", self.max_tokens.map(u64::from)),
+            ("max_turns", self.max_turns.map(u64::from)),
+            ("context_window", self.context_window),
+            ("keep_tokens", self.keep_tokens),
+        ] {
+            if value == Some(0) {
+                return Err(format!("{name} must be at least 1"));
+            }
+        }
+        for (name, value) in [
+            ("context_window", self.context_window),
+            ("reserve_tokens", self.reserve_tokens),
+            ("keep_tokens", self.keep_tokens),
+        ] {
+            if value.is_some_and(|value| value > MAX_TOKENS) {
+                return Err(format!("{name} must be at most {MAX_TOKENS}"));
+            }
+        }
+        for (name, value) in [
+            ("model", &self.model),
+            ("compaction_model", &self.compaction_model),
+            ("key_source", &self.key_source),
+        ] {
+            let Some(value) = value else { continue };
+            if value.trim().is_empty() {
+                return Err(format!("{name} must not be blank"));
+            }
+            if value.len() > MAX_TEXT || value.chars().any(char::is_control) {
+                return Err(format!(
+                    "{name} must be one line of at most {MAX_TEXT} bytes"
+                ));
+            }
+        }
+        let prompt = self.system_prompt.as_ref().map_or(0, String::len);
+        if prompt > MAX_SYSTEM_PROMPT {
+            return Err(format!(
+                "system_prompt must not be larger than {MAX_SYSTEM_PROMPT} bytes"
+            ));
+        }
+        if let Some(source) = &self.key_source
+            && !is_key_source(source)
+        {
+            // Not told: it may be a key that was put in the wrong place.
+            return Err(
+                "key_source must be env:NAME, with the name of a variable, or file:PATH, with a \
+                 path from / or ~/ on"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text says where a key is.
+fn is_key_source(source: &str) -> bool {
+    if let Some(name) = source.strip_prefix("env:") {
+        let mut letters = name.chars();
+        let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+        return letters.next().is_some_and(begins)
+            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    }
+    let path = source.strip_prefix("file:");
+    path.is_some_and(|path| path.starts_with('/') || path.starts_with("~/"))
+}
+
+impl From<harness_protocol::Settings> for Settings {
+    fn from(settings: harness_protocol::Settings) -> Self {
+        let harness_protocol::Settings {
+            model,
+            max_tokens,
+            max_turns,
+            system_prompt,
+            thinking,
+            active_tools,
+            tool_execution,
+            steering_mode,
+            follow_up_mode,
+            key_source,
+            context_window,
+            auto_compact,
+            reserve_tokens,
+            keep_tokens,
+            compaction_model,
+            context_files,
+        } = settings;
+        Self {
+            model,
+            max_tokens,
+            max_turns,
+            system_prompt,
+            thinking,
+            active_tools,
+            tool_execution,
+            steering_mode,
+            follow_up_mode,
+            key_source,
+            context_window,
+            auto_compact,
+            reserve_tokens,
+            keep_tokens,
+            compaction_model,
+            context_files,
+        }
+    }
+}
+
+impl From<Settings> for harness_protocol::Settings {
+    fn from(settings: Settings) -> Self {
+        let Settings {
+            model,
+            max_tokens,
+            max_turns,
+            system_prompt,
+            thinking,
+            active_tools,
+            tool_execution,
+            steering_mode,
+            follow_up_mode,
+            key_source,
+            context_window,
+            auto_compact,
+            reserve_tokens,
+            keep_tokens,
+            compaction_model,
+            context_files,
+        } = settings;
+        Self {
+            model,
+            max_tokens,
+            max_turns,
+            system_prompt,
+            thinking,
+            active_tools,
+            tool_execution,
+            steering_mode,
+            follow_up_mode,
+            key_source,
+            context_window,
+            auto_compact,
+            reserve_tokens,
+            keep_tokens,
+            compaction_model,
+            context_files,
+        }
+    }
 }
 
 /// The conversation that another one begins like.

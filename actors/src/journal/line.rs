@@ -268,6 +268,18 @@ pub(super) fn encode(
     Ok(seal.close(lines, start))
 }
 
+/// The object of a record without a checksum, like [`Entry::json`].
+///
+/// # Errors
+/// When the record has no JSON form.
+pub(super) fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
+    let mut line = Vec::new();
+    encode(new, 1, Seal(0), &mut line)?;
+    line.truncate(line.len() - SEAL - 1);
+    line.push(b'}');
+    Ok(line.into())
+}
+
 /// Adds the line of an object like [`Entry::json`] to `lines` under another number, and tells its
 /// checksum. Everything but the number stays as it is, byte for byte.
 ///

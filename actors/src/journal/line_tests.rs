@@ -2,8 +2,10 @@ use super::*;
 use crate::ids::RunId;
 use crate::journal::header_line;
 
-/// One line of every type, and the header before it.
-const EXAMPLE: &str = include_str!("../../../specs/examples/journal-v1.jsonl");
+/// One line of every type there was at first, and the header before it.
+const FIRST: &str = include_str!("../../../specs/examples/journal-v1.jsonl");
+/// One line of every type that was added to the format since, and of those that have more fields.
+const SECOND: &str = include_str!("../../../specs/examples/journal-v1-2.jsonl");
 
 /// Stops compiling when a record is added: it needs a line in the example then.
 fn kind(record: &Record) -> Option<&'static str> {
@@ -20,14 +22,21 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::TurnEnded { .. } => "turn_ended",
         Record::RunEnded { .. } => "run_ended",
         Record::Renamed { .. } => "renamed",
+        Record::Queued { .. } => "queued",
+        Record::Withdrawn { .. } => "withdrawn",
+        Record::SettingsChanged { .. } => "settings_changed",
+        Record::ReplyLeftOut { .. } => "reply_left_out",
+        Record::CompactionStarted { .. } => "compaction_started",
+        Record::Compacted { .. } => "compacted",
+        Record::CompactionFailed { .. } => "compaction_failed",
+        Record::Checkpoint { .. } => "checkpoint",
         Record::Unknown { .. } => return None,
     })
 }
 
-/// Spec: [JRNL-01]
-#[test]
-fn the_example_has_every_record_and_is_written_again_as_it_is() {
-    let (first, lines) = EXAMPLE.split_once('\n').unwrap();
+/// The types in an example, each line of which is written again as it is.
+fn kinds(example: &str) -> Vec<&'static str> {
+    let (first, lines) = example.split_once('\n').unwrap();
     let header = header_line::decode(first.as_bytes()).unwrap();
     let again = header_line::encode(&header).unwrap();
     assert_eq!(String::from_utf8(again).unwrap(), format!("{first}\n"));
@@ -46,12 +55,34 @@ fn the_example_has_every_record_and_is_written_again_as_it_is() {
         let sum = encode(&new, seq, seal, &mut again).unwrap();
         assert_eq!(String::from_utf8(again).unwrap(), line);
         assert_eq!(sum, entry.position.sum);
-        let mut renumbered = Vec::new();
-        renumber(&entry.json, seq, seal, &mut renumbered).unwrap();
-        assert_eq!(String::from_utf8(renumbered).unwrap(), line);
+        for json in [entry.json, new.to_json().unwrap()] {
+            let mut renumbered = Vec::new();
+            renumber(&json, seq, seal, &mut renumbered).unwrap();
+            assert_eq!(String::from_utf8(renumbered).unwrap(), line);
+        }
     }
     kinds.dedup();
-    assert_eq!(kinds, Record::KNOWN);
+    kinds
+}
+
+/// Spec: [JRNL-01]
+#[test]
+fn the_examples_have_every_record_and_are_written_again_as_they_are() {
+    let first = kinds(FIRST);
+    assert_eq!(first, Record::KNOWN[..12]);
+    let second = kinds(SECOND);
+    let is_new = |kind: &&str| !first.contains(kind);
+    let new: Vec<&str> = second.iter().copied().filter(is_new).collect();
+    assert_eq!(new, Record::KNOWN[12..]);
+    for more in [
+        "run_started",
+        "prompt",
+        "turn_started",
+        "reply_ended",
+        "run_ended",
+    ] {
+        assert!(second.contains(&more), "{more}");
+    }
 }
 
 /// Spec: [JRNL-28]
@@ -79,7 +110,10 @@ fn who_did_it_is_kept_and_left_out_where_it_is_not_known() {
 fn the_checksum_is_that_of_the_epoch_and_the_line() {
     let new = NewRecord {
         at: 5,
-        record: Record::RunStarted { run: RunId(1) },
+        record: Record::RunStarted {
+            run: RunId(1),
+            by: None,
+        },
     };
     let mut line = Vec::new();
     let sum = encode(&new, 3, Seal::new(Epoch(1)), &mut line).unwrap();

@@ -10,7 +10,8 @@ use futures_util::future::ready;
 use super::line::{self, Seal};
 use super::{
     AppendError, Damage, Durability, Entry, Header, Journal, JournalFuture, JournalStore, Listed,
-    NewRecord, OpenError, Page, PageLimit, Position, Record, StorageError, conversation_name,
+    NewRecord, OpenError, Page, PageLimit, Position, Record, Replaced, StorageError,
+    conversation_name,
 };
 use crate::clock::Clock;
 use crate::ids::ConversationId;
@@ -160,13 +161,27 @@ impl MemoryJournal {
         expected: u64,
         header: Header,
         entries: &[Bytes],
-    ) -> Result<Position, AppendError> {
+    ) -> Result<Replaced, AppendError> {
         let mut log = lock(&self.log);
         log.check(expected)?;
-        log.entries = renumbered(&header, entries).map_err(AppendError::Storage)?;
-        log.header = header;
+        let entries = renumbered(&header, entries).map_err(AppendError::Storage)?;
+        let Header {
+            conversation,
+            epoch,
+            ..
+        } = std::mem::replace(&mut log.header, header);
+        // Memory keeps no archive, but its name tells one life from another all the same.
+        let archive = if log.state == LogState::New {
+            String::new()
+        } else {
+            format!("{}.{epoch}.archive", path(&conversation))
+        };
+        log.entries = entries;
         log.changed(self.clock);
-        Ok(log.end())
+        Ok(Replaced {
+            position: log.end(),
+            archive,
+        })
     }
 
     fn page(&self, after: u64, limit: PageLimit) -> Page {
@@ -220,7 +235,7 @@ impl Journal for MemoryJournal {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Position, AppendError>> {
+    ) -> JournalFuture<Result<Replaced, AppendError>> {
         Box::pin(ready(self.replace_now(expected, header, &entries)))
     }
 }

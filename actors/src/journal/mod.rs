@@ -23,12 +23,13 @@ use derive_more::{Display, Error};
 
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
 pub use json_lines::{
-    Disk, DiskFile, Doctor, FileKind, JsonLinesStore, Opening, Repaired, Report, Stat, SystemDisk,
+    AttachmentsReport, Disk, DiskFile, Doctor, FileKind, FolderAttachments, JsonLinesStore,
+    Opening, Repaired, Report, Stat, SystemDisk,
 };
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
 pub use position::{Epoch, Position, PositionError};
-pub use record::{Activity, Outcome, Record, Totals, Unanswered};
+pub use record::{Activity, ModelTotals, Outcome, Record, Totals, Unanswered};
 
 use crate::ids::ConversationId;
 
@@ -104,6 +105,30 @@ impl Damage {
     }
 }
 
+/// What came of a journal that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// Right behind the last record of the new one.
+    pub position: Position,
+    /// Where the old one is kept, as errors name it; empty if there was none.
+    pub archive: String,
+}
+
+impl NewRecord {
+    /// The JSON object of the record, like [`Entry::json`], for a journal that is made or replaced
+    /// at once; its number is given there.
+    ///
+    /// # Errors
+    /// When the record has no JSON form.
+    pub fn to_json(&self) -> Result<Bytes, StorageError> {
+        line::object(self).map_err(|error| StorageError {
+            doing: "write".to_owned(),
+            path: "a record".to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}
+
 /// The log of one conversation. Clones of the `Arc` share it; the last one that goes closes it.
 pub trait Journal: Send + Sync + 'static {
     /// The header.
@@ -139,7 +164,8 @@ pub trait Journal: Send + Sync + 'static {
     fn check(&self) -> JournalFuture<Result<Damage, StorageError>>;
 
     /// Puts another past in place of this one, atomically, under this new header. `entries` are
-    /// JSON objects as in [`Entry::json`]. The old journal is kept as an archive.
+    /// JSON objects as in [`Entry::json`]. The old journal is kept as an archive. Who reads while
+    /// this happens tells the old records from the new ones by the epoch of their positions.
     ///
     /// # Errors
     /// See [`AppendError`]; the journal is as it was before.
@@ -148,7 +174,7 @@ pub trait Journal: Send + Sync + 'static {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Position, AppendError>>;
+    ) -> JournalFuture<Result<Replaced, AppendError>>;
 }
 
 /// Where the journals are.

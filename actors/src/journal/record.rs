@@ -3,10 +3,14 @@
 //! Records are a format of their own, apart from what crosses the wire and from what the machine
 //! is told: journals outlive both.
 
+use std::collections::BTreeMap;
+
+use harness_protocol::{Attachment, CompactionReason, Queue, QueueItem, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::ids::RunId;
+use super::Settings;
+use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
 
 /// One durable fact of a conversation.
@@ -17,6 +21,9 @@ pub enum Record {
     RunStarted {
         /// The run.
         run: RunId,
+        /// Who started it, if no prompt did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// A prompt was accepted.
     Prompt {
@@ -30,6 +37,15 @@ pub enum Record {
         /// Who sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// The queue that it waited in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue: Option<Queue>,
+        /// Its name there; it waits no more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<ItemId>,
+        /// What goes with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// The conversation is doing something else now.
     Status {
@@ -44,6 +60,10 @@ pub enum Record {
         run: RunId,
         /// Counts the turns of the run from 1.
         turn: u32,
+        /// Tells what the request begins with from another: the model, the tools and the system
+        /// prompt. Thinking that was signed behind another beginning is not sent again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<String>,
     },
     /// A block of the reply is complete, or a cancel cut it short.
     Block {
@@ -70,6 +90,9 @@ pub enum Record {
         paused: bool,
         /// What those calls are answered with that get no result.
         unanswered: Unanswered,
+        /// Whether the window was full, so that the reply is not sent back.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        overflow: bool,
     },
     /// There is no complete reply.
     ReplyFailed {
@@ -115,6 +138,9 @@ pub enum Record {
         message: String,
         /// The sums over the whole conversation so far, so that its end tells of its beginning.
         totals: Totals,
+        /// The token counts of the run.
+        #[serde(default, skip_serializing_if = "is_unused")]
+        run_usage: Usage,
         /// Who cancelled it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -124,6 +150,105 @@ pub enum Record {
         /// The title.
         title: String,
         /// Who gave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// A message waits to be said.
+    Queued {
+        /// Names it; counts from 1.
+        item: ItemId,
+        /// Where it waits.
+        queue: Queue,
+        /// The text.
+        content: String,
+        /// What goes with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
+        /// The key under which a repetition of the message is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// Who sent it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// Messages wait no more, and will not be said.
+    Withdrawn {
+        /// Their names.
+        items: Vec<ItemId>,
+        /// Who withdrew them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The conversation has these settings from the next run on.
+    SettingsChanged {
+        /// All that differs from the service's settings.
+        settings: Settings,
+        /// Who changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The last reply, which failed or was cancelled, is left out of later requests.
+    ReplyLeftOut {
+        /// Who asked for another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The past is about to be summarized.
+    CompactionStarted {
+        /// Why.
+        reason: CompactionReason,
+        /// The estimate of the next request, in tokens.
+        tokens: u64,
+        /// Who asked for it; nobody if it began by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The past but for its end was summarized. The records of it stay; requests tell the summary
+    /// in its place.
+    Compacted {
+        /// Why.
+        reason: CompactionReason,
+        /// The summary of all that is not kept; it contains that of earlier summaries.
+        summary: String,
+        /// How many of the last messages are kept. The user message that has no reply yet counts
+        /// as one; with 0 of it only what is not a tool's result is kept.
+        kept: u64,
+        /// The estimate of the next request before, in tokens.
+        tokens_before: u64,
+        /// The estimate of the next request now, in tokens.
+        tokens_after: u64,
+        /// The model that wrote the summary; empty if none did.
+        #[serde(default)]
+        model: String,
+        /// The token counts of the requests that made the summary, as the API names them.
+        #[serde(default)]
+        usage: Object,
+    },
+    /// The past was not summarized.
+    CompactionFailed {
+        /// Why not.
+        error: String,
+        /// The token counts of the requests that were made for it.
+        #[serde(default)]
+        usage: Object,
+        /// Who asked for it; nobody if it began by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The journal begins here: what was before was replaced by a summary for good. The first
+    /// record of its journal.
+    Checkpoint {
+        /// The summary of what was before; empty if all of it is kept.
+        summary: String,
+        /// The sums over all that was before, with the settings and what waits.
+        totals: Totals,
+        /// The keys of prompts that were before, each with its run.
+        #[serde(default)]
+        keys: Vec<(String, RunId)>,
+        /// The keys of messages that were queued before, each with its name there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        item_keys: Vec<(String, ItemId)>,
+        /// Who asked for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -213,11 +338,53 @@ pub struct Totals {
     pub cache_creation_input_tokens: u64,
     /// Tokens that the API read from its cache.
     pub cache_read_input_tokens: u64,
+    /// The token counts by model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, ModelTotals>,
+    /// The settings, if they were changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Box<Settings>>,
+    /// The name of the last message that was queued.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub items: u64,
+    /// What waits to be said, in the order in which it came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueueItem>,
+    /// Whether the model is told a summary in place of the beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compacted: bool,
+}
+
+/// Token counts of one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelTotals {
+    /// Of the requests with at most [`ModelTotals::LONG`] tokens.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Of the longer ones, which may have another price.
+    #[serde(default, skip_serializing_if = "is_unused")]
+    pub long: Usage,
+}
+
+impl ModelTotals {
+    /// The size of a request from which on a model may have another price, in tokens.
+    ///
+    /// Source: the API's documentation of prices, which has a step at 100,000 tokens for one model.
+    pub const LONG: u64 = 100_000;
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn is_unused(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 12] = [
+    pub const KNOWN: [&'static str; 20] = [
         "run_started",
         "prompt",
         "status",
@@ -230,6 +397,14 @@ impl Record {
         "turn_ended",
         "run_ended",
         "renamed",
+        "queued",
+        "withdrawn",
+        "settings_changed",
+        "reply_left_out",
+        "compaction_started",
+        "compacted",
+        "compaction_failed",
+        "checkpoint",
     ];
 }
 

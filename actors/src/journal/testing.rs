@@ -32,6 +32,9 @@ pub(super) fn prompt(content: &str) -> NewRecord {
             content: content.to_owned(),
             key: None,
             by: None,
+            attachments: Vec::new(),
+            item: None,
+            queue: None,
         },
     }
 }

@@ -4,7 +4,7 @@ use actix::Message;
 use harness_protocol::Event;
 
 use crate::broadcast::{Subscription, View};
-use crate::journal::Position;
+use crate::journal::{Epoch, Position};
 
 /// Shows something to every client that is attached. Sent by a conversation; no answer.
 #[derive(Debug, Clone, PartialEq, Message)]
@@ -19,6 +19,12 @@ pub enum Publish {
     },
     /// What is shown once and never again.
     Passing(Event),
+    /// The journal was replaced by one of another epoch. Nothing of it continues what was shown, so
+    /// every stream ends, and clients come back for a `reset`.
+    Rewritten {
+        /// Where the new journal ends.
+        position: Position,
+    },
 }
 
 /// Attaches one client. Sent by a follower.
@@ -27,6 +33,8 @@ pub enum Publish {
 pub struct Join {
     /// The last record that the client has; the last one there is, if none.
     pub after: Option<u64>,
+    /// The life of the journal that the client has seen; any, if none.
+    pub epoch: Option<Epoch>,
     /// What it is shown.
     pub view: View,
     /// What it is called.
@@ -49,6 +57,8 @@ pub enum Joined {
         /// The last record.
         end: u64,
     },
+    /// The broadcaster shows another life of the journal than the one that the client has seen.
+    Elsewhere,
     /// No client is attached any more.
     Closed(Closing),
 }
@@ -66,6 +76,7 @@ pub enum Closing {
     Stopping,
     /// The conversation was deleted.
     Deleted,
-    /// The conversation's actors died, and others take their place; clients are to come back.
+    /// The conversation's actors died, and others take their place, or the journal was replaced by
+    /// another; clients are to come back.
     Replaced,
 }

@@ -11,13 +11,15 @@ mod tool;
 
 pub use broadcast::{CloseSubscribers, Closing, Join, Joined, Publish};
 pub use conversation::{
-    CancelRun, EndIfIdle, GetOverview, Overview, RenameConversation, RetireIfIdle, RunOutcome,
-    StopRuns, SubmitError, SubmitPrompt, WaitForEnd,
+    CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, Overview, QueueMessage,
+    RenameConversation, Resumption, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns,
+    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages,
 };
 pub use directory::{
     CreateConversation, ForkConversation, ForkError, ListConversations, OpenConversation,
     RemoveConversation, RemoveError, Row, StopAll,
 };
-pub use model::{CancelModelCall, ModelEvent, StartModelCall};
+pub use model::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
 pub use send::{publish, reply};
 pub use tool::{CancelTool, RunTool, ToolEvent};

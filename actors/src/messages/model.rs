@@ -1,12 +1,13 @@
 //! What the model's actor is told, and what it answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Message, Recipient};
 use harness_protocol::DeltaKind;
 
 use crate::ids::CallId;
-use crate::model::{ModelError, ModelFailure, ModelRequest};
+use crate::model::{ModelChoice, ModelError, ModelFailure, ModelInfo, ModelRequest};
 use crate::reply::{Block, ReplyEnd};
 
 /// Asks the model for one reply. Sent by a conversation; ends with one `Finished` or `Failed`.
@@ -21,12 +22,48 @@ pub struct StartModelCall {
     pub reply_to: Recipient<ModelEvent>,
 }
 
+/// Asks what a model can do. Sent by a conversation; ends with one `Described`, or, if it is
+/// dropped, one `Failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct DescribeModel {
+    /// Names this call in the answer.
+    pub call_id: CallId,
+    /// The model.
+    pub model: ModelChoice,
+    /// Where the key comes from; the settings' own if none.
+    pub key_source: Option<Arc<str>>,
+    /// Where the answer goes.
+    pub reply_to: Recipient<ModelEvent>,
+}
+
+/// Asks which models there are. Answered from memory if that is not older than an hour.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<Vec<Arc<ModelInfo>>, ModelError>")]
+pub struct ListModels;
+
 /// Drops a call, which closes its connection. The call still ends with its `Failed`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct CancelModelCall {
     /// The call.
     pub call_id: CallId,
+}
+
+impl ModelEvent {
+    /// The call that it is about.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        match self {
+            Self::Retrying { call_id, .. }
+            | Self::ModelReplaced { call_id, .. }
+            | Self::Delta { call_id, .. }
+            | Self::BlockFinished { call_id, .. }
+            | Self::Finished { call_id, .. }
+            | Self::Described { call_id, .. }
+            | Self::Failed { call_id, .. } => call_id,
+        }
+    }
 }
 
 /// How a call of the model goes.
@@ -84,6 +121,13 @@ pub enum ModelEvent {
         call_id: CallId,
         /// How the reply ended.
         end: ReplyEnd,
+    },
+    /// What a model can do; nothing if the API does not say.
+    Described {
+        /// The call.
+        call_id: CallId,
+        /// What it can do.
+        info: Option<Arc<ModelInfo>>,
     },
     /// There is no complete reply, and no further attempt.
     Failed {

@@ -3,7 +3,7 @@
 use actix::{Message, Recipient};
 
 use crate::ids::CallId;
-use crate::tool::{ToolCall, ToolOutcome};
+use crate::tool::{Registry, ToolCall, ToolOutcome};
 
 /// Runs one tool. Sent by a conversation; ends with one `Finished`.
 #[derive(Debug, Clone, Message)]
@@ -13,6 +13,8 @@ pub struct RunTool {
     pub call_id: CallId,
     /// The tool and its input.
     pub call: ToolCall,
+    /// The tools that there are.
+    pub tools: Registry,
     /// Where the answer goes.
     pub reply_to: Recipient<ToolEvent>,
 }

@@ -4,17 +4,22 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::attempt::SharedAssembler;
 use super::call::{Call, Successors, failed};
+use super::catalog::Catalog;
 use super::client::ApiClient;
-use super::{ModelError, ModelSettings};
+use super::describe::described;
+use super::{ModelError, ModelInfo, ModelSeams, ModelSettings};
 use crate::clock::Clock;
 use crate::ids::CallId;
-use crate::messages::{CancelModelCall, ModelEvent, StartModelCall, reply};
+use crate::messages::{
+    CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall, reply,
+};
 
 /// How many orders may wait for the actor.
 const MAILBOX: usize = 1024;
@@ -25,6 +30,7 @@ pub struct ModelActor {
     clock: Clock,
     calls: HashMap<CallId, RunningCall>,
     successors: Successors,
+    catalog: Catalog,
 }
 
 /// A call that is under way.
@@ -38,41 +44,33 @@ impl ModelActor {
     /// An actor for the API that the settings point to. Must be made on the arbiter that runs it.
     #[must_use]
     pub fn new(settings: ModelSettings, clock: Clock) -> Self {
+        Self::with_seams(settings, clock, ModelSeams::default())
+    }
+
+    /// Like [`Self::new`], with other parts on the way to the model.
+    #[must_use]
+    pub fn with_seams(settings: ModelSettings, clock: Clock, seams: ModelSeams) -> Self {
         Self {
-            client: ApiClient::new(settings),
+            client: ApiClient::new(settings, seams),
             clock,
             calls: HashMap::new(),
             successors: Successors::default(),
+            catalog: Catalog::default(),
         }
     }
-}
 
-impl Actor for ModelActor {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.set_mailbox_capacity(MAILBOX);
-    }
-}
-
-impl Handler<StartModelCall> for ModelActor {
-    type Result = ();
-
-    fn handle(&mut self, order: StartModelCall, ctx: &mut Context<Self>) {
-        let call_id = order.call_id.clone();
+    /// Runs what a call does, up to the event that is its end.
+    fn start(
+        &mut self,
+        call_id: CallId,
+        reply_to: Recipient<ModelEvent>,
+        assembler: SharedAssembler,
+        work: impl Future<Output = ModelEvent> + 'static,
+        ctx: &mut Context<Self>,
+    ) {
         let running_id = call_id.clone();
-        let reply_to = order.reply_to.clone();
-        let assembler = SharedAssembler::default();
-        let call = Call {
-            client: self.client.clone(),
-            clock: self.clock,
-            assembler: Rc::clone(&assembler),
-            successors: Rc::clone(&self.successors),
-            shown: false,
-            order,
-        };
         // A panic must not take the actor down, nor leave the conversation without an answer.
-        let work = AssertUnwindSafe(call.run()).catch_unwind();
+        let work = AssertUnwindSafe(work).catch_unwind();
         let future = ctx.spawn(work.into_actor(self).map(move |ended, actor, _| {
             let Some(call) = actor.calls.remove(&call_id) else {
                 return; // It was cancelled, and that was its end.
@@ -89,6 +87,60 @@ impl Handler<StartModelCall> for ModelActor {
             reply_to,
         };
         self.calls.insert(running_id, running);
+    }
+}
+
+impl Actor for ModelActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Handler<StartModelCall> for ModelActor {
+    type Result = ();
+
+    fn handle(&mut self, order: StartModelCall, ctx: &mut Context<Self>) {
+        let call_id = order.call_id.clone();
+        let reply_to = order.reply_to.clone();
+        let assembler = SharedAssembler::default();
+        let call = Call {
+            client: self.client.clone(),
+            clock: self.clock,
+            assembler: Rc::clone(&assembler),
+            successors: Rc::clone(&self.successors),
+            catalog: self.catalog.clone(),
+            prepared: None,
+            shown: false,
+            order,
+        };
+        self.start(call_id, reply_to, assembler, call.run(), ctx);
+    }
+}
+
+impl Handler<DescribeModel> for ModelActor {
+    type Result = ();
+
+    fn handle(&mut self, order: DescribeModel, ctx: &mut Context<Self>) {
+        let (call_id, reply_to) = (order.call_id.clone(), order.reply_to.clone());
+        let client = self.client.clone();
+        let (catalog, successors) = (self.catalog.clone(), Rc::clone(&self.successors));
+        let work = async move { described(order, client, catalog, successors).await };
+        self.start(call_id, reply_to, SharedAssembler::default(), work, ctx);
+    }
+}
+
+impl Handler<ListModels> for ModelActor {
+    type Result = ResponseFuture<Result<Vec<Arc<ModelInfo>>, ModelError>>;
+
+    fn handle(&mut self, _: ListModels, _: &mut Context<Self>) -> Self::Result {
+        let (client, catalog) = (self.client.clone(), self.catalog.clone());
+        Box::pin(async move {
+            let client = client.for_call(None).await?;
+            let listed = catalog.list(&client, None).await?;
+            Ok(listed.to_vec())
+        })
     }
 }
 

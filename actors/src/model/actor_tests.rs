@@ -3,6 +3,7 @@
     reason = "a test fails at whatever it does not name"
 )]
 
+use crate::model::{HeadSettings, Piece};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -55,7 +56,8 @@ fn order(reply_to: Recipient<ModelEvent>, number: u64) -> StartModelCall {
             conversation: ConversationId::new("c"),
             number,
         },
-        request: RequestHead::new(model, 1, "", &[]).request(vec![message.into()]),
+        request: RequestHead::new(HeadSettings::plain(model, 1))
+            .request(vec![Piece::Json(message.into())], false),
         reply_to,
     }
 }

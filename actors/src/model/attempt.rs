@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use awc::ClientResponse;
@@ -10,6 +11,7 @@ use awc::error::{ConnectError, PayloadError, SendRequestError};
 use awc::http::StatusCode;
 use awc::http::header::{self, HeaderMap};
 use bytes::Bytes;
+use futures_util::stream::LocalBoxStream;
 use futures_util::{Stream, StreamExt as _, stream};
 use harness_protocol::DeltaKind;
 use serde_json::Value;
@@ -20,7 +22,7 @@ use super::client::ApiClient;
 use super::error::shortened;
 use super::retry::{self, Advice, Hints};
 use super::sse::SseLines;
-use super::{MAX_REQUEST_BYTES, ModelError};
+use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
 use crate::clock::Clock;
 use crate::reply::{Block, Object, ReplyEnd};
 
@@ -43,7 +45,7 @@ pub(super) struct AttemptError {
 }
 
 impl AttemptError {
-    fn before_stream(error: ModelError) -> Self {
+    pub(super) fn before_stream(error: ModelError) -> Self {
         Self {
             advice: retry::advice_for(&error),
             error,
@@ -77,11 +79,19 @@ pub(super) enum Piece {
 /// The assembler of the attempt that is under way, where a cancel can look at it.
 pub(super) type SharedAssembler = Rc<RefCell<Assembler>>;
 
+/// A request as it is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    pub(super) model: Arc<str>,
+    /// In pieces that are sent one after the other.
+    pub(super) body: Vec<Bytes>,
+}
+
 /// Makes one attempt. What it brings goes to `emit` as it comes.
 pub(super) async fn attempt(
     client: &ApiClient,
     clock: Clock,
-    body: Vec<Bytes>,
+    Prepared { model, body }: Prepared,
     assembler: &SharedAssembler,
     emit: impl FnMut(Piece),
 ) -> Result<ReplyEnd, AttemptError> {
@@ -93,6 +103,32 @@ pub(super) async fn attempt(
             limit: MAX_REQUEST_BYTES,
         }));
     }
+    let answer = if let Some(transport) = client.transport() {
+        let request = TransportRequest {
+            model,
+            credential: client.credential(),
+            body: body.concat().into(),
+        };
+        send_through(transport, request, client.settings().head_timeout).await?
+    } else {
+        send(client, clock, size, body).await?
+    };
+
+    read_reply(answer, client.settings().idle_timeout, assembler, emit)
+        .await
+        .map_err(AttemptError::in_stream)
+}
+
+/// The bytes of a reply as they come.
+type Answer = LocalBoxStream<'static, Result<Bytes, ModelError>>;
+
+/// Sends a request over HTTP.
+async fn send(
+    client: &ApiClient,
+    clock: Clock,
+    size: usize,
+    body: Vec<Bytes>,
+) -> Result<Answer, AttemptError> {
     let pieces = stream::iter(body.into_iter().map(Ok::<_, std::io::Error>));
     let head = client
         .post("/v1/messages")
@@ -102,15 +138,37 @@ pub(super) async fn attempt(
         .await
         .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
     let answer = expect_stream(head, clock).await?;
+    Ok(answer
+        .map(|chunk| chunk.map_err(|error| broken(&error)))
+        .boxed_local())
+}
 
-    read_reply(answer, client.settings().idle_timeout, assembler, emit)
-        .await
-        .map_err(AttemptError::in_stream)
+/// Sends a request in another way.
+async fn send_through(
+    transport: &dyn Transport,
+    request: TransportRequest,
+    limit: Duration,
+) -> Result<Answer, AttemptError> {
+    match tokio::time::timeout(limit, transport.send(request)).await {
+        Ok(Ok(answer)) => Ok(answer.boxed_local()),
+        Ok(Err(error)) => Err(AttemptError::before_stream(error)),
+        Err(_) => Err(AttemptError::before_stream(ModelError::NoAnswer { limit })),
+    }
+}
+
+/// What a break inside an answer is called.
+fn broken(error: &PayloadError) -> ModelError {
+    let reason = if let PayloadError::Incomplete(Some(cause)) = error {
+        cause.to_string()
+    } else {
+        error.to_string()
+    };
+    ModelError::Connection { reason }
 }
 
 /// Reads the stream of a reply to its end, as long as it does not fall silent.
 async fn read_reply(
-    mut answer: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
+    mut answer: impl Stream<Item = Result<Bytes, ModelError>> + Unpin + 'static,
     idle_timeout: Duration,
     assembler: &SharedAssembler,
     mut emit: impl FnMut(Piece),
@@ -119,14 +177,7 @@ async fn read_reply(
     let broken = loop {
         let mut chunk = match tokio::time::timeout(idle_timeout, answer.next()).await {
             Ok(Some(Ok(chunk))) => chunk,
-            Ok(Some(Err(error))) => {
-                let reason = if let PayloadError::Incomplete(Some(cause)) = &error {
-                    cause.to_string()
-                } else {
-                    error.to_string()
-                };
-                break ModelError::Connection { reason };
-            }
+            Ok(Some(Err(error))) => break error,
             Ok(None) => break ModelError::Truncated,
             Err(_) => {
                 let limit = idle_timeout;
@@ -188,7 +239,7 @@ fn is_message_stop(event: &MessageEvent) -> bool {
 }
 
 /// Reads what is left of a finished answer, so that the server need not see its client leave.
-fn drain(mut answer: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static) {
+fn drain(mut answer: impl Stream<Item = Result<Bytes, ModelError>> + Unpin + 'static) {
     actix::spawn(async move {
         let rest = async { while let Some(Ok(_)) = answer.next().await {} };
         if tokio::time::timeout(DRAIN_TIMEOUT, rest).await.is_err() {

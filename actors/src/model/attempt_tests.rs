@@ -8,7 +8,7 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-type Chunk = Result<Bytes, PayloadError>;
+type Chunk = Result<Bytes, ModelError>;
 
 fn event(json: &str) -> Chunk {
     Ok(Bytes::from(format!("data: {json}\n\n")))
@@ -69,7 +69,7 @@ async fn an_end_or_a_break_before_message_stop_is_told_apart() {
     let (ended, _) = read(vec![start()], true).await;
     assert_eq!(ended, Err(ModelError::Truncated));
     let reset = PayloadError::Io(io::Error::from(io::ErrorKind::ConnectionReset));
-    let (broken, _) = read(vec![start(), (1, Err(reset))], true).await;
+    let (broken, _) = read(vec![start(), (1, Err(broken(&reset)))], true).await;
     assert!(matches!(broken, Err(ModelError::Connection { .. })));
     let last = Ok(Bytes::from_static(b"data: {\"type\":\"message_stop\"}"));
     let (whole, _) = read(vec![start(), (1, last)], true).await;

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::assemble::Assembler;
-use super::attempt::{AttemptError, Piece, SharedAssembler, attempt};
+use super::attempt::{AttemptError, Piece, Prepared, SharedAssembler, attempt};
+use super::catalog::{Catalog, Models};
 use super::client::ApiClient;
 use super::live_models::{live_models, successor};
 use super::retry::Retries;
-use super::{ModelError, ModelFailure};
+use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};
 use crate::clock::Clock;
 use crate::ids::CallId;
 use crate::messages::{ModelEvent, StartModelCall, reply};
@@ -26,6 +27,9 @@ pub(super) struct Call {
     pub(super) clock: Clock,
     pub(super) assembler: SharedAssembler,
     pub(super) successors: Successors,
+    pub(super) catalog: Catalog,
+    /// The request as it was sent last.
+    pub(super) prepared: Option<Prepared>,
     /// Whether a block was shown: from then on there is no other attempt.
     pub(super) shown: bool,
     pub(super) order: StartModelCall,
@@ -34,6 +38,17 @@ pub(super) struct Call {
 impl Call {
     /// Makes attempts until one succeeds or another is not worth it; the call's last event.
     pub(super) async fn run(mut self) -> ModelEvent {
+        match self
+            .client
+            .for_call(self.order.request.key_source().map(|source| &**source))
+            .await
+        {
+            Ok(client) => self.client = client,
+            Err(error) => {
+                log::warn!("call {} failed: {error}", self.order.call_id);
+                return failed(self.order.call_id, error, false, Vec::new());
+            }
+        }
         let mut retries = Retries::new(self.client.settings().retry);
         let began = tokio::time::Instant::now();
         loop {
@@ -58,19 +73,33 @@ impl Call {
         }
     }
 
-    /// The model to ask. Only a default is ever replaced by another.
-    fn model(&self) -> Arc<str> {
-        let choice = self.order.request.model();
-        let mut model = &choice.id;
-        let successors = self.successors.borrow();
-        while let Some(successor) = successors.get(model).filter(|_| !choice.chosen) {
-            model = successor;
+    /// The request for the model that is asked now. What it can do is looked up only if the
+    /// request depends on it.
+    async fn prepare(&mut self) -> Result<Prepared, AttemptError> {
+        let request = &self.order.request;
+        let model = model_to_ask(request.model(), &self.successors);
+        if let Some(prepared) = self.prepared.as_ref().filter(|last| last.model == model) {
+            return Ok(prepared.clone());
         }
-        Arc::clone(model)
+        let info = if request.needs_info() {
+            let looked_up = self
+                .catalog
+                .model(&self.client, request.key_source(), &model);
+            // Why it failed was logged; the model's id tells enough.
+            looked_up.await.ok().flatten()
+        } else {
+            self.catalog.known(request.key_source(), &model)
+        };
+        let store = self.client.attachments();
+        let body = request.whole_body(&model, info.as_deref(), store).await;
+        let body = body.map_err(AttemptError::before_stream)?;
+        let prepared = Prepared { model, body };
+        self.prepared = Some(prepared.clone());
+        Ok(prepared)
     }
 
     async fn attempt(&mut self) -> Result<ReplyEnd, AttemptError> {
-        let body = self.order.request.body(&self.model());
+        let prepared = self.prepare().await?;
         let shown = &mut self.shown;
         let order = &self.order;
         let emit = |piece| {
@@ -99,7 +128,7 @@ impl Call {
             };
             reply(&order.reply_to, event);
         };
-        let made = attempt(&self.client, self.clock, body, &self.assembler, emit);
+        let made = attempt(&self.client, self.clock, prepared, &self.assembler, emit);
         made.await.map_err(|refused| AttemptError {
             error: refused.error.redacted(&self.client.redaction()),
             ..refused
@@ -108,13 +137,16 @@ impl Call {
 
     fn finished(&self, end: ReplyEnd, took: Duration) -> ModelEvent {
         let call_id = self.order.call_id.clone();
-        let tokens = |name| end.usage.count(name);
+        let usage = end.usage.counts();
+        let input = usage
+            .input_tokens
+            .saturating_add(usage.cache_creation_input_tokens)
+            .saturating_add(usage.cache_read_input_tokens);
         log::info!(
-            "call {call_id}: {} replied with {} ({} tokens in, {} out) in {:.1} s, reply {}",
+            "call {call_id}: {} replied with {} ({input} tokens in, {} out) in {:.1} s, reply {}",
             end.model,
             end.stop_reason,
-            tokens("input_tokens"),
-            tokens("output_tokens"),
+            usage.output_tokens,
             took.as_secs_f64(),
             end.id,
         );
@@ -147,11 +179,19 @@ impl Call {
         if kind != "not_found_error" || refused.in_stream {
             return Err(refused);
         }
-        let mut live = live_models(&self.client).await;
-        live.retain(|model| !self.successors.borrow().contains_key(&*model.id));
-        let retired = self.model();
-        let is_chosen = self.order.request.model().chosen;
-        let Some(successor) = successor(&retired, &live).filter(|_| !is_chosen) else {
+        let (listed, end) = live_models(&self.client).await;
+        match end {
+            Ok(()) => {
+                let source = self.order.request.key_source();
+                self.catalog.note_list(source, Arc::clone(&listed));
+            }
+            Err(error) => log::warn!("the list of live models could not be read: {error}"),
+        }
+        let live = still_served(&listed, &self.successors);
+        let choice = self.order.request.model();
+        let retired = model_to_ask(choice, &self.successors);
+        let successor = successor(&retired, live.iter().copied()).filter(|_| !choice.chosen);
+        let Some(successor) = successor.map(|model| model.id.clone()) else {
             let ids: Vec<&str> = live.iter().map(|model| model.id.as_str()).collect();
             if !ids.is_empty() {
                 let ids = ids.join(", ");
@@ -170,6 +210,26 @@ impl Call {
         successors.insert(retired, successor.into());
         Ok(())
     }
+}
+
+/// The model to ask. Only a default is ever replaced by another.
+pub(super) fn model_to_ask(choice: &ModelChoice, successors: &Successors) -> Arc<str> {
+    let mut model = &choice.id;
+    let successors = successors.borrow();
+    while let Some(successor) = successors.get(model).filter(|_| !choice.chosen) {
+        model = successor;
+    }
+    Arc::clone(model)
+}
+
+/// The models of a list that were not found to be retired since.
+pub(super) fn still_served<'a>(
+    listed: &'a Models,
+    successors: &Successors,
+) -> Vec<&'a Arc<ModelInfo>> {
+    let successors = successors.borrow();
+    let served = |model: &&Arc<ModelInfo>| !successors.contains_key(&*model.id);
+    listed.iter().filter(served).collect()
 }
 
 /// The last event of a call without a complete reply.

@@ -1,18 +1,22 @@
 //! The HTTP client that talks to the Messages API, and its settings.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use awc::http::Version;
 use awc::http::header;
 use awc::{Client, ClientRequest, Connector};
 
-use super::RetryPolicy;
+use super::{ModelError, ModelSeams, RetryPolicy, Transport};
+use crate::attachment::AttachmentStore;
 use crate::secret::{Redaction, Secret};
 
 /// The version of the API that this client speaks.
 const API_VERSION: &str = "2023-06-01";
 /// How many calls may be under way at once.
 const MAX_CONNECTIONS: usize = 4096;
+/// How long finding a key may take.
+const KEY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How the service proves who it is. Never both: the API refuses that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +48,14 @@ pub struct ModelSettings {
 #[derive(Clone)]
 pub(super) struct ApiClient {
     client: Client,
-    settings: ModelSettings,
+    settings: Rc<ModelSettings>,
+    /// A key that was resolved for this call, in place of the settings' credential.
+    resolved: Option<Secret>,
+    seams: Rc<ModelSeams>,
 }
 
 impl ApiClient {
-    pub(super) fn new(settings: ModelSettings) -> Self {
+    pub(super) fn new(settings: ModelSettings, seams: ModelSeams) -> Self {
         // HTTP/1.1 only: a call then owns its connection, and dropping the call closes it.
         let connector = Connector::new()
             .timeout(settings.connect_timeout)
@@ -66,7 +73,61 @@ impl ApiClient {
             ))
             .add_default_header(("anthropic-version", API_VERSION))
             .finish();
-        Self { client, settings }
+        Self {
+            client,
+            settings: Rc::new(settings),
+            resolved: None,
+            seams: Rc::new(seams),
+        }
+    }
+
+    /// The client for one call: with the key that its source, or the service's resolver, has now.
+    pub(super) async fn for_call(&self, source: Option<&str>) -> Result<Self, ModelError> {
+        let no_key = |reason: String| ModelError::Key {
+            origin: source.unwrap_or("the service's own source").to_owned(),
+            // A resolver may quote the key that it had before.
+            reason: self.seams.redaction.apply(reason),
+        };
+        let Some(keys) = &self.seams.keys else {
+            let Some(_) = source else {
+                return Ok(self.clone());
+            };
+            return Err(no_key("this service resolves no keys".to_owned()));
+        };
+        let resolved = tokio::time::timeout(KEY_TIMEOUT, keys.resolve(source));
+        let key = match resolved.await {
+            Ok(Ok(key)) => key.filter(|key| !key.expose().is_empty()),
+            Ok(Err(reason)) => return Err(no_key(reason)),
+            Err(_) => return Err(no_key(format!("nothing within {KEY_TIMEOUT:?}"))),
+        };
+        if let Some(key) = &key {
+            self.seams.redaction.add(key.clone());
+            if !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
+                return Err(no_key("it has characters that no key has".to_owned()));
+            }
+        }
+        Ok(Self {
+            resolved: key,
+            ..self.clone()
+        })
+    }
+
+    /// What requests go through in place of HTTP.
+    pub(super) fn transport(&self) -> Option<&dyn Transport> {
+        self.seams.transport.as_deref()
+    }
+
+    /// Where the contents of attachments are.
+    pub(super) fn attachments(&self) -> &dyn AttachmentStore {
+        &*self.seams.attachments
+    }
+
+    /// The credential of this call.
+    pub(super) fn credential(&self) -> Credential {
+        match &self.resolved {
+            Some(key) => Credential::ApiKey(key.clone()),
+            None => self.settings.credential.clone(),
+        }
     }
 
     pub(super) fn settings(&self) -> &ModelSettings {
@@ -76,7 +137,8 @@ impl ApiClient {
     /// What must not come back from the API: the credential, which a gateway may quote.
     pub(super) fn redaction(&self) -> Redaction {
         let (Credential::ApiKey(secret) | Credential::Bearer(secret)) = &self.settings.credential;
-        Redaction::new(vec![secret.clone()])
+        let resolved = self.resolved.iter().cloned();
+        Redaction::new(resolved.chain([secret.clone()]).collect())
     }
 
     pub(super) fn post(&self, path: &str) -> ClientRequest {
@@ -95,7 +157,7 @@ impl ApiClient {
     /// time.
     fn authorized(&self, request: ClientRequest) -> ClientRequest {
         let request = request.force_close();
-        match &self.settings.credential {
+        match self.credential() {
             Credential::ApiKey(key) => request.insert_header(("x-api-key", key.expose())),
             Credential::Bearer(token) => request.bearer_auth(token.expose()),
         }

@@ -1,10 +1,14 @@
-//! Which models the API serves now, for when the one that was asked for is gone.
+//! Asks the API which models it serves, and what they can do.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::catalog::Models;
 use super::client::ApiClient;
+use super::{ModelError, ModelInfo};
 
 /// How many pages of the list are read at most.
 const MAX_PAGES: usize = 10;
@@ -15,66 +19,110 @@ const PAGE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
 struct Page {
-    data: Vec<LiveModel>,
+    data: Vec<Value>,
     #[serde(default)]
     has_more: bool,
     #[serde(default)]
     last_id: Option<String>,
 }
 
-/// One entry of `GET /v1/models`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct LiveModel {
-    pub(super) id: String,
-    /// RFC 3339, so that the order of the texts is that of the times.
-    #[serde(default)]
-    pub(super) created_at: String,
+/// The models that the API lists.
+pub(super) async fn list(client: ApiClient) -> Result<Models, ModelError> {
+    let (models, end) = live_models(&client).await;
+    end.map(|()| models)
 }
 
-/// The models that the API lists; what could be read if it fails half-way.
-pub(super) async fn live_models(client: &ApiClient) -> Vec<LiveModel> {
+/// One model, also by another name than its own; nothing if there is none.
+pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, ModelError> {
+    // The id becomes a part of a path, and nobody else's path.
+    if !model
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@".contains(&byte))
+    {
+        return Ok(Models::default());
+    }
+    match get(&client, &format!("/v1/models/{model}")).await {
+        Ok(info) => Ok(serde_json::from_value(info)
+            .into_iter()
+            .map(Arc::new)
+            .collect()),
+        Err(ModelError::Api { status: 404, .. }) => Ok(Models::default()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The models that the API lists; what could be read if it fails half-way, and why it did.
+pub(super) async fn live_models(client: &ApiClient) -> (Models, Result<(), ModelError>) {
+    if let Some(transport) = client.transport() {
+        return match transport.models().await {
+            Ok(models) => (models.into_iter().map(Arc::new).collect(), Ok(())),
+            Err(error) => (Models::default(), Err(error.redacted(&client.redaction()))),
+        };
+    }
     let mut models = Vec::new();
     let mut after = String::new();
     for _ in 0..MAX_PAGES {
-        let Some(page) = page(client, &after).await else {
-            break;
+        let page = match page(client, &after).await {
+            Ok(page) => page,
+            Err(error) => return (models.into(), Err(error)),
         };
-        models.extend(page.data);
+        // One that makes no sense does not lose the others.
+        let read = page.data.into_iter().map(serde_json::from_value);
+        models.extend(read.flatten().map(|info: ModelInfo| Arc::new(info)));
         match page.last_id {
             Some(last_id) if page.has_more => after = format!("&after_id={last_id}"),
             _ => break,
         }
     }
-    models
+    (models.into(), Ok(()))
 }
 
-async fn page(client: &ApiClient, after: &str) -> Option<Page> {
-    let path = format!("/v1/models?limit=1000{after}");
+async fn page(client: &ApiClient, after: &str) -> Result<Page, ModelError> {
+    let page = get(client, &format!("/v1/models?limit=1000{after}")).await?;
+    serde_json::from_value(page).map_err(|_| malformed())
+}
+
+async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelError> {
+    let connection = |reason: String| ModelError::Connection { reason };
     let read = async {
-        let mut answer = client.get(&path).send().await.ok()?;
-        let body = answer.body().limit(MAX_PAGE_BYTES).await.ok()?;
-        serde_json::from_slice(&body).ok()
+        let request = client.get(path).send().await;
+        let mut answer = request.map_err(|error| connection(error.to_string()))?;
+        let status = answer.status();
+        if !status.is_success() {
+            return Err(ModelError::Api {
+                status: status.as_u16(),
+                kind: status.canonical_reason().unwrap_or("error").to_owned(),
+                message: "the models cannot be listed".to_owned(),
+                request_id: None,
+            });
+        }
+        let body = answer.body().limit(MAX_PAGE_BYTES).await;
+        let body = body.map_err(|error| connection(error.to_string()))?;
+        serde_json::from_slice(&body).map_err(|_| malformed())
     };
-    let page = tokio::time::timeout(PAGE_TIMEOUT, read)
-        .await
-        .ok()
-        .flatten();
-    if page.is_none() {
-        log::warn!("the list of live models could not be read");
+    let limit = PAGE_TIMEOUT;
+    let read = tokio::time::timeout(limit, read).await;
+    read.unwrap_or(Err(ModelError::NoAnswer { limit }))
+}
+
+fn malformed() -> ModelError {
+    ModelError::Malformed {
+        reason: "the list of models is none".to_owned(),
     }
-    page
 }
 
 /// The families that the API's model ids name.
 const FAMILIES: [&str; 4] = ["haiku", "sonnet", "opus", "fable"];
 
 /// The newest live model of the family of a retired one.
-pub(super) fn successor(retired: &str, live: &[LiveModel]) -> Option<String> {
+pub(super) fn successor<'a>(
+    retired: &str,
+    live: impl IntoIterator<Item = &'a Arc<ModelInfo>>,
+) -> Option<&'a Arc<ModelInfo>> {
     let family = FAMILIES.iter().find(|family| retired.contains(**family))?;
-    live.iter()
+    live.into_iter()
         .filter(|model| model.id != retired && model.id.contains(family))
         .max_by(|a, b| a.created_at.cmp(&b.created_at))
-        .map(|model| model.id.clone())
 }
 
 #[cfg(test)]
@@ -90,19 +138,16 @@ mod tests {
             ("claude-haiku-5-5", "2026-10-07T00:00:00Z"),
             ("claude-haiku-old", "2024-10-07T00:00:00Z"),
         ]
-        .map(|(id, created_at)| LiveModel {
-            id: id.to_owned(),
-            created_at: created_at.to_owned(),
+        .map(|(id, created_at)| {
+            Arc::new(ModelInfo {
+                id: id.to_owned(),
+                created_at: created_at.to_owned(),
+                ..ModelInfo::default()
+            })
         });
-        let found = |retired| successor(retired, &live);
-        assert_eq!(
-            found("claude-3-haiku-20240307").as_deref(),
-            Some("claude-haiku-5-5")
-        );
-        assert_eq!(
-            found("claude-haiku-5-5").as_deref(),
-            Some("claude-haiku-4-5-20251001")
-        );
+        let found = |retired| successor(retired, &live).map(|model| model.id.as_str());
+        assert_eq!(found("claude-3-haiku-20240307"), Some("claude-haiku-5-5"));
+        assert_eq!(found("claude-haiku-5-5"), Some("claude-haiku-4-5-20251001"));
         assert_eq!(found("claude-3-5-sonnet-20241022"), None);
         assert_eq!(found("something-else"), None);
     }

@@ -4,19 +4,40 @@ mod actor;
 mod assemble;
 mod attempt;
 mod call;
+mod catalog;
 mod client;
+mod describe;
 mod error;
+mod files;
 mod halves;
+mod info;
+mod keys;
 mod live_models;
 mod request;
 mod retry;
+mod scripted;
+mod seams;
 mod sse;
+mod thinking;
 mod tool_input;
+mod transport;
 
 pub use actor::ModelActor;
 pub use assemble::{Assembler, Step};
 pub use client::{Credential, ModelSettings};
 pub use error::{ModelError, ModelFailure};
-pub use request::{MAX_REQUEST_BYTES, ModelChoice, ModelRequest, RequestHead};
+pub use info::{
+    EffortSupport, ModelCapabilities, ModelInfo, Support, ThinkingSupport, ThinkingTypes,
+};
+pub use keys::{EnvOrFileKeys, KeyResolver};
+pub use request::{
+    Caching, HeadSettings, MAX_REQUEST_BYTES, ModelChoice, ModelRequest, Piece, RequestHead,
+};
 pub use retry::RetryPolicy;
+pub use scripted::{ScriptedReply, ScriptedTransport};
+pub use seams::ModelSeams;
 pub use sse::{MAX_EVENT_BYTES, SseLines};
+pub use transport::{Transport, TransportRequest, TransportStream};
+
+#[cfg(test)]
+mod seams_tests;

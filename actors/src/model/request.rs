@@ -3,12 +3,23 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use harness_protocol::{Attachment, ThinkingLevel};
 use serde_json::{Value, json};
+
+use super::files::{Sight, blocks, needs_sight, placeholder};
+use super::thinking::thinking_fields;
+use super::{ModelError, ModelInfo};
+use crate::attachment::AttachmentStore;
 
 /// The largest body that the API takes, in bytes.
 ///
 /// Source: the API's documentation of errors, `request_too_large`.
 pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
+
+/// How many tokens a reply of any model in service may have; most may have more.
+///
+/// Source: the API's documentation of models.
+const ANY_MODELS_LIMIT: u32 = 32_000;
 
 /// Which model to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,51 +30,201 @@ pub struct ModelChoice {
     pub chosen: bool,
 }
 
-/// What every request of a conversation has in common.
+/// What every request of a conversation has in common, until its settings change.
+#[derive(Debug, Clone)]
+pub struct HeadSettings<'a> {
+    /// Which model to ask.
+    pub model: ModelChoice,
+    /// How many tokens one reply may have.
+    pub max_tokens: u32,
+    /// What the model is told before the conversation; empty for nothing.
+    pub system_prompt: &'a str,
+    /// The tools on offer, in the API's format.
+    pub tools: &'a [Value],
+    /// How much the model thinks; as it does by itself if none.
+    pub thinking: Option<ThinkingLevel>,
+    /// What the API is to remember of a request.
+    pub caching: Caching,
+    /// Where the key comes from; the settings' own if none.
+    pub key_source: Option<Arc<str>>,
+}
+
+impl HeadSettings<'_> {
+    /// These two, and nothing else.
+    #[must_use]
+    pub fn plain(model: ModelChoice, max_tokens: u32) -> Self {
+        Self {
+            model,
+            max_tokens,
+            system_prompt: "",
+            tools: &[],
+            thinking: None,
+            caching: Caching::Off,
+            key_source: None,
+        }
+    }
+}
+
+/// What the API is to remember of a request, so that the next one is cheaper.
+///
+/// Source: the API's documentation of prompt caching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Caching {
+    /// Nothing.
+    Off,
+    /// Everything, for 5 minutes behind its last use.
+    #[default]
+    FiveMinutes,
+    /// Everything, for an hour behind its last use.
+    OneHour,
+}
+
+impl Caching {
+    /// The last field of the block up to which the API is to remember a request; with a comma in
+    /// front, or nothing.
+    #[must_use]
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Off => "",
+            Self::FiveMinutes => r#","cache_control":{"type":"ephemeral"}"#,
+            Self::OneHour => r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#,
+        }
+    }
+}
+
+/// The start of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestHead {
     model: ModelChoice,
-    /// All fields but the model and the messages.
+    max_tokens: u32,
+    /// All fields but the model, the limit, the thinking and the messages.
     settings: Bytes,
+    fingerprint: Arc<str>,
+    tokens: u64,
+    thinking: Option<ThinkingLevel>,
+    key_source: Option<Arc<str>>,
 }
 
 impl RequestHead {
-    /// The head for these settings. `tools` are in the API's format.
+    /// The head for these settings. The same settings give the same bytes, which the API's
+    /// memory of earlier requests depends on.
     #[must_use]
-    pub fn new(model: ModelChoice, max_tokens: u32, system_prompt: &str, tools: &[Value]) -> Self {
-        let mut settings = format!(r#","max_tokens":{max_tokens}"#);
-        if !system_prompt.is_empty() {
-            settings += &format!(r#","system":{}"#, Value::from(system_prompt));
-        }
-        if !tools.is_empty() {
-            let tools = Value::from(tools);
-            settings += &format!(
-                r#","tools":{tools},"tool_choice":{}"#,
-                json!({"type": "auto"})
-            );
-        }
-        settings += r#","stream":true,"messages":["#;
-        Self {
+    pub fn new(settings: HeadSettings<'_>) -> Self {
+        let HeadSettings {
             model,
+            max_tokens,
+            system_prompt,
+            tools,
+            thinking,
+            caching,
+            key_source,
+        } = settings;
+        let mark = caching.mark();
+        let tools_json = Value::from(tools).to_string();
+        let mut settings = String::new();
+        if !system_prompt.is_empty() {
+            let text = Value::from(system_prompt);
+            settings += &format!(r#","system":[{{"type":"text","text":{text}{mark}}}]"#);
+        }
+        if let Some((last, others)) = tools.split_last() {
+            settings += r#","tools":["#;
+            for tool in others {
+                settings += &format!("{tool},");
+            }
+            let last = last.to_string();
+            // A tool is an object with a name, so there is something in front of the mark.
+            match last.strip_suffix('}') {
+                Some(start) if !mark.is_empty() => settings += &format!("{start}{mark}}}"),
+                _ => settings += &last,
+            }
+            settings += &format!(r#"],"tool_choice":{}"#, json!({"type": "auto"}));
+        }
+        settings += r#","stream":true"#;
+        Self {
+            fingerprint: fingerprint([&model.id, system_prompt, &tools_json]).into(),
+            tokens: estimate(system_prompt)
+                + if tools.is_empty() {
+                    0
+                } else {
+                    estimate(&tools_json)
+                },
+            model,
+            max_tokens,
             settings: settings.into(),
+            thinking,
+            key_source,
         }
     }
 
-    /// A request with these messages, serialized and with commas between them.
+    /// Tells the model, the system prompt and the tools from others: thinking that was signed
+    /// behind them is worth nothing behind others. The same in every process and version.
     #[must_use]
-    pub fn request(&self, messages: Vec<Bytes>) -> ModelRequest {
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The estimate of what stands before the messages, in tokens.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Which model to ask.
+    #[must_use]
+    pub fn model(&self) -> &ModelChoice {
+        &self.model
+    }
+
+    /// Where the key comes from; the settings' own if none.
+    #[must_use]
+    pub fn key_source(&self) -> Option<&Arc<str>> {
+        self.key_source.as_ref()
+    }
+
+    /// A request with these messages. `lacks_thinking`: the reply whose calls are answered last
+    /// has no thinking in front of them, which not every kind of thinking allows.
+    #[must_use]
+    pub fn request(&self, messages: Vec<Piece>, lacks_thinking: bool) -> ModelRequest {
         ModelRequest {
             head: self.clone(),
             messages,
+            lacks_thinking,
         }
     }
+}
+
+/// How many tokens a text has, about.
+fn estimate(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
+}
+
+/// A digest of these texts and where they end: FNV-1a of 64 bits, in hexadecimal digits.
+fn fingerprint(texts: [&str; 3]) -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    let digest = bytes.fold(OFFSET, |digest, byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(PRIME)
+    });
+    format!("{digest:016x}")
+}
+
+/// A piece of the messages of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// As it is sent, with its commas.
+    Json(Bytes),
+    /// Content blocks of these files, with commas between them; their contents are looked up when
+    /// the request is sent. One text for all of them if the model cannot see.
+    Attachments(Arc<[Attachment]>),
 }
 
 /// One request, ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     head: RequestHead,
-    messages: Vec<Bytes>,
+    messages: Vec<Piece>,
+    lacks_thinking: bool,
 }
 
 impl ModelRequest {
@@ -73,58 +234,94 @@ impl ModelRequest {
         &self.head.model
     }
 
-    /// The body for a model, in pieces that are sent one after the other.
+    /// Where the key comes from; the settings' own if none.
+    #[must_use]
+    pub fn key_source(&self) -> Option<&Arc<str>> {
+        self.head.key_source()
+    }
+
+    /// The body for a model, in pieces that are sent one after the other. Without thinking, and
+    /// with a word in place of the files: what they hold, and what the model can do, is looked up
+    /// only when the request is sent.
     #[must_use]
     pub fn body(&self, model: &str) -> Vec<Bytes> {
-        let mut pieces = Vec::with_capacity(self.messages.len() + 3);
-        pieces.push(format!(r#"{{"model":{}"#, Value::from(model)).into());
-        pieces.push(self.head.settings.clone());
-        pieces.extend_from_slice(&self.messages);
-        pieces.push(Bytes::from_static(b"]}"));
+        let mut pieces = self.start(model, self.head.max_tokens, "");
+        pieces.extend(self.messages.iter().map(|piece| match piece {
+            Piece::Json(json) => json.clone(),
+            Piece::Attachments(files) => placeholder(files),
+        }));
+        pieces.push(END);
         pieces
     }
+
+    /// Whether what is sent depends on what the model can do.
+    pub(super) fn needs_info(&self) -> bool {
+        let has_images = |piece: &Piece| match piece {
+            Piece::Json(_) => false,
+            Piece::Attachments(files) => files.iter().any(needs_sight),
+        };
+        self.head.thinking.is_some()
+            || self.head.max_tokens > ANY_MODELS_LIMIT
+            || self.messages.iter().any(has_images)
+    }
+
+    /// How many tokens the reply may have. The API refuses a limit above the model's own, and what
+    /// it refuses is left out of later requests, so it is lowered where that is known.
+    fn limit(&self, info: Option<&ModelInfo>) -> u32 {
+        let asked = self.head.max_tokens;
+        let most = info.and_then(|info| info.max_tokens);
+        match most.and_then(|most| u32::try_from(most).ok()) {
+            Some(most) if most > 0 => asked.min(most),
+            _ => asked,
+        }
+    }
+
+    /// The body that is sent to a model that can do this, as far as it is known.
+    pub(super) async fn whole_body(
+        &self,
+        model: &str,
+        info: Option<&ModelInfo>,
+        store: &dyn AttachmentStore,
+    ) -> Result<Vec<Bytes>, ModelError> {
+        let limit = self.limit(info);
+        let mut pieces = self.start(model, limit, &self.thinking(model, info, limit));
+        let mut size: usize = pieces.iter().map(Bytes::len).sum();
+        for piece in &self.messages {
+            let piece = match piece {
+                Piece::Json(json) => json.clone(),
+                Piece::Attachments(files) => blocks(files, store, Sight::of(info), size).await?,
+            };
+            size = size.saturating_add(piece.len());
+            pieces.push(piece);
+        }
+        pieces.push(END);
+        Ok(pieces)
+    }
+
+    fn start(&self, model: &str, limit: u32, thinking: &str) -> Vec<Bytes> {
+        let mut pieces = Vec::with_capacity(self.messages.len() + 4);
+        let model = Value::from(model);
+        pieces.push(format!(r#"{{"model":{model},"max_tokens":{limit}"#).into());
+        pieces.push(self.head.settings.clone());
+        pieces.push(format!(r#"{thinking},"messages":["#).into());
+        pieces
+    }
+
+    fn thinking(&self, model: &str, info: Option<&ModelInfo>, limit: u32) -> String {
+        let Some(level) = self.head.thinking else {
+            return String::new();
+        };
+        let fields = thinking_fields(level, info, model, limit, self.lacks_thinking);
+        fields.unwrap_or_else(|| {
+            log::warn!("how {model} thinks is not known; the level of thinking is not sent");
+            String::new()
+        })
+    }
 }
+
+/// What every body ends with.
+const END: Bytes = Bytes::from_static(b"]}");
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(system_prompt: &str, tools: &[Value]) -> RequestHead {
-        let model = ModelChoice {
-            id: "m".into(),
-            chosen: true,
-        };
-        RequestHead::new(model, 7, system_prompt, tools)
-    }
-
-    fn whole(head: &RequestHead) -> String {
-        let messages = vec![Bytes::from_static(b"{}"), Bytes::from_static(b",{}")];
-        String::from_utf8(head.request(messages).body("m\"").concat()).unwrap()
-    }
-
-    /// Spec: [MODEL-01]
-    #[test]
-    fn a_request_holds_model_limit_prompt_tools_and_messages() {
-        let tool = json!({"name": "read", "description": "d", "input_schema": {"type": "object"}});
-        let body: Value =
-            serde_json::from_str(&whole(&head("be \"brief\"", std::slice::from_ref(&tool))))
-                .unwrap();
-        assert_eq!(
-            body,
-            json!({
-                "model": "m\"", "max_tokens": 7, "system": "be \"brief\"", "tools": [tool],
-                "tool_choice": {"type": "auto"}, "stream": true, "messages": [{}, {}],
-            })
-        );
-    }
-
-    /// Spec: [MODEL-02]
-    #[test]
-    fn what_is_empty_is_left_out() {
-        let body: Value = serde_json::from_str(&whole(&head("", &[]))).unwrap();
-        assert_eq!(
-            body,
-            json!({"model": "m\"", "max_tokens": 7, "stream": true, "messages": [{}, {}]})
-        );
-    }
-}
+#[path = "request_tests.rs"]
+mod tests;

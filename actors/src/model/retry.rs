@@ -157,6 +157,11 @@ pub(super) fn advice_for(error: &ModelError) -> Advice {
         | ModelError::NotAStream { .. }
         | ModelError::Redirected { .. }
         | ModelError::TooLarge { .. }
+        | ModelError::TooLong { .. }
+        | ModelError::Compaction { .. }
+        | ModelError::Prompt { .. }
+        | ModelError::Projection { .. }
+        | ModelError::Key { .. }
         | ModelError::Panicked
         | ModelError::Unavailable
         | ModelError::Cancelled => Advice::Never,

@@ -21,7 +21,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs the tools of all conversations of the service.
 pub struct ToolActor {
-    registry: Registry,
     limit: Duration,
     redaction: Redaction,
     calls: HashMap<CallId, RunningTool>,
@@ -35,12 +34,11 @@ struct RunningTool {
 }
 
 impl ToolActor {
-    /// An actor for these tools, each of which may take as long as `limit`. What must not be seen
+    /// An actor that lets each tool take as long as `limit`. What must not be seen
     /// is taken out of their results: a tool may read the very file that holds it.
     #[must_use]
-    pub fn new(registry: Registry, limit: Duration, redaction: Redaction) -> Self {
+    pub fn new(limit: Duration, redaction: Redaction) -> Self {
         Self {
-            registry,
             limit,
             redaction,
             calls: HashMap::new(),
@@ -78,15 +76,11 @@ impl Handler<RunTool> for ToolActor {
         let RunTool {
             call_id,
             call,
+            tools,
             reply_to,
         } = order;
         let cancellation = Cancellation::new();
-        let work = run(
-            self.registry.clone(),
-            call,
-            self.limit,
-            cancellation.clone(),
-        );
+        let work = run(tools, call, self.limit, cancellation.clone());
         let id = call_id.clone();
         let future = ctx.spawn(
             work.into_actor(self)

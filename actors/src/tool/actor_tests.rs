@@ -85,6 +85,7 @@ impl Handler<ToolEvent> for Probe {
 
 /// The actor with its tools, and one who asks.
 struct Bench {
+    registry: Registry,
     tools: Addr<ToolActor>,
     asker: Recipient<ToolEvent>,
     answers: UnboundedReceiver<ToolEvent>,
@@ -95,7 +96,8 @@ impl Bench {
         let (sender, answers) = mpsc::unbounded_channel();
         let registry = Registry::new(tools).unwrap();
         Self {
-            tools: ToolActor::new(registry, TIME_LIMIT, Redaction::default()).start(),
+            registry,
+            tools: ToolActor::new(TIME_LIMIT, Redaction::default()).start(),
             asker: Probe(sender).start().recipient(),
             answers,
         }
@@ -111,6 +113,7 @@ impl Bench {
                 name: name.to_owned(),
                 input: object(input),
             },
+            tools: self.registry.clone(),
             reply_to: self.asker.clone(),
         };
         self.tools.try_send(order).unwrap();
@@ -298,8 +301,7 @@ async fn a_result_that_comes_after_the_end_is_discarded() {
     assert_eq!(finish.send("late".to_owned()), Err("late".to_owned()));
     bench.is_alive_and_done().await;
 
-    let registry = Registry::new(vec![]).unwrap();
-    let mut actor = ToolActor::new(registry, TIME_LIMIT, Redaction::default());
+    let mut actor = ToolActor::new(TIME_LIMIT, Redaction::default());
     actor.finish(call_id("ended"), done("late"));
     assert!(actor.calls.is_empty());
 }
@@ -398,6 +400,7 @@ async fn an_asker_that_is_gone_harms_nobody() {
             name: "echo".to_owned(),
             input: Object::new(),
         },
+        tools: bench.registry.clone(),
         reply_to: asker.clone().recipient(),
     };
     // The probe panics when it is answered, and is dead before the second answer.

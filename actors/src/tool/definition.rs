@@ -60,6 +60,12 @@ pub trait Tool: Send + Sync + 'static {
         true
     }
 
+    /// Whether the tool may only run while no other one does. The calls of a reply that has one
+    /// such call are run one after the other.
+    fn runs_alone(&self) -> bool {
+        false
+    }
+
     /// Runs the tool. The future must not block its thread. When `cancellation` fires it should
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;

@@ -18,4 +18,6 @@ pub use definition::{Cancellation, Tool, ToolCall, ToolError, ToolFuture, ToolOu
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use read::Read;
+#[cfg(test)]
+pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError};

@@ -37,6 +37,12 @@ pub enum RegistryError {
     },
 }
 
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
 impl Registry {
     /// A registry of these tools.
     ///
@@ -67,6 +73,43 @@ impl Registry {
         self.tools.iter().find(|tool| tool.name() == name).cloned()
     }
 
+    /// The tools, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter()
+    }
+
+    /// The names of the tools, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name())
+    }
+
+    /// The tools of these names, in this registry's order; all if there are no names. Names that
+    /// it has not are left out.
+    #[must_use]
+    pub fn subset(&self, names: &[String]) -> Self {
+        if names.is_empty() {
+            return self.clone();
+        }
+        let is_named = |tool: &&Arc<dyn Tool>| names.iter().any(|name| name == tool.name());
+        Self {
+            tools: self.tools.iter().filter(is_named).cloned().collect(),
+        }
+    }
+
+    /// Whether the tool of that name may only run alone.
+    #[must_use]
+    pub fn runs_alone(&self, name: &str) -> bool {
+        let mut tools = self.tools.iter();
+        tools.any(|tool| tool.name() == name && tool.runs_alone())
+    }
+
+    /// Whether the tool of that name changes nothing; also if there is none.
+    #[must_use]
+    pub fn is_harmless(&self, name: &str) -> bool {
+        let mut tools = self.tools.iter();
+        !tools.any(|tool| tool.name() == name && tool.has_effects())
+    }
+
     /// The names of the tools that change nothing.
     #[must_use]
     pub fn harmless(&self) -> HashSet<String> {
@@ -86,6 +129,48 @@ impl Registry {
         };
         self.tools.iter().map(definition).collect()
     }
+}
+
+/// Tools of these names that return nothing, each with whether it has effects and runs alone.
+#[cfg(test)]
+pub(crate) fn tools(tools: &[(&'static str, bool, bool)]) -> Registry {
+    struct Nothing(&'static str, bool, bool);
+
+    impl Tool for Nothing {
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn description(&self) -> &'static str {
+            "d"
+        }
+
+        fn input_schema(&self) -> Value {
+            json!({"type": "object"})
+        }
+
+        fn has_effects(&self) -> bool {
+            self.1
+        }
+
+        fn runs_alone(&self) -> bool {
+            self.2
+        }
+
+        fn execute(
+            &self,
+            _: crate::reply::Object,
+            _: super::Cancellation,
+        ) -> super::ToolFuture<'_> {
+            Box::pin(async { Ok(String::new()) })
+        }
+    }
+
+    let tool = |tool: &(&'static str, bool, bool)| {
+        Arc::new(Nothing(tool.0, tool.1, tool.2)) as Arc<dyn Tool>
+    };
+    let tools = tools.iter().map(tool).collect();
+    Registry::new(tools).unwrap_or_default()
 }
 
 #[cfg(test)]

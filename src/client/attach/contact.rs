@@ -1,5 +1,7 @@
 //! What every errand of the link needs: the way to the service, and to the client.
 
+use std::time::Duration;
+
 use awc::http::Method;
 use harness_tui::News;
 use serde::Serialize;
@@ -60,5 +62,19 @@ impl Contact {
         body: &impl Serialize,
     ) -> Result<A, CommandError> {
         Ok(self.find().await?.order(method, path, body).await?)
+    }
+
+    /// As [`Self::order`], of what takes longer than others; the answer is waited for that long.
+    ///
+    /// # Errors
+    /// If there is no answer of use; the order may have been carried out.
+    pub(super) async fn long_order<A: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        limit: Duration,
+    ) -> Result<A, CommandError> {
+        let connection = self.find().await?;
+        Ok(connection.long_order(path, body, limit).await?)
     }
 }

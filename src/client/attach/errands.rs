@@ -20,7 +20,7 @@ const PAGE: usize = 200;
 const LIST_PAGE: usize = 200;
 
 /// Tells the answer, or why there is none.
-async fn tell(contact: &Contact, answer: Result<News, CommandError>) {
+pub(super) async fn tell(contact: &Contact, answer: Result<News, CommandError>) {
     let news = answer.unwrap_or_else(|error| News::Failed {
         reason: error.to_string(),
     });
@@ -76,11 +76,17 @@ pub(super) async fn whole(contact: Rc<Contact>, conversation: String, seq: u64) 
 }
 
 /// Cancels a run.
-pub(super) async fn cancel(contact: Rc<Contact>, conversation: String, run_id: u64) {
+pub(super) async fn cancel(
+    contact: Rc<Contact>,
+    conversation: String,
+    run_id: Option<u64>,
+    clear_queue: bool,
+) {
     let cancelled = async {
         let order = CancelOrder {
-            run_id: Some(run_id),
+            run_id,
             by: Some(contact.name.clone()),
+            clear_queue,
         };
         let cancel = path(&conversation, "/cancel");
         let answer: CancelAnswer = contact.order(Method::POST, &cancel, &order).await?;

@@ -7,9 +7,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::attachment::Attachment;
 use super::contact::Contact;
-use super::errands;
 use super::lanes::{Lane, Lanes};
-use super::submission;
+use super::{changes, errands, offers, submission};
 use crate::client::command::CommandError;
 
 /// Carries out orders until nobody is left who gives any, or who wants to know.
@@ -88,9 +87,70 @@ impl Link {
             Order::Cancel {
                 conversation,
                 run_id,
+                clear_queue,
             } => {
-                let errand = errands::cancel(contact, conversation, run_id);
+                let errand = errands::cancel(contact, conversation, run_id, clear_queue);
                 self.lanes.add(Lane::Cancel, errand);
+            }
+            Order::Queue {
+                conversation,
+                queue,
+                key,
+                content,
+            } => {
+                let errand = submission::queue(contact, conversation, queue, key, content);
+                self.lanes.add(Lane::Submit, errand);
+            }
+            Order::Expand {
+                conversation,
+                recipe,
+                name,
+                text,
+                key,
+            } => {
+                let errand = submission::expand(contact, conversation, recipe, key, (name, text));
+                self.lanes.add(Lane::Submit, errand);
+            }
+            order => self.change(order),
+        }
+    }
+
+    /// Carries out an order that makes, changes or asks for something else than the past.
+    fn change(&mut self, order: Order) {
+        let contact = Rc::clone(&self.contact);
+        match order {
+            Order::Withdraw { conversation, item } => {
+                let errand = changes::withdraw(contact, conversation, item);
+                self.lanes.add(Lane::Withdraw, errand);
+            }
+            // Behind what was queued before it.
+            Order::GoOn {
+                conversation,
+                is_retry,
+            } => {
+                let errand = changes::go_on(contact, conversation, is_retry);
+                self.lanes.add(Lane::Submit, errand);
+            }
+            Order::Settings { conversation } => {
+                let errand = changes::settings(contact, conversation);
+                self.lanes.add(Lane::Settings, errand);
+            }
+            Order::Change {
+                conversation,
+                change,
+            } => {
+                let errand = changes::change(contact, conversation, change);
+                self.lanes.add(Lane::Settings, errand);
+            }
+            Order::Compact {
+                conversation,
+                instructions,
+            } => {
+                let errand = changes::compact(contact, conversation, instructions);
+                self.lanes.add(Lane::Compact, errand);
+            }
+            Order::Offers { kind } => {
+                self.lanes.add(Lane::Offers, offers::offers(contact, kind));
             }
             Order::List => self.lanes.add(Lane::List, errands::list(contact)),
             Order::Create { title } => {
@@ -110,6 +170,14 @@ impl Link {
                 let errand = errands::delete(contact, conversation);
                 self.lanes.add(Lane::Delete, errand);
             }
+            Order::Open { .. }
+            | Order::TryNow
+            | Order::Older { .. }
+            | Order::Whole { .. }
+            | Order::Submit { .. }
+            | Order::Queue { .. }
+            | Order::Expand { .. }
+            | Order::Cancel { .. } => log::error!("an order was not carried out: {order:?}"),
         }
     }
 
@@ -162,3 +230,7 @@ impl Link {
 #[cfg(test)]
 #[path = "link_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "order_tests.rs"]
+mod order_tests;

@@ -75,7 +75,8 @@ async fn a_slow_question_delays_no_cancel_and_orders_of_a_kind_keep_their_sequen
     server.until_asked(HISTORY).await;
     client.order(Order::Cancel {
         conversation: "c".to_owned(),
-        run_id: 7,
+        run_id: Some(7),
+        clear_queue: false,
     });
     let mut told = [client.next().await, client.next().await];
     told.sort_by_key(|news| matches!(news, News::Older { .. }));
@@ -166,7 +167,8 @@ async fn a_cancel_names_its_run_and_who_cancels() {
     for cancelled in [true, false] {
         client.order(Order::Cancel {
             conversation: "c".to_owned(),
-            run_id: 7,
+            run_id: Some(7),
+            clear_queue: false,
         });
         let answered = News::CancelAnswered { cancelled };
         assert_eq!(client.next().await, answered);
@@ -183,7 +185,8 @@ fn orders() -> Vec<(&'static str, Order)> {
             CANCEL,
             Order::Cancel {
                 conversation: "c".to_owned(),
-                run_id: 7,
+                run_id: Some(7),
+                clear_queue: false,
             },
         ),
         (
@@ -256,7 +259,8 @@ async fn an_order_goes_to_its_conversation_whatever_is_open() {
     server.on(PROMPT, vec![answer(200, &json!({"run_id": 8}))]);
     client.order(Order::Cancel {
         conversation: "c".to_owned(),
-        run_id: 7,
+        run_id: Some(7),
+        clear_queue: false,
     });
     client.submit("k");
     // What is told of `d` is a refusal: there is none.

@@ -3,12 +3,14 @@
 mod arguments;
 mod attachment;
 mod background;
+mod changes;
 mod contact;
 mod errands;
 mod lanes;
 mod link;
 mod log_file;
 mod name;
+mod offers;
 mod pace;
 mod reading;
 mod screen;

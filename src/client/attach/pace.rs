@@ -13,6 +13,8 @@ pub(super) struct Pace {
     pub(super) longest_wait: Duration,
     /// How long a prompt is sent again whose answer was lost, from the first loss on.
     pub(super) resending: Duration,
+    /// How long a past may take to be summarized.
+    pub(super) summarizing: Duration,
     /// How long orders that are under way may take when the client leaves.
     pub(super) farewell: Duration,
 }
@@ -24,6 +26,7 @@ impl Default for Pace {
             first_wait: Duration::from_millis(250),
             longest_wait: Duration::from_secs(5),
             resending: Duration::from_secs(10),
+            summarizing: Duration::from_mins(15),
             farewell: Duration::from_secs(1),
         }
     }

@@ -1,10 +1,12 @@
-//! Sending a prompt, once or, if its answer is lost, again.
+//! Sending a prompt or a message for a queue, once or, if its answer is lost, again.
 
 use std::rc::Rc;
 
 use awc::http::Method;
-use harness_protocol::{PromptAnswer, PromptOrder};
-use harness_tui::News;
+use harness_protocol::{PromptAnswer, PromptOrder, Queue, QueueAnswer};
+use harness_tui::{News, Recipe};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::contact::Contact;
@@ -19,14 +21,89 @@ pub(super) async fn submit(
     key: String,
     content: String,
 ) {
-    let order = PromptOrder {
-        content,
-        key: Some(key.clone()),
-        by: Some(contact.name.clone()),
+    let order = prompt_order(&contact, &key, content);
+    let sent = send::<PromptAnswer>(&contact, &path(&conversation, "/prompt"), &order).await;
+    tell(&contact, key, sent, accepted).await;
+}
+
+/// Lets a message wait in a queue and tells what became of it.
+pub(super) async fn queue(
+    contact: Rc<Contact>,
+    conversation: String,
+    queue: Queue,
+    key: String,
+    content: String,
+) {
+    let order = prompt_order(&contact, &key, content);
+    let of_it = match queue {
+        Queue::Steer => "/steer",
+        Queue::FollowUp => "/follow-up",
     };
-    let sent = send(&contact, &path(&conversation, "/prompt"), &order).await;
+    let sent = send::<QueueAnswer>(&contact, &path(&conversation, of_it), &order).await;
+    let queued = |key, QueueAnswer { item }| News::Queued { key, item };
+    tell(&contact, key, sent, queued).await;
+}
+
+/// What makes a prompt of a text: the body of `POST …/skill` and `POST …/template`.
+#[derive(Debug, Serialize)]
+struct RecipeOrder {
+    name: String,
+    /// What a skill is to be used for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<[String; 1]>,
+    /// What a template is filled in with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
+    key: String,
+    by: String,
+}
+
+/// Sends what a skill or a template makes of a text, and tells what became of it.
+pub(super) async fn expand(
+    contact: Rc<Contact>,
+    conversation: String,
+    recipe: Recipe,
+    key: String,
+    (name, text): (String, String),
+) {
+    let text = Some(text).filter(|text| !text.is_empty());
+    let (of_it, instructions, line) = match recipe {
+        Recipe::Skill => ("/skill", text.map(|text| [text]), None),
+        Recipe::Template => ("/template", None, text),
+    };
+    let order = RecipeOrder {
+        name,
+        instructions,
+        line,
+        key: key.clone(),
+        by: contact.name.clone(),
+    };
+    let sent = send::<PromptAnswer>(&contact, &path(&conversation, of_it), &order).await;
+    tell(&contact, key, sent, accepted).await;
+}
+
+fn prompt_order(contact: &Contact, key: &str, content: String) -> PromptOrder {
+    PromptOrder {
+        content,
+        key: Some(key.to_owned()),
+        by: Some(contact.name.clone()),
+        attachments: Vec::new(),
+    }
+}
+
+fn accepted(key: String, PromptAnswer { run_id }: PromptAnswer) -> News {
+    News::Accepted { key, run_id }
+}
+
+/// Tells what became of what was sent with that key.
+async fn tell<A>(
+    contact: &Contact,
+    key: String,
+    sent: Result<A, CommandError>,
+    news: impl FnOnce(String, A) -> News,
+) {
     let news = match sent {
-        Ok(run_id) => News::Accepted { key, run_id },
+        Ok(answer) => news(key, answer),
         Err(error) => News::NotAccepted {
             key,
             reason: error.to_string(),
@@ -35,14 +112,18 @@ pub(super) async fn submit(
     contact.tell(news).await;
 }
 
-/// Sends a prompt, again with the same key while nobody knows if it arrived; its run.
-async fn send(contact: &Contact, path: &str, order: &PromptOrder) -> Result<u64, CommandError> {
+/// Sends a prompt, again with the same key while nobody knows if it arrived; the answer.
+async fn send<A: DeserializeOwned>(
+    contact: &Contact,
+    path: &str,
+    order: &impl Serialize,
+) -> Result<A, CommandError> {
     let mut tries = 0;
     let mut give_up = None;
     loop {
-        let sent = contact.order::<PromptAnswer>(Method::POST, path, order);
+        let sent = contact.order::<A>(Method::POST, path, order);
         let error = match sent.await {
-            Ok(answer) => return Ok(answer.run_id),
+            Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
         let now = Instant::now();

@@ -2,6 +2,7 @@
 
 mod phrases;
 mod results;
+mod retold;
 mod story;
 mod tool_wish;
 mod words;
@@ -23,6 +24,12 @@ const SLOW_WORD: Duration = Duration::from_millis(30);
 /// How long a few words of any other text take.
 const QUICK_DELTA: Duration = Duration::from_millis(15);
 
+/// How Harness opens a summary of what it does not send any more.
+const SUMMARY: &str = "Summary of what was said before";
+
+/// How Harness opens the line that says where a skill is.
+const SKILL_FOLDER: &str = "Paths in this skill start at ";
+
 const HELP: &str = "This is Harness's built-in demo: a few rules with no model behind it. It \
 understands phrases like these, alone or joined by \"and\":\n\n\
 - list the folder src\n\
@@ -39,10 +46,20 @@ pub struct Demo;
 
 impl Responder for Demo {
     fn respond(&self, request: &MessagesRequest) -> Reply {
+        if request.wants_summary() {
+            return Reply::text(retold::retell(request));
+        }
         let content = request.last_content();
-        let summary = results::summarize(request);
-        let prompt = Prompt::parse(&fresh_text(&content));
-        Reply::message(answer(&prompt, summary, &request.tool_names()))
+        let heard = Heard {
+            results: results::summarize(request),
+            files: files(&content),
+            prompt: Prompt::parse(&fresh_text(&content)),
+            // Without a word about it, a model thinks only when it is asked to in words.
+            thinks: request.body["thinking"]["type"]
+                .as_str()
+                .map(|kind| kind != "disabled"),
+        };
+        Reply::message(answer(&heard, &request.tool_names()))
     }
 
     fn accepts_model(&self, _id: &str) -> bool {
@@ -50,26 +67,44 @@ impl Responder for Demo {
     }
 }
 
-fn answer(prompt: &Prompt, summary: Option<String>, tools: &[&str]) -> Message {
+/// What the last message tells.
+struct Heard {
+    /// What the tools gave, if they gave something.
+    results: Option<String>,
+    /// What came along as files, if anything did.
+    files: Option<String>,
+    /// What the user wrote, also behind what the tools gave.
+    prompt: Prompt,
+    /// Whether the request wants thinking, if it says so.
+    thinks: Option<bool>,
+}
+
+fn answer(heard: &Heard, tools: &[&str]) -> Message {
+    let prompt = &heard.prompt;
     let mut message = Message::new().delta_pause(QUICK_DELTA);
-    if prompt.thinks {
-        message = message.thinking(thoughts(prompt), "harness-demo-signature");
+    if heard.thinks.unwrap_or(prompt.thinks) {
+        message = message.signed_thinking(thoughts(prompt));
     }
+    let told = [&heard.results, &heard.files].into_iter().flatten();
+    let mut told: Vec<String> = told.cloned().collect();
     if prompt.wishes.is_empty() {
-        return match summary {
-            Some(summary) => message.text(summary),
-            None if prompt.wants_long => message
-                .text(story::tell())
-                .words_per_delta(1)
-                .delta_pause(SLOW_WORD),
-            None => message.text(HELP),
-        };
+        let has_news = !told.is_empty();
+        if prompt.wants_long {
+            told.push(story::tell());
+            message = message.words_per_delta(1).delta_pause(SLOW_WORD);
+        } else if !has_news {
+            told.push(HELP.to_owned());
+        } else if !prompt.skipped.is_empty() {
+            told.push(format!("You also wrote:{}", no_rule(prompt)));
+        }
+        return message.text(told.join("\n\n"));
     }
     let (offered, missing): (Vec<&ToolWish>, Vec<&ToolWish>) = prompt
         .wishes
         .iter()
         .partition(|wish| tools.contains(&wish.tool()));
-    message = message.text(announcement(prompt, summary, &offered, &missing));
+    told.push(announcement(prompt, &offered, &missing));
+    message = message.text(told.join("\n\n"));
     offered.into_iter().fold(message, |message, wish| {
         message.tool_use(new_id(), wish.tool(), wish.input())
     })
@@ -80,10 +115,33 @@ fn new_id() -> String {
     format!("toolu_demo_{:016x}", RandomState::new().hash_one("call"))
 }
 
-/// What the user wrote in the last message.
+/// What the user wrote in the last message. A summary of earlier messages is not from the user.
 fn fresh_text(content: &[Value]) -> String {
     let texts = content.iter().filter_map(|block| block["text"].as_str());
-    texts.collect::<Vec<_>>().join("\n")
+    let is_summary = |text: &&str| text.starts_with(SUMMARY) || text.contains("</summary>");
+    let fresh = texts.filter(|text| !is_summary(text));
+    let lines = fresh.flat_map(str::lines).filter(|line| !is_frame(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a line only says that a skill begins, where it is, or that it ends.
+fn is_frame(line: &str) -> bool {
+    line.starts_with("<skill ") || line == "</skill>" || line.starts_with(SKILL_FOLDER)
+}
+
+/// A sentence about the images and documents in the last message, if there are any.
+fn files(content: &[Value]) -> Option<String> {
+    let number = |kind: &str| content.iter().filter(|block| block["type"] == kind).count();
+    let counts = [
+        (number("image"), "image", "images"),
+        (number("document"), "document", "documents"),
+    ];
+    let counts = counts.into_iter().filter(|(number, ..)| *number > 0);
+    let counts: Vec<String> = counts
+        .map(|(number, one, many)| results::count(number, one, many))
+        .collect();
+    let counts = counts.join(" and ");
+    (!counts.is_empty()).then(|| format!("I got {counts}, and no rule looks inside."))
 }
 
 fn thoughts(prompt: &Prompt) -> String {
@@ -100,14 +158,8 @@ fn thoughts(prompt: &Prompt) -> String {
 }
 
 /// The text before the tool calls.
-fn announcement(
-    prompt: &Prompt,
-    summary: Option<String>,
-    offered: &[&ToolWish],
-    missing: &[&ToolWish],
-) -> String {
-    let mut text = summary.map(|summary| summary + "\n\n").unwrap_or_default();
-    text.push_str("This is Harness's built-in demo: rules, no model behind it.");
+fn announcement(prompt: &Prompt, offered: &[&ToolWish], missing: &[&ToolWish]) -> String {
+    let mut text = "This is Harness's built-in demo: rules, no model behind it.".to_owned();
     let plans: Vec<String> = offered.iter().map(ToString::to_string).collect();
     if !plans.is_empty() {
         text.extend([" I will ", &plans.join(", then "), "."]);
@@ -121,111 +173,17 @@ fn announcement(
             "`.",
         ]);
     }
-    for skipped in &prompt.skipped {
-        text.extend([" I have no rule for \"", skipped, "\" and leave it out."]);
-    }
-    text
+    text + &no_rule(prompt)
+}
+
+/// A sentence for each part of a prompt that is left out.
+fn no_rule(prompt: &Prompt) -> String {
+    let skipped = prompt.skipped.iter();
+    skipped
+        .map(|skipped| format!(" I have no rule for \"{skipped}\" and leave it out."))
+        .collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::reply::Step;
-
-    fn request(messages: &Value, tools: &[&str]) -> MessagesRequest {
-        let tools: Vec<Value> = tools
-            .iter()
-            .map(|name| json!({"name": name, "input_schema": {"type": "object"}}))
-            .collect();
-        let body = json!({"model": "any", "max_tokens": 9, "messages": messages, "tools": tools});
-        MessagesRequest {
-            headers: Vec::new(),
-            body,
-        }
-    }
-
-    /// The blocks of the demo's answer and its stop reason.
-    fn reply(request: &MessagesRequest) -> (Vec<Value>, Value) {
-        let wire = Demo.respond(request).render(Some(request), "req_1");
-        let bytes: Vec<u8> = wire
-            .steps
-            .filter_map(|step| {
-                if let Step::Send(bytes) = step {
-                    Some(bytes)
-                } else {
-                    None
-                }
-            })
-            .flatten()
-            .collect();
-        let text = String::from_utf8(bytes).unwrap();
-        let document = text.lines().find(|line| line.starts_with('{')).unwrap();
-        let message: Value = serde_json::from_str(document).unwrap();
-        (
-            message["content"].as_array().unwrap().clone(),
-            message["stop_reason"].clone(),
-        )
-    }
-
-    #[test]
-    fn a_prompt_becomes_calls_of_the_offered_tools() {
-        let messages = json!([{"role": "user", "content": "think about list src, read a.rs"}]);
-        let (blocks, stop) = reply(&request(&messages, &["list_dir"]));
-        let kinds: Vec<&str> = blocks
-            .iter()
-            .filter_map(|block| block["type"].as_str())
-            .collect();
-        assert_eq!(kinds, ["thinking", "text", "tool_use"]);
-        assert_eq!(stop, "tool_use");
-        assert_eq!(blocks[2]["name"], "list_dir");
-        assert_eq!(blocks[2]["input"], json!({"path": "src"}));
-        assert!(
-            blocks[1]["text"]
-                .as_str()
-                .unwrap()
-                .contains("no tool `read`")
-        );
-    }
-
-    #[test]
-    fn ids_differ_and_are_valid() {
-        let ids = [new_id(), new_id()];
-        assert_ne!(ids[0], ids[1]);
-        let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        assert!(ids.iter().all(|id| id.chars().all(valid)), "{ids:?}");
-    }
-
-    #[test]
-    fn anything_else_gets_help() {
-        let messages = json!([{"role": "user", "content": "hello there"}]);
-        let (blocks, stop) = reply(&request(&messages, &["read"]));
-        assert_eq!(stop, "end_turn");
-        assert!(
-            blocks[0]["text"]
-                .as_str()
-                .unwrap()
-                .contains("ANTHROPIC_API_KEY")
-        );
-    }
-
-    #[test]
-    fn results_are_summed_up_and_end_the_run() {
-        let messages = json!([
-            {"role": "user", "content": "list src and read x"},
-            {"role": "assistant", "content": [
-                {"type": "tool_use", "id": "a", "name": "list_dir", "input": {"path": "src"}},
-                {"type": "tool_use", "id": "b", "name": "read", "input": {"path": "x"}},
-            ]},
-            {"role": "user", "content": [
-                {"type": "tool_result", "tool_use_id": "a", "content": "total 4\n. x\n.. x\nmain.rs"},
-                {"type": "tool_result", "tool_use_id": "b", "content": "file not found", "is_error": true},
-            ]},
-        ]);
-        let (blocks, stop) = reply(&request(&messages, &["list_dir", "read"]));
-        assert_eq!(stop, "end_turn");
-        let text = blocks[0]["text"].as_str().unwrap();
-        assert!(text.contains("file not found"), "{text}");
-    }
-}
+#[path = "demo_tests.rs"]
+mod tests;

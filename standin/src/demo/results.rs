@@ -89,7 +89,8 @@ fn entries(listing: &str) -> usize {
     names.filter(entry).count()
 }
 
-fn count(number: usize, one: &str, many: &str) -> String {
+/// A number with its word.
+pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Check, is_name, only};
+use super::{Check, is_name, media, only};
 use crate::api_error::ApiError;
 use crate::messages_request::list;
 
@@ -33,18 +33,28 @@ const fn kind(
     }
 }
 
+/// The fields of a text block.
+pub(super) const TEXT_FIELDS: &[&str] = &["type", "text", "cache_control", "citations"];
+
 const KINDS: &[Kind] = &[
-    kind(
-        "text",
-        Speaker::Both,
-        Some(&["type", "text", "cache_control", "citations"]),
-    ),
+    kind("text", Speaker::Both, Some(TEXT_FIELDS)),
     kind(
         "image",
         Speaker::User,
         Some(&["type", "source", "cache_control"]),
     ),
-    kind("document", Speaker::User, None),
+    kind(
+        "document",
+        Speaker::User,
+        Some(&[
+            "type",
+            "source",
+            "cache_control",
+            "citations",
+            "context",
+            "title",
+        ]),
+    ),
     kind("search_result", Speaker::User, None),
     kind("container_upload", Speaker::Both, None),
     kind(
@@ -113,6 +123,8 @@ pub(super) fn check(path: &str, role: &str, block: &Value) -> Check {
     }
     match name {
         "text" => check_text(path, block),
+        "image" => media::check_image(path, block),
+        "document" => media::check_document(path, block),
         "thinking" => {
             required(&format!("{path}.thinking"), fields, "thinking")?;
             let signature = required(&format!("{path}.thinking"), fields, "signature")?;
@@ -199,7 +211,9 @@ fn check_tool_result(path: &str, fields: &Map<String, Value>) -> Check {
         let path = format!("{path}.content.{index}");
         match block["type"].as_str() {
             Some("text") => check_text(&path, block)?,
-            Some("image" | "document" | "search_result" | "tool_reference") => {}
+            Some("image") => media::check_image(&path, block)?,
+            Some("document") => media::check_document(&path, block)?,
+            Some("search_result" | "tool_reference") => {}
             Some(_) | None => return Err(ApiError::at(path, "unexpected block in a tool result")),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Check;
+use super::{Check, only};
 use crate::api_error::ApiError;
 use crate::messages_request::list;
 
@@ -11,7 +11,6 @@ const MAX_BREAKPOINTS: usize = 4;
 /// Checks the form and the number of `cache_control`s.
 pub(super) fn check(body: &Value) -> Check {
     let mut found = Vec::new();
-    collect("cache_control", body, &mut found);
     for field in ["tools", "system"] {
         collect_all(field, &body[field], &mut found);
     }
@@ -28,12 +27,23 @@ pub(super) fn check(body: &Value) -> Check {
             }
         }
     }
+    // One for the whole request stands for one on its last block.
+    collect("cache_control", body, &mut found);
+    let mut has_short = false;
     for (path, control) in &found {
         let ttl = &control["ttl"];
         if control["type"] != "ephemeral" || !(ttl.is_null() || ttl == "5m" || ttl == "1h") {
             let message = "Input should be of type 'ephemeral' with a ttl of '5m' or '1h'";
             return Err(ApiError::at(path, message));
         }
+        if let Some(fields) = control.as_object() {
+            only(&format!("{path}.ephemeral."), fields, &[&["type", "ttl"]])?;
+        }
+        if has_short && ttl == "1h" {
+            let message = "a block with a ttl of '1h' must not come after one with a ttl of '5m'";
+            return Err(ApiError::at(path, message));
+        }
+        has_short |= ttl != "1h";
     }
     if found.len() > MAX_BREAKPOINTS {
         let message = format!(

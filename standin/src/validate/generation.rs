@@ -1,83 +1,199 @@
-//! The rules that depend on a model's generation, and those for thinking.
+//! The rules that depend on what the model can do: limits, sampling, thinking, effort, media.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Check;
+use super::{Check, only};
 use crate::api_error::ApiError;
+use crate::capabilities::EFFORTS;
+use crate::messages_request::list;
+use crate::model::Model;
 
 const MIN_BUDGET: u64 = 1024;
 
-/// Checks sampling, thinking and the forced choice of a tool.
-pub(super) fn check(body: &Value) -> Check {
-    let model = body["model"].as_str().unwrap_or_default();
-    let thinking = &body["thinking"];
-    check_thinking(thinking, &body["max_tokens"])?;
-    if version(model).is_none_or(|version| version < (4, 7)) {
-        return Ok(());
+/// Checks a body against its model.
+pub(super) fn check(body: &Value, model: &Model) -> Check {
+    let id = &model.id;
+    let abilities = &model.capabilities;
+    if let Some(asked) = body["max_tokens"].as_u64()
+        && asked > model.max_tokens
+    {
+        let message = format!(
+            "{asked} > {}, the most that {id} can write",
+            model.max_tokens
+        );
+        return Err(ApiError::at("max_tokens", message));
     }
-    for name in ["temperature", "top_p", "top_k"] {
-        if !body[name].is_null() {
-            return Err(ApiError::at(
-                name,
-                format!("{model} does not take `{name}`"),
-            ));
+    check_thinking(body, model)?;
+    check_effort(&body["output_config"], model)?;
+    check_media(&body["messages"], model)?;
+    let choice = &body["tool_choice"]["type"];
+    if (choice == "any" || choice == "tool") && !abilities.forced_tools {
+        let message = format!("{id} can not be forced to call a tool");
+        return Err(ApiError::at("tool_choice", message));
+    }
+    let sampling = ["temperature", "top_p", "top_k"];
+    match sampling.iter().find(|name| !body[**name].is_null()) {
+        Some(name) if !abilities.sampling => {
+            Err(ApiError::at(name, format!("{id} does not take `{name}`")))
         }
+        Some(_) | None => Ok(()),
     }
-    if thinking["type"] == "enabled" {
-        let message = format!("{model} takes 'adaptive' thinking, not 'enabled'");
-        return Err(ApiError::at("thinking.type", message));
-    }
-    if model == "claude-opus-5-5" {
-        if thinking["type"] == "disabled" {
-            let message = format!("thinking can not be disabled for {model}");
+}
+
+fn check_thinking(body: &Value, model: &Model) -> Check {
+    let abilities = &model.capabilities;
+    let fields = match &body["thinking"] {
+        Value::Null => return Ok(()),
+        Value::Object(fields) => fields,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            return Err(ApiError::at("thinking", "Input should be an object"));
+        }
+    };
+    let kind = fields.get("type").and_then(Value::as_str);
+    let (is_taken, own): (bool, &[&str]) = match kind {
+        Some("adaptive") => (abilities.adaptive, &["display", "block_binding"]),
+        Some("enabled") => (
+            abilities.enabled,
+            &["budget_tokens", "display", "block_binding"],
+        ),
+        Some("disabled") => (abilities.disabled, &[]),
+        Some(_) | None => {
+            let message = "Input should be 'adaptive', 'enabled' or 'disabled'";
             return Err(ApiError::at("thinking.type", message));
         }
+    };
+    let kind = kind.unwrap_or_default();
+    only(&format!("thinking.{kind}."), fields, &[&["type"], own])?;
+    match fields.get("display").unwrap_or(&Value::Null) {
+        Value::Null => {}
+        display if display == "summarized" || display == "omitted" => {}
+        _ => {
+            let message = "Input should be 'summarized' or 'omitted'";
+            return Err(ApiError::at(format!("thinking.{kind}.display"), message));
+        }
+    }
+    if !is_taken {
+        let message = format!("\"thinking.type.{kind}\" is not supported for {}", model.id);
+        return Err(ApiError::at("thinking.type", message));
+    }
+    if kind == "enabled" {
+        check_budget(fields, &body["max_tokens"])?;
         let choice = &body["tool_choice"]["type"];
         if choice == "any" || choice == "tool" {
-            let message = format!("{model} can not be forced to call a tool");
-            return Err(ApiError::at("tool_choice", message));
+            let message = "Thinking may not be enabled when tool_choice forces tool use.";
+            return Err(ApiError::invalid(message));
         }
+        check_last_turn(list(&body["messages"]))?;
     }
     Ok(())
 }
 
-fn check_thinking(thinking: &Value, max_tokens: &Value) -> Check {
-    match thinking["type"].as_str() {
-        None if thinking.is_null() => Ok(()),
-        Some("adaptive" | "disabled") => Ok(()),
-        Some("enabled") => {
-            let budget = thinking["budget_tokens"].as_u64().unwrap_or_default();
-            if budget < MIN_BUDGET {
-                let message = format!("Input should be a whole number from {MIN_BUDGET}");
-                return Err(ApiError::at("thinking.enabled.budget_tokens", message));
-            }
-            if max_tokens
-                .as_u64()
-                .is_some_and(|max_tokens| max_tokens <= budget)
-            {
-                return Err(ApiError::at(
-                    "max_tokens",
-                    "must be greater than the thinking budget",
-                ));
-            }
-            Ok(())
-        }
-        Some(_) | None => {
-            let message = "Input should be 'adaptive', 'enabled' or 'disabled'";
-            Err(ApiError::at("thinking.type", message))
+fn check_budget(fields: &Map<String, Value>, max_tokens: &Value) -> Check {
+    let budget = fields.get("budget_tokens").and_then(Value::as_u64);
+    let budget = budget.unwrap_or_default();
+    if budget < MIN_BUDGET {
+        let message = format!("Input should be greater than or equal to {MIN_BUDGET}");
+        return Err(ApiError::at("thinking.enabled.budget_tokens", message));
+    }
+    match max_tokens.as_u64() {
+        Some(max_tokens) if max_tokens <= budget => Err(ApiError::invalid(
+            "`max_tokens` must be greater than `thinking.budget_tokens`",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Checks that a reply whose calls are answered last begins with thinking.
+fn check_last_turn(messages: &[Value]) -> Check {
+    let [.., reply, results] = messages else {
+        return Ok(());
+    };
+    let answers = list(&results["content"]).first();
+    if answers.is_none_or(|block| block["type"] != "tool_result") {
+        return Ok(());
+    }
+    let first = list(&reply["content"]).first();
+    let kind = first.and_then(|block| block["type"].as_str());
+    match kind {
+        Some("thinking" | "redacted_thinking") | None => Ok(()),
+        Some(kind) => {
+            let path = format!("messages.{}.content.0.type", messages.len() - 2);
+            let message = format!(
+                "Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` \
+                 is enabled, the last `assistant` message of a tool round must start with it."
+            );
+            Err(ApiError::at(path, message))
         }
     }
 }
 
-/// The version in a model's id, such as (4, 7) of `claude-opus-4-7`; none for other ids.
-fn version(model: &str) -> Option<(u32, u32)> {
-    let (_family, version) = model.strip_prefix("claude-")?.split_once('-')?;
-    let mut numbers = version.split('-');
-    let major = numbers.next()?.parse().ok()?;
-    // A date is not a minor version.
-    let minor = numbers.next().filter(|minor| minor.len() <= 2);
-    Some((
-        major,
-        minor.and_then(|minor| minor.parse().ok()).unwrap_or(0),
-    ))
+fn check_effort(config: &Value, model: &Model) -> Check {
+    let fields = match config {
+        Value::Null => return Ok(()),
+        Value::Object(fields) => fields,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            return Err(ApiError::at("output_config", "Input should be an object"));
+        }
+    };
+    only(
+        "output_config.",
+        fields,
+        &[&["effort", "format", "task_budget"]],
+    )?;
+    let effort = match fields.get("effort") {
+        None | Some(Value::Null) => return Ok(()),
+        Some(effort) => effort.as_str().unwrap_or_default(),
+    };
+    let path = "output_config.effort";
+    if !EFFORTS.contains(&effort) {
+        let message = "Input should be 'low', 'medium', 'high', 'xhigh' or 'max'";
+        return Err(ApiError::at(path, message));
+    }
+    let taken = model.capabilities.efforts;
+    if taken.is_empty() {
+        let message = "This model does not support the effort parameter.";
+        return Err(ApiError::invalid(message));
+    }
+    if !taken.contains(&effort) {
+        let message = format!(
+            "{} does not support effort level '{effort}'. Supported levels: {}.",
+            model.id,
+            taken.join(", ")
+        );
+        return Err(ApiError::at(path, message));
+    }
+    Ok(())
+}
+
+/// Checks that the model can take what it is to see.
+fn check_media(messages: &Value, model: &Model) -> Check {
+    for (index, message) in list(messages).iter().enumerate() {
+        let path = format!("messages.{index}.content");
+        check_visible(&path, list(&message["content"]), model)?;
+    }
+    Ok(())
+}
+
+fn check_visible(path: &str, blocks: &[Value], model: &Model) -> Check {
+    let abilities = &model.capabilities;
+    for (place, block) in blocks.iter().enumerate() {
+        let path = format!("{path}.{place}");
+        let refuse = |what: &str| {
+            let message = format!("{} does not support {what} input", model.id);
+            Err(ApiError::at(&path, message))
+        };
+        match block["type"].as_str() {
+            Some("image") if !abilities.image_input => return refuse("image"),
+            Some("document")
+                if !abilities.pdf_input && block["source"]["media_type"] == "application/pdf" =>
+            {
+                return refuse("PDF");
+            }
+            Some("tool_result") => {
+                check_visible(&format!("{path}.content"), list(&block["content"]), model)?;
+            }
+            Some(_) | None => {}
+        }
+    }
+    Ok(())
 }

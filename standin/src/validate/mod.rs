@@ -6,16 +6,25 @@ mod blocks;
 mod cache;
 mod generation;
 mod headers;
+mod media;
+#[cfg(test)]
+mod media_tests;
 mod messages;
 mod pairing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod thinking_tests;
 mod tools;
 
 use serde_json::{Map, Value};
 
 use crate::api_error::ApiError;
+use crate::cache::InputUsage;
 use crate::messages_request::MessagesRequest;
+use crate::model::Model;
+use crate::prefix::Weight;
+use crate::signature;
 
 pub(crate) use headers::check_headers;
 pub use messages::strict_roles;
@@ -63,7 +72,8 @@ const MESSAGE_FIELDS: &[&str] = &[
     "top_p",
 ];
 
-/// Checks a request as the real API would, except that it knows no list of models.
+/// Checks a request as the real API would, except that it knows no list of models: what a model
+/// can do is told by its id.
 ///
 /// # Errors
 ///
@@ -73,6 +83,24 @@ pub fn validate(
     headers: &[(String, String)],
     body: &[u8],
 ) -> Result<MessagesRequest, ApiError> {
+    let checked = validate_for(endpoint, headers, body, |id| Ok(Model::new(id)))?;
+    Ok(checked.request)
+}
+
+/// A valid request, and what was found out on the way.
+pub(crate) struct Checked {
+    pub(crate) request: MessagesRequest,
+    pub(crate) model: Model,
+    pub(crate) weight: Weight,
+}
+
+/// Checks a request for the model that `model_of` finds by its id.
+pub(crate) fn validate_for(
+    endpoint: Endpoint,
+    headers: &[(String, String)],
+    body: &[u8],
+    model_of: impl FnOnce(&str) -> Result<Model, ApiError>,
+) -> Result<Checked, ApiError> {
     check_headers(headers)?;
     headers::check_content_type(headers)?;
     let body: Value = serde_json::from_slice(body).map_err(|error| {
@@ -88,10 +116,23 @@ pub fn validate(
     pairing::check(&body["messages"])?;
     tools::check(&body)?;
     cache::check(&body)?;
-    generation::check(&body)?;
-    Ok(MessagesRequest {
+    let model = model_of(body["model"].as_str().unwrap_or_default())?;
+    generation::check(&body, &model)?;
+    let weight = Weight::of(&body, model.token_percent);
+    signature::check(&body, &model, &weight)?;
+    let input = InputUsage {
+        plain: weight.tokens(),
+        ..InputUsage::default()
+    };
+    let request = MessagesRequest {
         headers: headers.to_vec(),
         body,
+        input,
+    };
+    Ok(Checked {
+        request,
+        model,
+        weight,
     })
 }
 
@@ -157,6 +198,9 @@ fn check_system(system: &Value) -> Check {
                     return Err(ApiError::at(path, "Input should be a text block"));
                 }
                 blocks::check_text(&path, block)?;
+                if let Some(fields) = block.as_object() {
+                    only(&format!("{path}."), fields, &[blocks::TEXT_FIELDS])?;
+                }
             }
             Ok(())
         }

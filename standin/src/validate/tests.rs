@@ -16,7 +16,7 @@ fn headers() -> Vec<(String, String)> {
 }
 
 /// A valid request with these fields put in; `null` takes a field out.
-fn body(changes: Value) -> Value {
+pub(super) fn body(changes: Value) -> Value {
     let mut body = json!({
         "model": "claude-sonnet-5-5",
         "max_tokens": 2000,
@@ -35,8 +35,15 @@ fn body(changes: Value) -> Value {
     body
 }
 
-fn verdict(body: &Value) -> String {
-    match validate(Endpoint::Messages, &headers(), body.to_string().as_bytes()) {
+pub(super) fn verdict(body: &Value) -> String {
+    let model = Model::new(body["model"].as_str().unwrap_or_default());
+    verdict_for(body, &model)
+}
+
+pub(super) fn verdict_for(body: &Value, model: &Model) -> String {
+    let bytes = body.to_string();
+    let model_of = |_: &str| Ok(model.clone());
+    match validate_for(Endpoint::Messages, &headers(), bytes.as_bytes(), model_of) {
         Ok(_) => "valid".to_owned(),
         Err(error) => {
             assert_eq!(
@@ -49,7 +56,7 @@ fn verdict(body: &Value) -> String {
 }
 
 /// A conversation from the contents of its messages, which alternate between the roles.
-fn conversation(contents: &[Value]) -> Value {
+pub(super) fn conversation(contents: &[Value]) -> Value {
     let roles = ["user", "assistant"].into_iter().cycle();
     let messages = contents.iter().zip(roles);
     let messages: Vec<Value> = messages
@@ -58,7 +65,7 @@ fn conversation(contents: &[Value]) -> Value {
     body(json!({"messages": messages}))
 }
 
-fn check_rows(rows: Vec<(Value, &str)>) {
+pub(super) fn check_rows(rows: Vec<(Value, &str)>) {
     for (body, expected) in rows {
         let verdict = verdict(&body);
         assert!(
@@ -436,15 +443,59 @@ fn tools_and_the_choice_are_checked() {
 
 #[test]
 fn cache_breakpoints_are_counted() {
-    let marked = json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}});
-    let with = |count: usize| conversation(&[json!(vec![marked.clone(); count])]);
-    let bad = json!({"type": "text", "text": "x", "cache_control": {"type": "lasting"}});
+    let marked = |control: Value| json!({"type": "text", "text": "x", "cache_control": control});
+    let short = marked(json!({"type": "ephemeral"}));
+    let long = marked(json!({"type": "ephemeral", "ttl": "1h"}));
+    let with = |count: usize| conversation(&[json!(vec![short.clone(); count])]);
+    let one = |control: Value| conversation(&[json!([marked(control)])]);
+    let system = |blocks: Value| body(json!({"system": blocks}));
+    let mut everywhere = with(2);
+    everywhere["system"] = json!([short]);
+    everywhere["tools"] = json!([
+        {"name": "x", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}},
+    ]);
+    let mut too_many = everywhere.clone();
+    too_many["cache_control"] = json!({"type": "ephemeral"});
+    let thinking = json!({
+        "type": "thinking", "thinking": "hm", "signature": "sig",
+        "cache_control": {"type": "ephemeral"},
+    });
+    let thinking = conversation(&[json!("hi"), json!([thinking, text("x")]), json!("go on")]);
+    let empty = json!([{"type": "text", "text": "", "cache_control": {"type": "ephemeral"}}]);
     check_rows(vec![
         (with(4), "valid"),
         (with(5), "A maximum of 4 blocks"),
+        (everywhere, "valid"),
+        (too_many, "A maximum of 4 blocks"),
         (
-            conversation(&[json!([bad])]),
+            one(json!({"type": "lasting"})),
             "messages.0.content.0.cache_control:",
+        ),
+        (
+            one(json!({"type": "ephemeral", "ttl": "1d"})),
+            "cache_control:",
+        ),
+        (
+            one(json!({"type": "ephemeral", "scope": "x"})),
+            "cache_control.ephemeral.scope: Extra",
+        ),
+        (conversation(&[json!([long, short])]), "valid"),
+        (
+            conversation(&[json!([short, long])]),
+            "messages.0.content.1.cache_control: a block with a ttl of '1h'",
+        ),
+        (
+            thinking,
+            "messages.1.content.0.thinking.cache_control: Extra",
+        ),
+        (system(json!([short])), "valid"),
+        (
+            system(empty),
+            "system.0: text content blocks must be non-empty",
+        ),
+        (
+            system(json!([{"type": "text", "text": "x", "id": 1}])),
+            "system.0.id: Extra",
         ),
     ]);
 }

@@ -61,18 +61,24 @@ async fn a_prompt_is_seen_by_all_while_it_streams_and_anybody_cancels_it() {
 
 /// Spec: [TUI-53]
 #[tokio::test]
-async fn a_prompt_that_is_refused_comes_back_as_a_draft() {
+async fn what_is_sent_while_a_run_is_going_waits_on_all_screens_and_is_said_in_it() {
     let (service, _standin, script) = Service::scripted(&[]).await;
     let gate = Gate::new();
-    script.push(Reply::text("never").gate_head(&gate));
-    let mut ana = Screen::attach(service.home.path(), "ana").await;
-    ana.keys("a draft");
-    ana.shows("a draft").await;
+    script.push(Reply::text("The first answer.").gate_head(&gate));
+    script.push(Reply::text("The second answer."));
+    let home = service.home.path();
+    let mut ana = Screen::attach(home, "ana").await;
+    let ben = Screen::attach(home, "ben").await;
     service.submit("first").await;
     ana.shows("Thinking...").await;
-    ana.keys("\r");
-    ana.shows("the draft is kept").await;
-    assert!(ana.text().contains("│ a draft"));
+    ana.keys("rather this\r");
+    ana.shows("you: rather this").await;
+    ben.shows("ana: rather this").await;
+    gate.open();
+    for screen in [&ana, &ben] {
+        screen.shows("The second answer.").await;
+        screen.hides("queue").await;
+    }
 }
 
 /// Spec: [TUI-54] [LINK-07]

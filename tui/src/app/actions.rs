@@ -1,5 +1,7 @@
 //! What the keys do.
 
+use harness_protocol::Queue;
+
 use super::{App, Effect, Overlay, Picker};
 use crate::composer::{Edit, Edited};
 use crate::keys::{self, Action, Chord, Place};
@@ -40,11 +42,12 @@ impl App {
     fn places(&self) -> Vec<Place> {
         match &self.overlay {
             Some(Overlay::Picker(_)) => return vec![Place::Picker],
+            Some(Overlay::Chooser(_)) => return vec![Place::Chooser],
             Some(Overlay::Search(_)) => return vec![Place::Search],
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
         }
         let mut places = Vec::new();
-        if !self.fitting_commands().is_empty() {
+        if !self.completions().is_empty() {
             places.push(Place::Commands);
         }
         if self.selection.is_some() {
@@ -84,6 +87,7 @@ impl App {
     fn write(&mut self, text: &str) {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.write(text),
+            Some(Overlay::Chooser(chooser)) => chooser.filter.insert(text),
             Some(Overlay::Search(search)) => {
                 search.field.insert(text);
                 self.search_again();
@@ -98,7 +102,9 @@ impl App {
 
     pub(super) fn paste(&mut self, text: &str) {
         match &self.overlay {
-            Some(Overlay::Picker(_) | Overlay::Search(_)) => self.write(text),
+            Some(Overlay::Picker(_) | Overlay::Chooser(_) | Overlay::Search(_)) => {
+                self.write(text);
+            }
             // A paste is no key: it must not be lost.
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.overlay = None;
@@ -111,6 +117,7 @@ impl App {
     fn act(&mut self, action: Action) {
         match &self.overlay {
             Some(Overlay::Picker(_)) => self.act_on_picker(action),
+            Some(Overlay::Chooser(_)) => self.act_on_chooser(action),
             Some(Overlay::Search(_)) => self.act_on_search(action),
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.act_on_conversation(action);
@@ -120,8 +127,8 @@ impl App {
 
     fn act_on_conversation(&mut self, action: Action) {
         match action {
-            Action::Submit => self.submit(),
-            Action::FollowUp => self.follow_up(),
+            Action::Submit => self.submit(Queue::Steer),
+            Action::FollowUp => self.submit(Queue::FollowUp),
             Action::Interrupt => self.interrupt(),
             Action::Leave if self.composer.is_empty() => self.effects.push(Effect::Leave),
             Action::Leave => self.say("a paste is attached; Ctrl+U drops it"),
@@ -157,7 +164,8 @@ impl App {
             Action::Previous => self.choose_command(-1),
             Action::Next => self.choose_command(1),
             Action::Close => self.close_commands(),
-            Action::DropPaste => self.drop_paste(),
+            Action::TakeBack if self.composer.chips().is_empty() => self.take_back(),
+            Action::TakeBack => self.drop_paste(),
             Action::OpenPaste => {
                 if let Some(last) = self.composer.chips().len().checked_sub(1) {
                     self.composer.open_chip(last);

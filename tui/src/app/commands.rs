@@ -1,10 +1,8 @@
 //! What can be written after a slash.
 
 use super::{App, Effect, LinkState, Overlay};
-use crate::conversation::{PartKind, ToolOutcome};
-use crate::link::Order;
+use crate::link::{Order, Recipe};
 use crate::part_view::Fold;
-use crate::text::{Hidden, sanitize};
 use crate::theme::Scheme;
 
 /// A command.
@@ -38,7 +36,36 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command("fork", "", "copy this conversation and open the copy"),
     command("delete", "", "choose a conversation to move to the trash"),
-    command("cancel", "", "cancel the run, for all clients"),
+    command(
+        "cancel",
+        "[clear]",
+        "cancel the run, and clear what waits, for all clients",
+    ),
+    command(
+        "continue",
+        "",
+        "go on without a prompt, with what waits in the queue",
+    ),
+    command("retry", "", "ask for the last reply again"),
+    command(
+        "queue",
+        "[clear|withdraw N]",
+        "what waits to be said, and taking it away",
+    ),
+    command("model", "[name]", "ask another model, for all clients"),
+    command(
+        "thinking",
+        "level",
+        "how much the model thinks, for all clients",
+    ),
+    command("settings", "", "what is set in this conversation"),
+    command("skill", "[name text]", "send a text with a skill"),
+    command("template", "[name args]", "send a prompt from a template"),
+    command(
+        "compact",
+        "[instructions]",
+        "replace the past by a summary, for all clients",
+    ),
     command(
         "copy",
         "[n|all]",
@@ -69,55 +96,14 @@ pub(crate) fn fitting(written: &str) -> Vec<&'static Command> {
 }
 
 impl App {
-    /// The commands that fit what is written, while one is being named.
-    pub(crate) fn fitting_commands(&self) -> Vec<&'static Command> {
-        let text = self.composer.text();
-        let is_closed = self.closed_commands.as_deref() == Some(text);
-        match text.strip_prefix('/') {
-            // With a paste attached it is a prompt.
-            Some(_) if is_closed || !self.composer.chips().is_empty() => Vec::new(),
-            Some(name) if !name.contains([' ', '\n', '/']) => fitting(name),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Which of so many fitting commands is chosen.
-    pub(crate) fn chosen_command(&self, count: usize) -> usize {
-        self.chosen_command.min(count.saturating_sub(1))
-    }
-
-    pub(super) fn choose_command(&mut self, by: isize) {
-        let count = self.fitting_commands().len();
-        let chosen = self.chosen_command(count).saturating_add_signed(by);
-        self.chosen_command = chosen.min(count.saturating_sub(1));
-    }
-
-    pub(super) fn complete_command(&mut self) {
-        let fitting = self.fitting_commands();
-        if let Some(command) = fitting.get(self.chosen_command(fitting.len())) {
-            let space = if command.arguments.is_empty() {
-                ""
-            } else {
-                " "
-            };
-            self.composer
-                .write_anew(&format!("/{}{space}", command.name));
-        }
-    }
-
     /// Carries out a command; whether there is one of that name. What is not whole is completed
     /// to the command that was chosen.
     pub(super) fn command(&mut self, line: &str) -> bool {
+        let line = self.completed(line);
         let (name, argument) = line[1..]
             .split_once(char::is_whitespace)
             .unwrap_or((&line[1..], ""));
         let argument = argument.trim();
-        let is_known = COMMANDS.iter().any(|command| command.name == name);
-        let fitting = self.fitting_commands();
-        let name = match fitting.get(self.chosen_command(fitting.len())) {
-            Some(chosen) if !is_known => chosen.name,
-            _ => name,
-        };
         match name {
             "help" => self.overlay = Some(Overlay::Help { above: 0 }),
             "new" => self.create(Some(argument.to_owned()).filter(|title| !title.is_empty())),
@@ -136,10 +122,16 @@ impl App {
                 self.open_picker(argument);
                 self.say("choose one and press Ctrl+X twice");
             }
-            "cancel" => match self.conversation.status().run_id {
-                Some(run_id) => self.cancel(run_id),
-                None => self.say("no run is going"),
-            },
+            "cancel" => return self.cancel_command(argument),
+            "continue" => return self.go_on(false),
+            "retry" => return self.go_on(true),
+            "queue" => return self.queue_command(argument),
+            "model" => return self.model(argument),
+            "thinking" => return self.thinking(argument),
+            "settings" => return self.ask_for_settings(),
+            "compact" => return self.compact(argument),
+            "skill" => return self.expand(Recipe::Skill, argument),
+            "template" => return self.expand(Recipe::Template, argument),
             "copy" => self.copy(argument),
             "search" => self.open_search(argument),
             "fold" => return self.fold_as(argument),
@@ -215,54 +207,5 @@ impl App {
             format!("unknown       {} events of newer services", status.unknown),
             format!("screen        {}x{}", self.size.0, self.size.1),
         ]));
-    }
-
-    /// Copies the last reply, one of its code blocks, or the whole conversation.
-    fn copy(&mut self, argument: &str) {
-        let text = match argument {
-            "all" => Some(self.whole_text()),
-            "" => self.last_reply().map(str::to_owned),
-            number => number.parse().ok().and_then(|number: usize| {
-                let reply = self.last_reply()?;
-                let block = crate::markdown::code_blocks(reply);
-                block.get(number.checked_sub(1)?).cloned()
-            }),
-        };
-        match text {
-            Some(text) if !text.is_empty() => {
-                // Whatever it is pasted into may be a shell.
-                let text = sanitize(&text, Hidden::Dropped);
-                self.effects.push(Effect::Copy(text));
-            }
-            _ => self.complain("there is nothing like that to copy"),
-        }
-    }
-
-    fn last_reply(&self) -> Option<&str> {
-        let texts = self.conversation.parts().rev();
-        texts.into_iter().find_map(|part| match &part.kind {
-            PartKind::Text { content, .. } => Some(content.as_str()),
-            _ => None,
-        })
-    }
-
-    /// What is loaded of the conversation, as text.
-    fn whole_text(&self) -> String {
-        let texts = self.conversation.parts().map(|part| match &part.kind {
-            PartKind::User { content, .. } => format!("> {}", content.replace('\n', "\n> ")),
-            PartKind::Text { content, .. } | PartKind::Reasoning { content, .. } => content.clone(),
-            PartKind::Tool(tool) => match &tool.outcome {
-                ToolOutcome::Ended(result) => {
-                    let cut = match result.is_whole {
-                        true => "",
-                        false => "\n(the rest was not loaded)",
-                    };
-                    format!("{} {}\n{}{cut}", tool.name, tool.input, result.text)
-                }
-                _ => format!("{} {}", tool.name, tool.input),
-            },
-            PartKind::Note { text, .. } => text.clone(),
-        });
-        texts.collect::<Vec<_>>().join("\n\n")
     }
 }

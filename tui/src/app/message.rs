@@ -23,7 +23,7 @@ pub enum Msg {
         is_light: bool,
     },
     /// The link to the service says something.
-    News(News),
+    News(Box<News>),
     /// Time went by.
     Tick,
     /// The screen was drawn.

@@ -3,14 +3,21 @@
 //! Invariant: no IO and no clock. The time is handed in, and what is to be done comes out.
 
 mod actions;
+mod chooser;
 mod commands;
+mod completions;
+mod copying;
 mod field;
 mod message;
 mod mouse;
 mod news;
+mod offers;
 mod picker;
 mod prompts;
+mod queue;
 mod search_box;
+mod settings;
+mod toast;
 mod wants;
 
 use std::collections::{HashMap, HashSet};
@@ -18,10 +25,13 @@ use std::time::Duration;
 
 pub use message::{Effect, Msg};
 
+pub(crate) use chooser::{Chooser, names as offer_names};
 pub(crate) use commands::{COMMANDS, Command};
 pub(crate) use field::Field;
 pub(crate) use picker::{Mode, Picker};
+pub(crate) use queue::{author_name, queue_name, when};
 pub(crate) use search_box::SearchBox;
+pub(crate) use toast::Toast;
 
 use crate::composer::Composer;
 use crate::conversation::Conversation;
@@ -32,8 +42,6 @@ use crate::text::one_line;
 use crate::theme::{Scheme, Theme};
 use crate::viewport::{Step, Viewport};
 
-/// How long a remark stays, unless another replaces it.
-const TOAST: Duration = Duration::from_secs(6);
 /// How often what moves by itself is drawn: the spinner and the seconds beside it.
 const TICK: Duration = Duration::from_millis(125);
 /// How often the wait for the next try to attach is drawn.
@@ -82,17 +90,6 @@ pub(crate) enum LinkState {
     },
 }
 
-/// A remark that passes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Toast {
-    /// What it says.
-    pub(crate) text: String,
-    /// Whether something went wrong.
-    pub(crate) is_error: bool,
-    /// When it goes.
-    pub(crate) until: Duration,
-}
-
 /// What lies over the conversation.
 #[derive(Debug)]
 pub(crate) enum Overlay {
@@ -103,6 +100,8 @@ pub(crate) enum Overlay {
     },
     /// The list of conversations.
     Picker(Picker),
+    /// What the service has of a kind, to choose from.
+    Chooser(Chooser),
     /// A search in the conversation.
     Search(SearchBox),
     /// What the client knows of itself.
@@ -130,6 +129,10 @@ pub struct App {
     follows_background: bool,
     /// Prompts that were sent and not yet accepted, by their keys.
     sent: HashMap<String, prompts::Sent>,
+    /// Messages that are being taken off a queue to be written anew.
+    taking_back: Vec<queue::TakingBack>,
+    /// What the service has to choose from, as far as it was asked.
+    offers: offers::Offers,
     /// The run that is being cancelled.
     pub(crate) cancelling: Option<u64>,
     /// Which command is chosen in the list of those that fit.
@@ -185,6 +188,8 @@ impl App {
             theme: start.theme,
             follows_background: start.follows_background,
             sent: HashMap::new(),
+            taking_back: Vec::new(),
+            offers: offers::Offers::default(),
             cancelling: None,
             chosen_command: 0,
             closed_commands: None,
@@ -221,7 +226,7 @@ impl App {
             Msg::Resized(columns, rows) => self.size = (columns, rows),
             Msg::Focused(is_focused) => self.focused(is_focused),
             Msg::Background { is_light } => self.background(is_light),
-            Msg::News(news) => self.news(news),
+            Msg::News(news) => self.news(*news),
             Msg::Tick => {}
             Msg::Drawn => self.want_more(),
             Msg::Remembered(history) => self.history = history,
@@ -238,6 +243,7 @@ impl App {
         if self.closed_commands.as_deref() != Some(self.composer.text()) {
             self.closed_commands = None;
         }
+        self.want_offers();
         std::mem::take(&mut self.effects)
     }
 
@@ -246,7 +252,7 @@ impl App {
     pub fn wakes_at(&self) -> Option<Duration> {
         let tick = match self.is_focused {
             true if self.is_down() => Some(self.now + SECOND),
-            true if self.is_busy() => Some(self.now + TICK),
+            true if self.is_busy() || self.is_compacting() => Some(self.now + TICK),
             _ => None,
         };
         let toast = self.toast.as_ref().map(|toast| toast.until);
@@ -258,27 +264,14 @@ impl App {
         self.conversation.status().run_id.is_some()
     }
 
+    /// Whether the past is being summarized.
+    fn is_compacting(&self) -> bool {
+        self.conversation.status().is_compacting
+    }
+
     /// Whether the service cannot be reached.
     pub(crate) fn is_down(&self) -> bool {
         matches!(self.link, LinkState::Down { .. })
-    }
-
-    /// Remarks something for a while.
-    pub(crate) fn say(&mut self, text: impl Into<String>) {
-        self.toast = Some(Toast {
-            text: text.into(),
-            is_error: false,
-            until: self.now + TOAST,
-        });
-    }
-
-    /// As [`App::say`], of what went wrong.
-    pub(crate) fn complain(&mut self, text: impl Into<String>) {
-        self.toast = Some(Toast {
-            text: text.into(),
-            is_error: true,
-            until: self.now + TOAST,
-        });
     }
 
     /// The conversation that is open; empty before the first is.
@@ -360,6 +353,12 @@ mod tests;
 
 #[cfg(test)]
 mod news_tests;
+
+#[cfg(test)]
+mod queue_tests;
+
+#[cfg(test)]
+mod settings_tests;
 
 #[cfg(test)]
 mod overlay_tests;

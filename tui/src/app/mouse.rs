@@ -74,6 +74,7 @@ impl App {
                 };
             }
             Some(Overlay::Picker(picker)) => picker.step(isize::from(steps > 0) * 2 - 1),
+            Some(Overlay::Chooser(chooser)) => chooser.step(isize::from(steps > 0) * 2 - 1),
             Some(Overlay::Facts(_)) => {}
             Some(Overlay::Search(_)) | None => self.go(if steps < 0 {
                 Step::Up(rows)

@@ -100,6 +100,42 @@ impl App {
                 conversation,
                 reason,
             } => self.refused(&conversation, &reason),
+            news => self.changed(news),
+        }
+    }
+
+    /// What the link tells of queues, settings, summaries and what there is to choose from.
+    fn changed(&mut self, news: News) {
+        match news {
+            News::Queued { key, item } => self.queued(&key, item),
+            News::Withdrawn {
+                conversation,
+                item,
+                withdrawn,
+            } => self.withdrawn(&conversation, item, &withdrawn),
+            News::NotWithdrawn {
+                conversation,
+                item,
+                reason,
+            } => self.not_withdrawn(&conversation, item, &reason),
+            News::GoesOn { .. } => {}
+            News::Settings {
+                conversation,
+                answer,
+            } => self.settings(&conversation, &answer),
+            News::SettingsChanged { .. } => self.say("for all clients, from the next run on"),
+            News::Compacted {
+                conversation,
+                answer,
+            } => self.compacted(&conversation, &answer),
+            News::Offered {
+                kind,
+                offers,
+                problems,
+            } => self.offered(kind, offers, &problems),
+            News::NotOffered { kind, reason } => self.not_offered(kind, &reason),
+            // All else was taken before.
+            _ => {}
         }
     }
 
@@ -143,7 +179,8 @@ impl App {
             return;
         }
         let is_end = matches!(event, Event::RunEnded { .. });
-        let is_echo = matches!(event, Event::User { .. });
+        let is_echo = matches!(event, Event::User { .. } | Event::Queued { .. });
+        self.notice_withdrawal(event);
         match self.conversation.apply(event, position, self.now) {
             Applied::Missed => {
                 self.missed += 1;
@@ -155,9 +192,13 @@ impl App {
                     self.effects.push(Effect::Ring);
                 }
             }
-            Applied::Changed if is_echo => self.settle_sent(),
+            Applied::Changed if is_echo => {
+                self.settle_sent();
+                self.settle_queue(event);
+            }
+            Applied::Changed => self.settle_queue(event),
             Applied::Duplicate => self.duplicates += 1,
-            Applied::Changed | Applied::Unchanged => {}
+            Applied::Unchanged => {}
         }
     }
 

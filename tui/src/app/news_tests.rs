@@ -173,7 +173,8 @@ fn neither_a_cancel_nor_a_prompt_reaches_a_conversation_that_is_not_on_the_scree
         orders(&control(&mut app, 'c')),
         [&Order::Cancel {
             conversation: "c".to_owned(),
-            run_id: 7
+            run_id: Some(7),
+            clear_queue: false,
         }]
     );
 }

@@ -214,7 +214,8 @@ fn a_press_that_ends_over_something_else_selects_nothing() {
         orders(&control(&mut app, 'c')),
         [&Order::Cancel {
             conversation: "c".to_owned(),
-            run_id: 7
+            run_id: Some(7),
+            clear_queue: false,
         }]
     );
     // What is selected is copied, once, and the run goes on.
@@ -270,7 +271,7 @@ fn esc_closes_then_drops_the_selection_then_follows_and_ctrl_c_does_not_wait_for
         app
     };
     let state = |app: &App| {
-        let is_listed = !app.fitting_commands().is_empty();
+        let is_listed = !app.completions().is_empty();
         (
             is_listed,
             app.selection.is_some(),
@@ -300,7 +301,8 @@ fn esc_closes_then_drops_the_selection_then_follows_and_ctrl_c_does_not_wait_for
         orders(&control(&mut app, 'c')),
         [&Order::Cancel {
             conversation: "c".to_owned(),
-            run_id: 7
+            run_id: Some(7),
+            clear_queue: false,
         }]
     );
 }

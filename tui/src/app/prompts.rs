@@ -1,8 +1,10 @@
-//! Sending prompts, and getting drafts back.
+//! Sending prompts and what waits in the queues, and getting drafts back.
+
+use harness_protocol::Queue;
 
 use super::{App, Effect};
 use crate::composer::{Draft, Edit};
-use crate::link::Order;
+use crate::link::{Order, Recipe};
 use crate::viewport::Step;
 
 /// A prompt that was sent and not yet accepted.
@@ -16,11 +18,25 @@ pub(super) struct Sent {
     pub(super) content: String,
     /// As it was written.
     pub(super) draft: Draft,
+    /// The queue that it is to wait in, if any.
+    pub(super) queue: Option<Queue>,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sending {
+    /// A prompt.
+    Prompt,
+    /// What waits for a run that is going.
+    Queue(Queue),
+    /// What a skill or a template makes of a text.
+    Recipe(Recipe, String, String),
 }
 
 impl App {
-    /// Sends what is written, or carries out the command that it is.
-    pub(super) fn submit(&mut self) {
+    /// Sends what is written, or carries out the command that it is. While a run is going, what is
+    /// written waits in this queue.
+    pub(super) fn submit(&mut self, queue: Queue) {
         if self.composer.ends_with_backslash_before_caret() {
             self.composer.replace_backslash_by_newline();
             return;
@@ -50,15 +66,53 @@ impl App {
             self.say("the service is not connected; the draft is kept");
             return;
         }
-        if self.is_busy() {
-            self.say("a run is going; the draft is kept (Ctrl+C cancels the run)");
-            return;
+        // What is sent when no run is going begins one; if one has begun meanwhile, the service
+        // refuses it and the draft comes back.
+        let sending = if self.is_busy() {
+            Sending::Queue(queue)
+        } else {
+            Sending::Prompt
+        };
+        self.send(sending, content);
+    }
+
+    /// Sends what is written as a skill or a template; whether that could be tried.
+    pub(super) fn expand(&mut self, recipe: Recipe, argument: &str) -> bool {
+        if argument.is_empty() {
+            self.open_chooser(match recipe {
+                Recipe::Skill => crate::link::OfferKind::Skills,
+                Recipe::Template => crate::link::OfferKind::Templates,
+            });
+            return true;
         }
+        if self.there().is_none() {
+            return false;
+        }
+        if self.is_busy() {
+            self.complain("a run is going; the draft is kept");
+            return false;
+        }
+        let (name, text) = argument
+            .split_once(char::is_whitespace)
+            .unwrap_or((argument, ""));
+        let content = self.composer.order();
+        let sending = Sending::Recipe(recipe, name.to_owned(), text.trim().to_owned());
+        self.send(sending, content);
+        true
+    }
+
+    fn send(&mut self, sending: Sending, content: String) {
         self.prompts += 1;
         let key = format!("{}-{}", self.client_key, self.prompts);
         let draft = self.composer.take();
-        self.remember(draft.entry());
+        if !matches!(sending, Sending::Recipe(..)) {
+            self.remember(draft.entry());
+        }
         let conversation = self.open_id().to_owned();
+        let queue = match sending {
+            Sending::Queue(queue) => Some(queue),
+            Sending::Prompt | Sending::Recipe(..) => None,
+        };
         self.sent.insert(
             key.clone(),
             Sent {
@@ -66,24 +120,31 @@ impl App {
                 number: self.prompts,
                 content: content.clone(),
                 draft,
+                queue,
             },
         );
         self.conversation.submit(key.clone(), content.clone());
         self.go(Step::Bottom);
-        self.order(Order::Submit {
-            conversation,
-            key,
-            content,
+        self.order(match sending {
+            Sending::Prompt => Order::Submit {
+                conversation,
+                key,
+                content,
+            },
+            Sending::Queue(queue) => Order::Queue {
+                conversation,
+                queue,
+                key,
+                content,
+            },
+            Sending::Recipe(recipe, name, text) => Order::Expand {
+                conversation,
+                recipe,
+                name,
+                text,
+                key,
+            },
         });
-    }
-
-    /// Sends what is written; after the run, if one is going.
-    pub(super) fn follow_up(&mut self) {
-        if self.is_busy() && !self.composer.is_empty() {
-            self.say("a run is going; the draft is kept (nothing can be queued yet)");
-        } else {
-            self.submit();
-        }
     }
 
     /// The service has the prompt.
@@ -115,11 +176,13 @@ impl App {
         self.effects.push(Effect::Remember(entry));
     }
 
-    /// Cancels the run, clears the draft, or leaves.
+    /// Cancels the run or the summary, clears the draft, or leaves.
     pub(super) fn interrupt(&mut self) {
-        let run_id = self.conversation.status().run_id;
+        let status = self.conversation.status();
+        let (run_id, is_compacting) = (status.run_id, status.is_compacting);
         match run_id {
-            Some(run_id) if !self.is_down() => self.cancel(run_id),
+            Some(_) if !self.is_down() => self.cancel(run_id, false),
+            None if is_compacting && !self.is_down() => self.cancel(None, false),
             _ if !self.composer.is_empty() => {
                 // One that was only looked at is there already.
                 let draft = self.composer.draft_entry();
@@ -133,17 +196,39 @@ impl App {
     }
 
     /// Cancels the run on the screen, and no other: runs of several conversations may have the same
-    /// number.
-    pub(super) fn cancel(&mut self, run_id: u64) {
+    /// number. Without a run it is for the summary that is being written.
+    pub(super) fn cancel(&mut self, run_id: Option<u64>, clear_queue: bool) {
         if self.is_switching() {
             self.say("another conversation is being opened; this run goes on");
             return;
         }
-        self.cancelling = Some(run_id);
+        if run_id.is_none() {
+            self.say("the compaction is being cancelled");
+        }
+        self.cancelling = run_id;
         let conversation = self.open_id().to_owned();
         self.order(Order::Cancel {
             conversation,
             run_id,
+            clear_queue,
         });
+    }
+
+    /// Cancels the run, and what waits too if that is said; whether it was said rightly.
+    pub(super) fn cancel_command(&mut self, argument: &str) -> bool {
+        let clear_queue = match argument {
+            "" => false,
+            "clear" => true,
+            _ => {
+                self.complain("say /cancel or /cancel clear");
+                return false;
+            }
+        };
+        let status = self.conversation.status();
+        match status.run_id {
+            None if !status.is_compacting => self.say("no run is going"),
+            run_id => self.cancel(run_id, clear_queue),
+        }
+        true
     }
 }

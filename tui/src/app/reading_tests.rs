@@ -305,18 +305,18 @@ fn a_command_of_the_past_does_not_stop_the_walk_through_the_past() {
     for pressed in [Key::Up, Key::Up, Key::Up, Key::Down, Key::Down] {
         key(&mut app, pressed);
         walked.push(app.composer.text().to_owned());
-        assert!(app.fitting_commands().is_empty());
+        assert!(app.completions().is_empty());
     }
     assert_eq!(walked, ["three", "/help", "one", "/help", "three"]);
     key(&mut app, Key::Up);
     key(&mut app, Key::Backspace);
-    assert_eq!(app.fitting_commands()[0].name, "help");
+    assert_eq!(app.completions()[0].label, "/help ");
     // Closed with Esc, it is there again for what is written next.
     key(&mut app, Key::Escape);
-    assert!(app.fitting_commands().is_empty());
+    assert!(app.completions().is_empty());
     control(&mut app, 'u');
     write(&mut app, "/hel");
-    assert_eq!(app.fitting_commands()[0].name, "help");
+    assert_eq!(app.completions()[0].label, "/help ");
     // What is chosen is what is marked, however long the list was before.
     for _ in 0..20 {
         key(&mut app, Key::Down);
@@ -335,7 +335,7 @@ fn what_is_attached_is_never_a_command_and_keeps_its_slashes() {
         let pasted = format!("{begin}\n{}", "line\n".repeat(30));
         app.update(Msg::Paste(pasted.clone()), Duration::ZERO);
         write(&mut app, "/quit");
-        assert!(app.fitting_commands().is_empty());
+        assert!(app.completions().is_empty());
         let sent = key(&mut app, Key::Enter);
         let content = format!("{pasted}\n/quit");
         let key = "k-1".to_owned();

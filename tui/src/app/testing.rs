@@ -64,7 +64,7 @@ pub(crate) fn running() -> Vec<Event> {
 
 pub(crate) fn tell(app: &mut App, news: News) -> Vec<Effect> {
     let now = app.now;
-    app.update(Msg::News(news), now)
+    app.update(Msg::News(Box::new(news)), now)
 }
 
 pub(crate) fn press(app: &mut App, press: KeyPress) -> Vec<Effect> {

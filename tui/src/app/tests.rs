@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::testing::*;
+use super::toast::TOAST;
 use super::*;
 use crate::conversation::PartKind;
 use crate::conversation::testing::{event, status};
@@ -67,18 +68,6 @@ fn a_prompt_is_shown_at_once_and_comes_back_when_it_is_not_accepted() {
     assert!(app.composer.is_empty());
 }
 
-/// Spec: [TUI-40] [TUI-53]
-#[test]
-fn while_a_run_is_going_enter_and_tab_keep_the_draft_and_say_so() {
-    let mut app = attached(&running());
-    write(&mut app, "steer");
-    for pressed in [Key::Enter, Key::Tab] {
-        assert_eq!(key(&mut app, pressed), []);
-        assert_eq!(app.composer.text(), "steer");
-        assert!(toast(&app).contains("the draft is kept"), "{}", toast(&app));
-    }
-}
-
 /// Spec: [TUI-13] [TUI-42]
 #[test]
 fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
@@ -86,7 +75,8 @@ fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
     write(&mut app, "draft");
     let cancel = Effect::Order(Order::Cancel {
         conversation: "c".to_owned(),
-        run_id: 7,
+        run_id: Some(7),
+        clear_queue: false,
     });
     assert_eq!(control(&mut app, 'c'), [cancel]);
     assert_eq!(app.cancelling, Some(7));
@@ -114,6 +104,47 @@ fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
             wait,
         },
     );
+    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+}
+
+/// Spec: [TUI-81]
+#[test]
+fn ctrl_c_and_a_command_cancel_a_summary_that_is_no_run() {
+    let started = json!({"type": "compaction_started", "reason": "manual", "tokens": 9});
+    let compacting = || attached(&[event(started.clone()), status("thinking", "compacting")]);
+    let cancel = || {
+        Effect::Order(Order::Cancel {
+            conversation: "c".to_owned(),
+            run_id: None,
+            clear_queue: false,
+        })
+    };
+    let mut app = compacting();
+    write(&mut app, "draft");
+    assert_eq!(control(&mut app, 'c'), [cancel()]);
+    assert_eq!(app.composer.text(), "draft");
+    tell(
+        &mut app,
+        told(
+            3,
+            event(json!({"type": "compaction_failed", "error": "cancelled"})),
+        ),
+    );
+    tell(&mut app, told(4, status("idle", "")));
+    control(&mut app, 'c');
+    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+
+    let mut app = compacting();
+    write(&mut app, "/cancel");
+    assert!(key(&mut app, Key::Enter).contains(&cancel()));
+    // Of a service that is gone nothing is awaited.
+    let (reason, wait) = ("gone".to_owned(), Duration::from_secs(1));
+    let down = News::Down {
+        reason,
+        tries: 0,
+        wait,
+    };
+    tell(&mut app, down);
     assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
 }
 
@@ -191,7 +222,7 @@ fn a_line_with_a_slash_is_a_command_and_never_sent() {
     assert!(toast(&app).contains("no command /nonsense"));
     control(&mut app, 'u');
     write(&mut app, "/ren");
-    assert_eq!(app.fitting_commands()[0].name, "rename");
+    assert_eq!(app.completions()[0].label, "/rename title");
     key(&mut app, Key::Tab);
     assert_eq!(app.composer.text(), "/rename ");
     write(&mut app, "New title");

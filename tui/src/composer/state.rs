@@ -115,6 +115,18 @@ impl Composer {
         self.set(whole);
     }
 
+    /// As [`Self::restore`], of what was sent and is not to be said after all.
+    pub(crate) fn bring_back(&mut self, content: &str) {
+        let content = clean(content);
+        self.restore(match Chip::of(&content) {
+            Some(chip) => Draft {
+                chips: vec![chip],
+                ..Draft::default()
+            },
+            None => Draft::of(&content),
+        });
+    }
+
     /// What the history would be given now; nothing of what came from there unchanged.
     pub(crate) fn draft_entry(&self) -> Option<String> {
         let entry = self.draft.entry();

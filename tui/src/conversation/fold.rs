@@ -2,11 +2,12 @@
 
 use harness_protocol::{DeltaKind, Event, State};
 
-use super::calls::{Calls, Told};
+use super::calls::{Calls, Told as Returned};
 use super::entries::{Entries, New, sum};
 use super::live::Live;
 use super::part::{PartId, PartKind, Tool, ToolOutcome};
 use super::pending::Pending;
+use super::summaries::{self, Told};
 use super::{results, words};
 
 /// The parts of a stretch of the record, and what grows behind it.
@@ -82,6 +83,12 @@ impl Fold {
             | Event::ToolResult { .. }
             | Event::CallsSkipped { .. }
             | Event::TurnEnded { .. } => self.calls(seq, event),
+            Event::SettingsChanged { .. }
+            | Event::ReplyLeftOut { .. }
+            | Event::CompactionStarted { by: Some(_), .. }
+            | Event::Compacted { .. }
+            | Event::CompactionFailed { .. }
+            | Event::Checkpoint { .. } => self.changed(seq, event),
             event => return self.course(seq, event),
         }
         true
@@ -89,7 +96,11 @@ impl Fold {
 
     fn user(&mut self, stamp: Stamp, event: &Event, pending: &Pending) {
         if let Event::User {
-            content, key, by, ..
+            content,
+            key,
+            by,
+            item,
+            ..
         } = event
         {
             let made = sum(&("user", content, by));
@@ -97,6 +108,7 @@ impl Fold {
                 content: content.clone(),
                 by: pending.author(key.as_deref(), by.as_deref()),
                 is_pending: false,
+                is_queued: item.is_some(),
             };
             self.push(stamp, kind, made);
         }
@@ -130,7 +142,7 @@ impl Fold {
                 is_error,
                 ..
             } => {
-                let told = Told {
+                let told = Returned {
                     result: results::cut(result, *is_error, number),
                     sum: sum(&(result, is_error)),
                 };
@@ -141,6 +153,13 @@ impl Fold {
             }
             Event::TurnEnded { .. } => self.calls.over(number, &mut self.entries),
             _ => {}
+        }
+    }
+
+    /// What is other from now on: settings, and what the model is told of the past.
+    fn changed(&mut self, seq: Option<u64>, event: &Event) {
+        if let Some(Told { kind, made, at }) = summaries::told(event) {
+            self.push(Stamp { seq, at }, kind, made);
         }
     }
 
@@ -158,9 +177,17 @@ impl Fold {
                 self.calls.set_running(!is_over, &mut self.entries);
                 had_live
             }
-            Event::RunStarted { .. } => {
+            Event::RunStarted { by, timestamp, .. } => {
                 self.calls.over(seq.unwrap_or(0), &mut self.entries);
-                false
+                let Some(by) = by else {
+                    return false;
+                };
+                let stamp = Stamp {
+                    seq,
+                    at: *timestamp,
+                };
+                self.push(stamp, words::continued(by), sum(&("continued", by)));
+                true
             }
             // The run goes on without saying what failed.
             Event::TurnStarted { .. } => match self.failure.take() {

@@ -132,7 +132,9 @@ fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
     let has = match &entry.part.kind {
         PartKind::Text { content, .. } | PartKind::Reasoning { content, .. } => content,
         PartKind::Tool(tool) => &tool.input,
-        PartKind::User { .. } | PartKind::Note { .. } => return false,
+        PartKind::User { .. } | PartKind::Summary { .. } | PartKind::Note { .. } => {
+            return false;
+        }
     };
     let Ok(offset) = usize::try_from(offset) else {
         return false;
@@ -149,7 +151,7 @@ fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
             tool.input.truncate(offset);
             tool.input += piece;
         }
-        PartKind::User { .. } | PartKind::Note { .. } => {}
+        PartKind::User { .. } | PartKind::Summary { .. } | PartKind::Note { .. } => {}
     });
     true
 }

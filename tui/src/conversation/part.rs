@@ -31,6 +31,8 @@ pub(crate) enum PartKind {
         by: Author,
         /// True until the service has it on record.
         is_pending: bool,
+        /// Whether it waited in a queue, and so began no run.
+        is_queued: bool,
     },
     /// A text of the reply, in Markdown.
     Text {
@@ -50,6 +52,13 @@ pub(crate) enum PartKind {
     },
     /// A tool call with what came of it.
     Tool(Tool),
+    /// The past before it was replaced by a summary, as far as the model is told.
+    Summary {
+        /// What was done.
+        title: String,
+        /// The summary.
+        content: String,
+    },
     /// A remark: how a run ended, what could not be read.
     Note {
         /// What to say.

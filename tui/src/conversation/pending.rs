@@ -52,6 +52,7 @@ impl Pending {
                 content,
                 by: Author::You,
                 is_pending: true,
+                is_queued: false,
             },
         };
         self.next += 1;

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use harness_protocol::{ConversationState, Event, Settings, Snapshot, State, Usage};
 
+/// What a state is about while the past is being summarized.
+const COMPACTING: &str = "compacting";
+
 /// What is known of the conversation beside its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
@@ -35,6 +38,8 @@ pub(crate) struct Status {
     pub(crate) unknown: u64,
     /// What differs from the service's settings.
     pub(crate) settings: Settings,
+    /// The past is being summarized.
+    pub(crate) is_compacting: bool,
 }
 
 impl Status {
@@ -54,6 +59,7 @@ impl Status {
             names: Vec::new(),
             unknown: 0,
             settings: Settings::default(),
+            is_compacting: false,
         }
     }
 
@@ -110,6 +116,13 @@ impl Status {
                 self.run_id = *run_id;
                 self.enter(*state, message, now);
             }
+            Event::SettingsChanged { settings, .. } => {
+                self.settings.clone_from(settings);
+                // What replied last is of less interest than what is asked next.
+                self.model = settings.model.clone().or(self.model.take());
+            }
+            Event::CompactionStarted { .. } => self.is_compacting = true,
+            Event::Compacted { .. } | Event::CompactionFailed { .. } => self.is_compacting = false,
             Event::Record { .. } | Event::Unknown => self.unknown += 1,
             Event::Text { .. }
             | Event::ToolCall { .. }
@@ -119,6 +132,10 @@ impl Status {
             | Event::ReplyFailed { .. }
             | Event::Block { .. }
             | Event::CallsSkipped { .. }
+            | Event::Queued { .. }
+            | Event::Withdrawn { .. }
+            | Event::ReplyLeftOut { .. }
+            | Event::Checkpoint { .. }
             | Event::Delta { .. }
             | Event::Discarded {}
             | Event::Reset { .. }
@@ -129,6 +146,8 @@ impl Status {
 
     /// A state that goes on keeps its beginning.
     fn enter(&mut self, state: State, message: &str, now: Duration) {
+        // The word that the service says while it summarizes.
+        self.is_compacting = state == State::Thinking && message == COMPACTING;
         let tool = (state == State::RunningTool).then(|| message.to_owned());
         if (state, &tool) != (self.state, &self.tool) {
             self.since = now;

@@ -5,16 +5,16 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Event, History, Snapshot, State};
+use harness_protocol::{Event, Queue, Snapshot, State};
 
-use super::entries::sum;
 use super::fold::Fold;
-use super::part::{Part, PartId, PartKind, ToolOutcome};
+use super::part::{Part, PartId, PartKind};
 use super::pending::Pending;
 use super::position::Position;
 use super::status::Status;
 use super::stretch::last_run;
-use super::{results, words};
+use super::waiting::{Waiting, Waits};
+use super::words;
 
 /// What came of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,15 +42,16 @@ impl From<bool> for Applied {
 /// The open conversation.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    fold: Fold,
-    pending: Pending,
+    pub(super) fold: Fold,
+    pub(super) pending: Pending,
     status: Status,
+    waiting: Waiting,
     /// Right behind the last record that was taken.
     last: Option<Position>,
     /// The first record that is loaded, or known to be unreadable.
-    first: u64,
+    pub(super) first: u64,
     /// What to ask older pages with; none if there are none.
-    older: Option<u64>,
+    pub(super) older: Option<u64>,
     /// The remark on what is damaged.
     damage: Option<PartId>,
 }
@@ -63,6 +64,7 @@ impl Conversation {
             fold: Fold::default(),
             pending: Pending::new(client_key),
             status: Status::new(),
+            waiting: Waiting::default(),
             last: None,
             first: 1,
             older: None,
@@ -73,6 +75,11 @@ impl Conversation {
     /// What the conversation is doing.
     pub(crate) fn status(&self) -> &Status {
         &self.status
+    }
+
+    /// What waits to be said, in the order in which it is.
+    pub(crate) fn waiting(&self) -> &[Waits] {
+        self.waiting.items()
     }
 
     /// How many parts there are, with the prompts that are not on record yet.
@@ -118,7 +125,11 @@ impl Conversation {
     /// Who began the run that is going, or the last one, as far as it is loaded.
     pub(crate) fn run_author(&self) -> Option<&super::Author> {
         self.parts().rev().find_map(|part| match &part.kind {
-            PartKind::User { by, .. } => Some(by),
+            PartKind::User {
+                by,
+                is_queued: false,
+                ..
+            } => Some(by),
             _ => None,
         })
     }
@@ -153,6 +164,12 @@ impl Conversation {
         self.pending.accepted(key, run_id);
     }
 
+    /// The service let the message of that key wait.
+    pub(crate) fn queued(&mut self, key: &str, item: u64, queue: Queue, content: String) {
+        self.pending.remove(key);
+        self.waiting.accepted(item, queue, content);
+    }
+
     /// The prompt of that key was refused; whether it was shown.
     pub(crate) fn refuse(&mut self, key: &str) -> bool {
         self.pending.refuse(key)
@@ -172,6 +189,7 @@ impl Conversation {
             }
             self.fold = Fold::over(self.fold.entries.emptied());
             self.status = Status::new();
+            self.waiting.clear();
             self.last = None;
             self.older = None;
         }
@@ -203,6 +221,7 @@ impl Conversation {
         let damage = snapshot.damage.as_ref().map(words::damage);
         self.damage = damage.map(|said| self.fold.remark(said));
         self.status.restore(snapshot, now);
+        self.waiting.restore(&snapshot.queue, &mut self.pending);
         let is_running = self.status.is_busy();
         self.fold
             .calls
@@ -239,71 +258,6 @@ impl Conversation {
         }
     }
 
-    /// Adds the page before what is loaded.
-    pub(crate) fn prepend(&mut self, page: &History) {
-        let Some(older) = self.older else {
-            return;
-        };
-        if page.events.first().is_some_and(|first| first.seq >= older) {
-            return; // It is here already.
-        }
-        let mut fold = Fold::default();
-        self.first = fold.stretch(page, self.first, &self.pending);
-        let Fold { entries, calls, .. } = fold;
-        let shift = self.fold.entries.prepend(entries);
-        self.fold
-            .calls
-            .prepend(calls, shift, &mut self.fold.entries);
-        self.older = page.before.filter(|before| *before < older);
-    }
-
-    /// Shows all of a result; whether there is one of that record.
-    pub(crate) fn whole(&mut self, seq: u64, event: &Event) -> bool {
-        let Event::ToolResult {
-            id,
-            result,
-            is_error,
-            ..
-        } = event
-        else {
-            return false;
-        };
-        let Some(id) = self.fold.calls.id(id) else {
-            return false;
-        };
-        let is_of_it = |kind: &PartKind| {
-            matches!(kind, PartKind::Tool(tool)
-                if matches!(&tool.outcome, ToolOutcome::Ended(known) if known.seq == seq))
-        };
-        let entry = self.fold.entries.get(id);
-        if !entry.is_some_and(|entry| is_of_it(&entry.part.kind)) {
-            return false;
-        }
-        let all = results::whole(result, *is_error, seq);
-        self.fold.entries.change(id, |entry| {
-            if let PartKind::Tool(tool) = &mut entry.part.kind {
-                tool.outcome = ToolOutcome::Ended(all);
-            }
-        });
-        true
-    }
-
-    /// A sum of all finished parts, in their order and in full, that is the same for all clients
-    /// that have the same records.
-    pub(crate) fn digest(&self) -> u64 {
-        let finished = self.fold.entries.len() - self.fold.live.len();
-        let parts: Vec<_> = self
-            .fold
-            .entries
-            .iter()
-            .take(finished)
-            // What cannot be read is no record, and has no time.
-            .filter(|entry| entry.part.at.is_some())
-            .filter_map(|entry| Some((entry.part.seq?, entry.made, entry.outcome)))
-            .collect();
-        sum(&parts)
-    }
-
     fn lasting(&mut self, event: &Event, position: Option<&str>, now: Duration) -> Applied {
         let Some(position) = position else {
             // A status may pass. All else without a position is from a newer service.
@@ -335,7 +289,8 @@ impl Conversation {
         }
         let has_part = self.fold.take(seq, event, &self.pending);
         let has_status = self.status.take(event, now);
-        has_part || has_status
+        let has_queue = self.waiting.take(event, &mut self.pending);
+        has_part || has_status || has_queue
     }
 
     /// Everything up to a position was sent.

@@ -98,6 +98,7 @@ pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
         history: history(records, first, last),
         position: position(last),
         damage: None,
+        context_files: Vec::new(),
     }
 }
 
@@ -128,6 +129,7 @@ pub(crate) fn shown(part: &Part) -> String {
             content,
             by,
             is_pending,
+            ..
         } => format!("{by:?}: {content}{}", if *is_pending { " …" } else { "" }),
         PartKind::Text {
             content,
@@ -148,6 +150,7 @@ pub(crate) fn shown(part: &Part) -> String {
             };
             format!("{} {} {outcome}", tool.call_id, tool.input)
         }
+        PartKind::Summary { title, content } => format!("[{title}] {content}"),
         PartKind::Note { text, is_error } => {
             format!("{}{text}", if *is_error { "! " } else { "- " })
         }

@@ -1,6 +1,7 @@
 //! What is said of ends and of what has nothing to read.
 
-use harness_protocol::{Damage, Outcome};
+use harness_protocol::{Damage, Outcome, Settings};
+use serde_json::Value;
 
 use super::part::PartKind;
 
@@ -48,6 +49,14 @@ pub(super) fn renamed(title: &str, by: Option<&str>) -> PartKind {
     }
 }
 
+/// The remark on a run that no prompt began.
+pub(super) fn continued(by: &str) -> PartKind {
+    PartKind::Note {
+        text: format!("continued by {by}"),
+        is_error: false,
+    }
+}
+
 /// The remark on a block that has nothing to read.
 pub(super) fn unreadable_block(block_type: &str) -> PartKind {
     PartKind::Note {
@@ -76,6 +85,55 @@ pub(super) fn damage(damage: &Damage) -> PartKind {
     PartKind::Note {
         text: format!("{bytes} bytes of the record cannot be read; a copy is in {file}"),
         is_error: true,
+    }
+}
+
+/// How much of the text of a setting is shown, in characters.
+const MAX_SETTING: usize = 60;
+
+/// What is set, one setting each, in the order of the fields.
+pub(crate) fn settings_in_words(settings: &Settings) -> Vec<String> {
+    // Settings are an object.
+    let Ok(Value::Object(fields)) = serde_json::to_value(settings) else {
+        return Vec::new();
+    };
+    let word = |value: &Value| match value {
+        Value::String(text) => short(text),
+        Value::Array(values) => {
+            let names = values.iter().map(|value| match value {
+                Value::String(name) => name.clone(),
+                other => other.to_string(),
+            });
+            let names: Vec<_> = names.collect();
+            short(&names.join(", "))
+        }
+        other => other.to_string(),
+    };
+    let mut words: Vec<String> = FIRST
+        .iter()
+        .filter_map(|name| {
+            Some(format!(
+                "{}: {}",
+                name.replace('_', " "),
+                word(fields.get(*name)?)
+            ))
+        })
+        .collect();
+    let rest = fields
+        .iter()
+        .filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    words.extend(rest.map(|(name, value)| format!("{}: {}", name.replace('_', " "), word(value))));
+    words
+}
+
+/// The settings that matter most.
+const FIRST: [&str; 2] = ["model", "thinking"];
+
+/// The beginning of a text.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MAX_SETTING) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

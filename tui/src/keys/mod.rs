@@ -1,5 +1,6 @@
 //! What each key does where: the one table, from which the help is made too.
 
+mod binding;
 mod chord;
 mod table;
 
@@ -20,6 +21,8 @@ pub(crate) enum Place {
     Commands,
     /// The list of conversations is open.
     Picker,
+    /// A list of models, skills or templates is open.
+    Chooser,
     /// A search is open.
     Search,
 }
@@ -27,7 +30,7 @@ pub(crate) enum Place {
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Send what is written.
+    /// Send what is written; while a run is going, before its next request.
     Submit,
     /// Send what is written once the run is over.
     FollowUp,
@@ -75,8 +78,9 @@ pub(crate) enum Action {
     Undo,
     /// Clear what is written.
     Clear,
-    /// Take back a paste that was set aside, the last one first.
-    DropPaste,
+    /// Take back a paste that was set aside, the last one first; without one, one's own message
+    /// that waits in a queue.
+    TakeBack,
     /// Put a paste that was set aside into the text.
     OpenPaste,
     /// Write in another editor.

@@ -1,46 +1,8 @@
 //! The table of all keys.
 
+use super::binding::{Binding, alt, bind, control, key};
 use super::{Action, Chord, Place};
 use crate::terminal::Key;
-
-/// Some keys that do the same somewhere.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Binding {
-    /// Any of these.
-    pub(crate) chords: &'static [Chord],
-    /// In any of these places.
-    pub(crate) places: &'static [Place],
-    /// What they do.
-    pub(crate) action: Action,
-    /// What the help says of them.
-    pub(crate) help: &'static str,
-}
-
-const fn key(key: Key) -> Chord {
-    Chord::plain(key)
-}
-
-const fn control(character: char) -> Chord {
-    Chord::control(Key::Char(character))
-}
-
-const fn alt(key: Key) -> Chord {
-    Chord::alt(key)
-}
-
-const fn bind(
-    chords: &'static [Chord],
-    places: &'static [Place],
-    action: Action,
-    help: &'static str,
-) -> Binding {
-    Binding {
-        chords,
-        places,
-        action,
-        help,
-    }
-}
 
 const ANYWHERE: &[Place] = &[Place::Empty, Place::Writing];
 const EMPTY: &[Place] = &[Place::Empty];
@@ -49,12 +11,23 @@ const SELECTING: &[Place] = &[Place::Selecting];
 const COMMANDS: &[Place] = &[Place::Commands];
 const PICKER: &[Place] = &[Place::Picker];
 const SEARCH: &[Place] = &[Place::Search];
-const FILTERS: &[Place] = &[Place::Picker, Place::Search];
-const OPEN: &[Place] = &[Place::Picker, Place::Search, Place::Commands];
+const CHOOSER: &[Place] = &[Place::Chooser];
+const FILTERS: &[Place] = &[Place::Picker, Place::Chooser, Place::Search];
+const OPEN: &[Place] = &[
+    Place::Picker,
+    Place::Chooser,
+    Place::Search,
+    Place::Commands,
+];
 
 /// All keys. What is in no row here is text where text can be written, and nothing elsewhere.
 pub(crate) const BINDINGS: &[Binding] = &[
-    bind(&[key(Key::Enter)], ANYWHERE, Action::Submit, "send"),
+    bind(
+        &[key(Key::Enter)],
+        ANYWHERE,
+        Action::Submit,
+        "send; during a run, say it before the next request",
+    ),
     bind(
         &[
             Chord::control(Key::Enter),
@@ -70,7 +43,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         &[key(Key::Tab)],
         ANYWHERE,
         Action::FollowUp,
-        "send after the run",
+        "send; during a run, say it at its end",
     ),
     bind(
         &[control('c')],
@@ -205,8 +178,8 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(
         &[key(Key::Backspace)],
         EMPTY,
-        Action::DropPaste,
-        "drop the last attached paste",
+        Action::TakeBack,
+        "drop the last paste; else take back what waits in the queue",
     ),
     bind(
         &[key(Key::Delete), control('d')],
@@ -345,6 +318,16 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(&[control('n')], PICKER, Action::New, "new conversation"),
     bind(&[key(Key::Tab)], PICKER, Action::Rename, "rename"),
     bind(&[control('x')], PICKER, Action::Trash, "move to the trash"),
+    bind(&[key(Key::Enter)], CHOOSER, Action::Accept, "take it"),
+    bind(&[key(Key::Up)], CHOOSER, Action::Previous, "one before"),
+    bind(&[key(Key::Down)], CHOOSER, Action::Next, "one behind"),
+    bind(&[key(Key::PageUp)], CHOOSER, Action::PageUp, "page up"),
+    bind(
+        &[key(Key::PageDown)],
+        CHOOSER,
+        Action::PageDown,
+        "page down",
+    ),
     bind(
         &[key(Key::Enter), key(Key::Down), control('f')],
         SEARCH,

@@ -49,7 +49,10 @@ impl Growing {
         match kind {
             PartKind::Text { .. } => Some(Self::new(Form::Markdown)),
             PartKind::Reasoning { .. } => Some(Self::new(Form::Thinking)),
-            PartKind::User { .. } | PartKind::Tool(_) | PartKind::Note { .. } => None,
+            PartKind::User { .. }
+            | PartKind::Tool(_)
+            | PartKind::Summary { .. }
+            | PartKind::Note { .. } => None,
         }
     }
 

@@ -6,6 +6,7 @@ mod growing;
 mod json;
 mod layouter;
 mod result;
+mod summary;
 mod tool;
 
 use std::ops::Range;
@@ -20,7 +21,7 @@ pub(crate) use growing::Growing;
 pub(crate) use layouter::Layouter;
 pub(crate) use result::shown_result;
 
-/// How much of a tool part is shown.
+/// How much of a part is shown: of a tool, or of a summary, which is not cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) enum Fold {
     /// Its heading only.
@@ -49,6 +50,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             content,
             by,
             is_pending,
+            ..
         } => user(content, by, *is_pending, width),
         PartKind::Text {
             content, is_cut, ..
@@ -64,6 +66,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             Growing::new(growing::Form::Thinking).into_block(content, width)
         }
         PartKind::Tool(tool) => tool::layout(tool, width, fold),
+        PartKind::Summary { title, content } => summary::layout(title, content, width, fold),
         PartKind::Note { text, is_error } => note(text, *is_error, width),
     }
 }
@@ -122,9 +125,9 @@ enum Sign {
     Bar,
     /// A remark.
     Note,
-    /// A tool call with its heading only.
+    /// A heading without what is below it.
     Folded,
-    /// A tool call with what is below its heading.
+    /// A heading with what is below it.
     Unfolded,
 }
 

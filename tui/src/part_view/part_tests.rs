@@ -17,6 +17,7 @@ pub(super) fn user(content: &str, by: Author, is_pending: bool) -> Part {
         content: content.to_owned(),
         by,
         is_pending,
+        is_queued: false,
     })
 }
 

@@ -4,13 +4,19 @@
 pub(super) const HELP: &str = "\
 /help           this list
 /cancel         cancel the run
+/continue       go on without a prompt, with what waits in the queue
+/retry          ask for the last reply again
+/follow-up TEXT a prompt that is said when the run is over
+/model NAME     ask another model, for all clients
+/compact        replace the past by a summary, for all clients
 /list           list the conversations
 /open N or ID   open one, by its number in the list or its id
 /new TITLE      make one, perhaps with a title
 /rename TITLE   give this one another title
 /quit           leave; the run goes on
 //TEXT          the prompt /TEXT
-any other line  a prompt; while a run is going it waits for the end
+any other line  a prompt; while a run is going, it is said before the next
+                request
 Each line waits until those before it were sent; Ctrl-C cancels at once.";
 
 /// What a line asks for.
@@ -20,6 +26,17 @@ pub(super) enum Command<'a> {
     Nothing,
     /// To be sent to the model.
     Prompt(&'a str),
+    /// To be said when the run is over.
+    FollowUp(&'a str),
+    /// To go on without a prompt, or to ask for the last reply again.
+    GoOn {
+        /// Whether the last reply is asked for again.
+        is_retry: bool,
+    },
+    /// To ask another model.
+    Model(&'a str),
+    /// To replace the past by a summary, which is to look at this above all.
+    Compact(Option<&'a str>),
     /// To show the commands.
     Help,
     /// To cancel the run.
@@ -58,6 +75,11 @@ impl<'a> Command<'a> {
         match (name, rest) {
             ("help", None) => Self::Help,
             ("cancel", None) => Self::Cancel,
+            ("continue", None) => Self::GoOn { is_retry: false },
+            ("retry", None) => Self::GoOn { is_retry: true },
+            ("follow-up", Some(text)) => Self::FollowUp(text),
+            ("model", Some(name)) => Self::Model(name),
+            ("compact", instructions) => Self::Compact(instructions),
             ("list", None) => Self::List,
             ("quit", None) => Self::Quit,
             ("new", title) => Self::New(title),
@@ -65,7 +87,9 @@ impl<'a> Command<'a> {
             ("rename", Some(title)) => Self::Rename(title),
             ("open", None) => Self::Wrong("/open needs a number or an id".to_owned()),
             ("rename", None) => Self::Wrong("/rename needs a title".to_owned()),
-            ("help" | "cancel" | "list" | "quit", Some(_)) => {
+            ("follow-up", None) => Self::Wrong("/follow-up needs a text".to_owned()),
+            ("model", None) => Self::Wrong("/model needs a name".to_owned()),
+            ("help" | "cancel" | "continue" | "retry" | "list" | "quit", Some(_)) => {
                 Self::Wrong(format!("/{name} takes nothing behind it"))
             }
             _ => Self::Wrong(format!(
@@ -90,6 +114,14 @@ mod tests {
             ("/help", Command::Help),
             ("/cancel", Command::Cancel),
             ("/list ", Command::List),
+            ("/continue", Command::GoOn { is_retry: false }),
+            ("/retry", Command::GoOn { is_retry: true }),
+            ("/follow-up  a b", Command::FollowUp("a b")),
+            ("/follow-up", wrong("/follow-up needs a text")),
+            ("/model claude-x", Command::Model("claude-x")),
+            ("/model", wrong("/model needs a name")),
+            ("/compact", Command::Compact(None)),
+            ("/compact the tests", Command::Compact(Some("the tests"))),
             ("/open 2", Command::Open("2")),
             ("/new", Command::New(None)),
             ("/new  a b", Command::New(Some("a b"))),

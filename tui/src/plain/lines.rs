@@ -3,9 +3,11 @@
 //! Invariant: a line is carried out when all before it were, so that what is piped in means what
 //! it says; only `/help` and what is wrong are answered at once.
 
+use harness_protocol::Queue;
+
 use super::command::{Command, HELP};
 use super::machine::Machine;
-use crate::link::Order;
+use crate::link::{Change, Order};
 
 impl Machine {
     /// Takes a line that was typed.
@@ -15,9 +17,9 @@ impl Machine {
             Command::Help => self.show(HELP),
             Command::Wrong(reason) => self.fail(&reason),
             command => {
-                let is_prompt = matches!(command, Command::Prompt(_));
+                let is_prompt = matches!(command, Command::Prompt(_) | Command::FollowUp(_));
                 let waits = is_prompt || self.waiting_prompts() > 0;
-                if waits && self.running.is_some() && !self.is_input_over {
+                if waits && !self.steers() && self.running.is_some() && !self.is_input_over {
                     self.show("status: this waits for the end of the run");
                 }
                 self.lines.push_back(line);
@@ -35,7 +37,20 @@ impl Machine {
             }
             match command {
                 Command::Quit => return self.quit(),
-                Command::Prompt(prompt) => self.send(prompt),
+                Command::Prompt(prompt) => self.send(prompt, Queue::Steer),
+                Command::FollowUp(prompt) => self.send(prompt, Queue::FollowUp),
+                Command::GoOn { is_retry } => self.ask(|conversation| Order::GoOn {
+                    conversation,
+                    is_retry,
+                }),
+                Command::Model(name) => self.ask(|conversation| Order::Change {
+                    conversation,
+                    change: Change::Model(Some(name.to_owned())),
+                }),
+                Command::Compact(instructions) => self.ask(|conversation| Order::Compact {
+                    conversation,
+                    instructions: instructions.map(str::to_owned),
+                }),
                 Command::Cancel => {
                     if !self.cancel() {
                         self.show("status: no run is going");
@@ -65,7 +80,7 @@ impl Machine {
     pub(super) fn waiting_prompts(&self) -> usize {
         let lines = self.lines.iter();
         lines
-            .filter(|line| matches!(Command::of(line), Command::Prompt(_)))
+            .filter(|line| matches!(Command::of(line), Command::Prompt(_) | Command::FollowUp(_)))
             .count()
     }
 
@@ -86,22 +101,40 @@ impl Machine {
             // Who has nothing to wait for leaves before the service was ever there.
             Command::Quit => is_answered,
             _ if self.is_refused => is_answered,
-            // A prompt need not wait for the answer to the cancel, but for the end of the run.
-            Command::Prompt(_) => {
-                self.is_attached && is_idle && self.sent.is_none() && self.unanswered == 0
+            // The order to compact is only answered when that is over.
+            Command::Cancel if is_idle && self.is_compacting => self.is_attached,
+            // A prompt need not wait for the answer to the cancel, but for the end of the run,
+            // unless somebody who looks on steers the run with it.
+            Command::Prompt(_) | Command::FollowUp(_) => {
+                let is_its_time = is_idle || (self.steers() && self.cancelling != self.running);
+                self.is_attached && is_its_time && self.sent.is_none() && self.unanswered == 0
             }
             _ => self.is_attached && is_answered,
         }
     }
 
-    fn send(&mut self, prompt: &str) {
+    /// Sends a prompt; into this queue, if a run is going.
+    fn send(&mut self, prompt: &str, queue: Queue) {
+        let is_going = self.running.or(self.own).is_some();
         match self.conversation.clone().filter(|_| !self.is_refused) {
+            Some(conversation) if is_going => self.queue(conversation, queue, prompt.to_owned()),
             Some(conversation) => self.submit(conversation, prompt.to_owned()),
             // It was meant for the conversation that cannot be had, and for no other.
             None => {
                 self.unsent += 1;
                 self.fail("not sent: no conversation is open");
             }
+        }
+    }
+
+    /// Asks something of the open conversation.
+    fn ask(&mut self, order: impl FnOnce(String) -> Order) {
+        match self.conversation.clone().filter(|_| !self.is_refused) {
+            Some(conversation) => {
+                self.unanswered += 1;
+                self.order(order(conversation));
+            }
+            None => self.fail("no conversation is open"),
         }
     }
 

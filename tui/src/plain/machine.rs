@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use harness_protocol::Queue;
+
 use super::transcript::Transcript;
 use crate::link::{News, Order};
 use crate::text::one_line;
@@ -57,6 +59,10 @@ pub(super) struct Machine {
     pub(super) running: Option<u64>,
     /// The run that is being cancelled.
     pub(super) cancelling: Option<u64>,
+    /// Whether the past is being summarized.
+    pub(super) is_compacting: bool,
+    /// Whether that was cancelled.
+    pub(super) is_uncompacting: bool,
     /// The prompt that is not accepted yet.
     pub(super) sent: Option<String>,
     /// The run that was begun here.
@@ -96,6 +102,8 @@ impl Machine {
             seq: 0,
             running: None,
             cancelling: None,
+            is_compacting: false,
+            is_uncompacting: false,
             sent: None,
             own: None,
             lines: VecDeque::new(),
@@ -156,6 +164,12 @@ impl Machine {
         self.options.shows_past
     }
 
+    /// Whether a prompt is said while a run is going: by a person, who looks on. A program's waits
+    /// for the end, so that each has a reply of its own.
+    pub(super) fn steers(&self) -> bool {
+        self.options.shows_past && !self.is_input_over
+    }
+
     pub(super) fn order(&mut self, order: Order) {
         self.effects.push(Effect::Order(order));
     }
@@ -199,6 +213,19 @@ impl Machine {
         });
     }
 
+    /// Lets a message wait in a queue.
+    pub(super) fn queue(&mut self, conversation: String, queue: Queue, content: String) {
+        let key = (self.options.new_key)();
+        self.transcript.sends(&key);
+        self.sent = Some(key.clone());
+        self.order(Order::Queue {
+            conversation,
+            queue,
+            key,
+            content,
+        });
+    }
+
     /// Asks for another conversation. What is typed behind it waits for it.
     pub(super) fn opens(&mut self, order: Order) {
         self.is_attached = false;
@@ -206,25 +233,37 @@ impl Machine {
         self.order(order);
     }
 
-    /// Cancels the run that is going, if there is one.
+    /// Cancels the run that is going, else the summary that is being written, if there is one.
     pub(super) fn cancel(&mut self) -> bool {
-        let run = self.running.or(self.own);
-        let (Some(run_id), Some(conversation)) = (run, self.conversation.clone()) else {
+        let run_id = self.running.or(self.own);
+        let Some(conversation) = self.conversation.clone() else {
             return false;
         };
-        self.cancelling = Some(run_id);
+        match run_id {
+            Some(run) => self.status(&format!("cancelling run {run}")),
+            None if self.is_compacting => {
+                self.is_uncompacting = true;
+                self.status("cancelling the compaction");
+            }
+            None => return false,
+        }
+        self.cancelling = run_id;
         self.unanswered_cancels += 1;
-        self.status(&format!("cancelling run {run_id}"));
         self.order(Order::Cancel {
             conversation,
             run_id,
+            clear_queue: false,
         });
         true
     }
 
     fn interrupt(&mut self) {
         let run = self.running.or(self.own);
-        if run.is_none() || self.cancelling == run || !self.cancel() {
+        let is_cancelled = match run {
+            Some(_) => self.cancelling == run,
+            None => self.is_uncompacting,
+        };
+        if is_cancelled || !self.cancel() {
             self.leave(CANCELLED);
         }
     }
@@ -233,6 +272,10 @@ impl Machine {
 #[cfg(test)]
 #[path = "machine_tests.rs"]
 pub(super) mod tests;
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod queue_tests;
 
 #[cfg(test)]
 #[path = "random_tests.rs"]

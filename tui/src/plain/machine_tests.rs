@@ -79,6 +79,7 @@ fn snapshot_with(summary: Summary, events: Vec<PastEvent>) -> Input {
             },
             position: String::new(),
             damage: None,
+            context_files: Vec::new(),
         }),
         reset: None,
     })
@@ -106,6 +107,9 @@ fn user(run_id: u64, key: Option<&str>, content: &str) -> Event {
         key: key.map(str::to_owned),
         by: Some("ana".to_owned()),
         timestamp: 0,
+        attachments: Vec::new(),
+        item: None,
+        queue: None,
     }
 }
 
@@ -125,6 +129,7 @@ fn ended(run_id: u64, outcome: Outcome) -> Event {
         message: String::new(),
         usage: Usage::default(),
         timestamp: 0,
+        run_usage: Default::default(),
     }
 }
 
@@ -469,7 +474,7 @@ fn a_cancel_is_for_the_run_of_the_prompt_before_it() {
     let expected = [
         "you: a",
         "status: cancelling run 7",
-        "-> Cancel { conversation: \"c1\", run_id: 7 }",
+        "-> Cancel { conversation: \"c1\", run_id: Some(7), clear_queue: false }",
         "status: cancelled run 7",
         &submit("k2", "b"),
         "status: finished run 8",
@@ -587,7 +592,7 @@ fn ctrl_c_cancels_the_run_and_then_leaves() {
         ATTACHED,
         "status: run 3 is going",
         "status: cancelling run 3",
-        "-> Cancel { conversation: \"c1\", run_id: 3 }",
+        "-> Cancel { conversation: \"c1\", run_id: Some(3), clear_queue: false }",
         "exit 130",
     ];
     assert_eq!(play(&mut running, inputs), expected);
@@ -666,6 +671,9 @@ fn nobody_speaks_in_anothers_name() {
         key: None,
         by: name.map(str::to_owned),
         timestamp: 0,
+        attachments: Vec::new(),
+        item: None,
+        queue: None,
     };
     let events = [
         by(Some("ana")),

@@ -36,7 +36,7 @@ impl Machine {
             News::CancelAnswered { cancelled } => {
                 self.cancel_answered();
                 if !cancelled {
-                    self.status("nothing was cancelled: the run was over");
+                    self.status("nothing was cancelled: it was over");
                 }
             }
             News::Listed(conversations) => {
@@ -99,7 +99,37 @@ impl Machine {
                 self.status(&one_line(&line));
             }
             News::Invalid { reason } => log::warn!("dropped what is no event: {reason}"),
-            News::Older { .. } | News::Whole { .. } => {}
+            news => self.changed(news),
+        }
+    }
+
+    /// Takes what the link says of queues, settings and summaries.
+    fn changed(&mut self, news: News) {
+        match news {
+            News::Queued { key, .. } => {
+                if self.sent.as_deref() == Some(&key) {
+                    self.sent = None;
+                }
+                if self.running.is_none() && self.transcript.is_waiting(&key) {
+                    self.status("the run is over, so it waits; /continue says it now");
+                }
+            }
+            News::GoesOn { run_id } => {
+                self.answered();
+                self.own = Some(run_id);
+            }
+            News::SettingsChanged { .. } => {
+                self.answered();
+                self.status("for all clients, from the next run on");
+            }
+            News::Compacted { answer, .. } => {
+                self.answered();
+                if !answer.compacted {
+                    self.status("there is nothing to compact");
+                }
+            }
+            // Nothing of this is asked for.
+            _ => {}
         }
     }
 
@@ -138,6 +168,7 @@ impl Machine {
             }
         }
         self.running = snapshot.summary.run_id.filter(|_| is_going);
+        self.compacts(is_compacting(snapshot.state, &snapshot.message));
         match self.running {
             Some(run_id) if is_new => self.status(&format!("run {run_id} is going")),
             _ => {}
@@ -154,6 +185,7 @@ impl Machine {
             self.show(lines);
         }
         match event {
+            Event::Queued { key, .. } if key.is_some() && self.sent == *key => self.sent = None,
             Event::User { run_id, key, .. } => {
                 self.running = run_id.or(self.running);
                 if key.is_some() && self.sent == *key && run_id.is_some() {
@@ -162,6 +194,9 @@ impl Machine {
                 }
             }
             Event::RunStarted { run_id, .. } => self.running = Some(*run_id),
+            Event::CompactionStarted { .. } => self.compacts(true),
+            Event::Compacted { .. } | Event::CompactionFailed { .. } => self.compacts(false),
+            Event::Status { state, message, .. } => self.compacts(is_compacting(*state, message)),
             Event::RunEnded {
                 run_id, outcome, ..
             } => {
@@ -176,7 +211,13 @@ impl Machine {
                 self.answered();
             }
             // Everything up to here was told, so a run of which we saw the beginning is over.
-            Event::Attached { state, run_id, .. } => {
+            Event::Attached {
+                state,
+                message,
+                run_id,
+                ..
+            } => {
+                self.compacts(is_compacting(*state, message));
                 let going = run_id.filter(|_| !matches!(state, State::Idle | State::Error));
                 if self.own.is_some() && self.own == self.running && going != self.own {
                     self.lost();
@@ -185,6 +226,12 @@ impl Machine {
             }
             _ => {}
         }
+    }
+
+    /// Whether the past is being summarized from now on.
+    fn compacts(&mut self, is_compacting: bool) {
+        self.is_compacting = is_compacting;
+        self.is_uncompacting &= is_compacting;
     }
 
     /// The run that was begun here is over, and nobody told how.
@@ -199,6 +246,11 @@ impl Machine {
 /// The record of a position, `<epoch>-<seq>-<sum>`.
 fn seq_of(position: &str) -> Option<u64> {
     position.split('-').nth(1)?.parse().ok()
+}
+
+/// Whether the service is summarizing the past, as it says it in a status.
+fn is_compacting(state: State, message: &str) -> bool {
+    state == State::Thinking && message.starts_with("compacting")
 }
 
 fn exit_code(outcome: Outcome) -> i32 {

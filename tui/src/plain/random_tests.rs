@@ -39,6 +39,9 @@ impl Service {
             key: Some(key),
             by: None,
             timestamp: 0,
+            attachments: Vec::new(),
+            item: None,
+            queue: None,
         });
     }
 
@@ -71,6 +74,7 @@ impl Service {
                 message: String::new(),
                 usage: Usage::default(),
                 timestamp: 0,
+                run_usage: Default::default(),
             });
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use harness_protocol::{Event, Outcome, State};
+use harness_protocol::{Event, Outcome, Queue, State};
 use serde_json::{Map, Value};
 
+use super::changes;
 use crate::part_view::shown_result;
 use crate::text::{Hidden, one_line, sanitize};
 
@@ -20,6 +21,8 @@ pub(super) struct Transcript {
     calls: HashMap<String, String>,
     /// The last status that was said.
     status: String,
+    /// The messages that wait: their names, their keys and their first lines.
+    waiting: HashMap<u64, (Option<String>, String)>,
 }
 
 impl Transcript {
@@ -33,21 +36,36 @@ impl Transcript {
         self.own.contains(key)
     }
 
+    /// Whether a message of this key waits.
+    pub(super) fn is_waiting(&self, key: &str) -> bool {
+        let mut waiting = self.waiting.values();
+        waiting.any(|(known, _)| known.as_deref() == Some(key))
+    }
+
     /// The lines of an event: those of blocks that are complete, and of what happens meanwhile.
     pub(super) fn lines(&mut self, event: &Event) -> Option<String> {
         match event {
             Event::User {
-                content, key, by, ..
+                content,
+                key,
+                by,
+                item,
+                ..
             } => {
-                let is_own = key.as_deref().is_some_and(|key| self.is_own(key));
-                let name = match by.as_deref().map(one_line) {
-                    _ if is_own => "you".to_owned(),
-                    // Nobody else is called what we call ourselves.
-                    Some(name) if !matches!(name.as_str(), "you" | "agent" | "") => name,
-                    _ => "somebody".to_owned(),
-                };
+                if let Some(item) = item {
+                    self.waiting.remove(item);
+                }
+                let name = self.name(key.as_deref(), by.as_deref());
                 Some(said(&name, content))
             }
+            Event::Queued { .. } | Event::Withdrawn { .. } => self.queue(event),
+            Event::RunStarted { .. }
+            | Event::SettingsChanged { .. }
+            | Event::ReplyLeftOut { .. }
+            | Event::CompactionStarted { .. }
+            | Event::Compacted { .. }
+            | Event::CompactionFailed { .. }
+            | Event::Checkpoint { .. } => changes::lines(event, self),
             Event::Text {
                 content, partial, ..
             } => {
@@ -81,6 +99,8 @@ impl Transcript {
             }
             Event::Status { state, message, .. } => match (state, one_line(message)) {
                 (State::Thinking, message) if message.is_empty() => self.status("thinking"),
+                // It was said that the past is being summarized.
+                (State::Thinking, message) if message == "compacting" => None,
                 (State::Thinking, message) => self.status(&message),
                 (State::RunningTool, tool) => self.status(&format!("running {tool}")),
                 // The end of the run says more.
@@ -109,8 +129,7 @@ impl Transcript {
                 self.status(&format!("the title is now {}", one_line(title)))
             }
             Event::Gap { .. } => self.status("a part of the conversation cannot be read"),
-            Event::RunStarted { .. }
-            | Event::TurnStarted { .. }
+            Event::TurnStarted { .. }
             | Event::TurnEnded { .. }
             | Event::ReplyEnded { .. }
             | Event::ReplyFailed { .. }
@@ -122,6 +141,49 @@ impl Transcript {
             | Event::Attached { .. }
             | Event::Reset { .. }
             | Event::Unknown => None,
+        }
+    }
+
+    /// What somebody is called.
+    fn name(&self, key: Option<&str>, by: Option<&str>) -> String {
+        let is_own = key.is_some_and(|key| self.is_own(key));
+        match by.map(one_line) {
+            _ if is_own => "you".to_owned(),
+            // Nobody else is called what we call ourselves.
+            Some(name) if !matches!(name.as_str(), "you" | "agent" | "") => name,
+            _ => "somebody".to_owned(),
+        }
+    }
+
+    /// What an event says of the queues.
+    fn queue(&mut self, event: &Event) -> Option<String> {
+        match event {
+            Event::Queued {
+                item,
+                queue,
+                content,
+                key,
+                by,
+                ..
+            } => {
+                let first = one_line(content.lines().next().unwrap_or_default());
+                let name = self.name(key.as_deref(), by.as_deref());
+                let what = match queue {
+                    Queue::Steer => "before the next request",
+                    Queue::FollowUp => "when the run is over",
+                };
+                self.waiting.insert(*item, (key.clone(), first.clone()));
+                self.status(&format!("{name} will say {what}: {first}"))
+            }
+            Event::Withdrawn { items, by, .. } => {
+                let gone: Vec<String> = items
+                    .iter()
+                    .filter_map(|item| Some(self.waiting.remove(item)?.1))
+                    .collect();
+                let who = self.name(None, by.as_deref());
+                self.status(&format!("{who} withdrew: {}", gone.join(", ")))
+            }
+            _ => None,
         }
     }
 
@@ -137,7 +199,7 @@ impl Transcript {
 
 /// What somebody said. Lines behind the first are set in, so that none of them looks like the
 /// words of somebody else.
-fn said(who: &str, text: &str) -> String {
+pub(super) fn said(who: &str, text: &str) -> String {
     let text = sanitize(text, Hidden::Dropped);
     let mut lines = text.trim_end().lines();
     let mut said = format!("{who}: {}", lines.next().unwrap_or_default());

@@ -265,12 +265,12 @@ impl Client {
     /// Takes in what the service says, with what else it has said by now.
     async fn news(&mut self, first: News, news: &mut Receiver<News>) -> io::Result<Next> {
         self.inputs = 0;
-        let mut next = self.update(Msg::News(first)).await?;
+        let mut next = self.update(Msg::News(Box::new(first))).await?;
         for _ in 1..MAX_NEWS {
             let (Next::Go, Ok(more)) = (&next, news.try_recv()) else {
                 break;
             };
-            next = self.update(Msg::News(more)).await?;
+            next = self.update(Msg::News(Box::new(more))).await?;
         }
         self.pace.touch();
         Ok(next)

@@ -1,19 +1,20 @@
-//! The commands that fit what is written, above the input.
+//! What the command that is being written may be completed to, above the input.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Regions;
-use super::line::Line;
-use crate::app::{App, Command};
+use super::line::{Line, cut, width};
+use crate::app::App;
 use crate::layout::Look;
+use crate::text::one_line;
 use crate::theme::Token;
 
 /// How many are shown at once.
 const MAX_ROWS: usize = 8;
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) {
-    let fitting = app.fitting_commands();
+    let fitting = app.completions();
     if fitting.is_empty() {
         return;
     }
@@ -28,11 +29,12 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) {
         ..regions.status
     };
     super::frame::clear(app, buffer, area);
-    let named = |command: &Command| format!("/{} {}", command.name, command.arguments);
-    let widths = fitting.iter().map(|command| named(command).len());
-    let widest = widths.max().unwrap_or(0);
+    // Names may come from elsewhere.
+    let labels: Vec<String> = fitting.iter().map(|it| one_line(&it.label)).collect();
+    let widest = labels.iter().map(|label| width(label)).max().unwrap_or(0);
+    let widest = widest.min(area.width / 2);
     let rows = fitting.iter().enumerate().skip(first);
-    for (y, (number, command)) in (area.top()..area.bottom()).zip(rows) {
+    for (y, (number, completion)) in (area.top()..area.bottom()).zip(rows) {
         let row = Rect {
             y,
             height: 1,
@@ -44,7 +46,9 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) {
         if number == chosen {
             name = name.bold();
         }
-        line.say(&format!("{mark}{:<widest$}  ", named(command)), name);
-        line.say(command.help, Look::new(Token::Text));
+        let label = cut(&labels[number], widest);
+        let space = " ".repeat(usize::from(widest.saturating_sub(width(&label))));
+        line.say(&format!("{mark}{label}{space}  "), name);
+        line.say(&one_line(&completion.help), Look::new(Token::Text));
     }
 }

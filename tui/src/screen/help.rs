@@ -38,6 +38,10 @@ fn rows() -> Vec<Row> {
         ("While something is selected", &[Place::Selecting]),
         ("While a command is named", &[Place::Commands]),
         ("In the list of conversations", &[Place::Picker]),
+        (
+            "In a list of models, skills or templates",
+            &[Place::Chooser],
+        ),
         ("In a search", &[Place::Search]),
     ] {
         rows.push(Row::Heading(heading));

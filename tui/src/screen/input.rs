@@ -15,7 +15,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
         return None;
     }
     let hint = if app.is_busy() {
-        "Ctrl+J new line"
+        "Enter steers · Tab follows up · Ctrl+J new line"
     } else {
         "Enter sends · Ctrl+J new line"
     };

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing here changes what the client knows or wants; only layouts are remembered.
 
+mod chooser;
 mod commands;
 mod frame;
 mod header;
@@ -9,6 +10,7 @@ mod help;
 mod input;
 mod line;
 mod picker;
+mod queue;
 mod regions;
 mod seam;
 mod status;
@@ -40,6 +42,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
         header::draw(app, buffer, regions.header);
         talk::draw(app, buffer, regions.talk);
         seam::draw(app, buffer, regions.seam);
+        queue::draw(app, buffer, regions.queue);
         seam::draw_pastes(app, buffer, regions.pastes);
         status::draw(app, buffer, regions.status);
     }
@@ -58,6 +61,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
             None
         }
         Some(Overlay::Picker(picker)) => picker::draw(app, picker, buffer, area),
+        Some(Overlay::Chooser(chooser)) => chooser::draw(app, chooser, buffer, area),
         Some(Overlay::Search(search)) => seam::draw_search(app, search, buffer, regions.seam),
     };
     if let Some(caret) = caret {

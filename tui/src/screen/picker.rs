@@ -83,7 +83,7 @@ pub(super) fn draw(
 }
 
 /// Where the box is: above the line with the remarks, unless that is too little.
-fn place(app: &App, area: Rect) -> Rect {
+pub(super) fn place(app: &App, area: Rect) -> Rect {
     let above = Regions::of(app, area).seam.y.saturating_sub(area.y);
     let height = if above < LOWEST { area.height } else { above };
     Rect { height, ..area }

@@ -174,6 +174,90 @@ fn pastes_that_are_attached() {
     keep("chips", &mut app);
 }
 
+/// What waits while a run is going: a message of ana's, who looks, and more of ben's.
+fn with_queue(count: u64) -> App {
+    let mut events = running();
+    events.extend((1..=count).map(|item| {
+        let (key, by) = if item == 2 { ("k-9", "ana") } else { ("x", "ben\u{1b}[2J@laptop") };
+        let queue = if item % 2 == 0 { "steer" } else { "follow_up" };
+        let content = format!("message {item}\u{1b}]0;t\u{7} of \u{202e}more words\nand a line");
+        let event = json!({"type": "queued", "item": item, "queue": queue, "content": content, "key": key, "by": by});
+        crate::conversation::testing::event(event)
+    }));
+    client(&events, SIZES[0])
+}
+
+/// Spec: [TUI-49] [TUI-60]
+#[test]
+fn what_waits() {
+    keep("queue", &mut with_queue(3));
+    let mut app = with_queue(6);
+    keep_one("queue_more", &mut app);
+    write(&mut app, "/queue");
+    key(&mut app, Key::Enter);
+    keep_one("queue_listed", &mut app);
+    key(&mut app, Key::Escape);
+    let usage = json!({"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+    let ended = json!({"type": "run_ended", "run_id": 7, "outcome": "completed", "message": "", "usage": usage});
+    tell(&mut app, told(10, event(ended)));
+    tell(&mut app, told(11, status("idle", "")));
+    keep_one("queue_idle", &mut app);
+}
+
+/// Spec: [TUI-60] [TUI-62] [TUI-63]
+#[test]
+fn what_there_is_to_choose_from() {
+    let offer = |name: &str, description: &str| crate::link::Offer {
+        name: name.to_owned(),
+        description: description.to_owned(),
+    };
+    let offers = vec![
+        offer("claude-a", "Claude A · 200k tokens"),
+        offer("cla\u{1b}[2Jude-b\nx", "evil\u{1b}]0;t\u{7}\u{202e}"),
+    ];
+    let kind = crate::link::OfferKind::Models;
+    let problems = Vec::new();
+    let mut app = client(&talked(), SIZES[0]);
+    write(&mut app, "/model");
+    key(&mut app, Key::Enter);
+    keep_one("chooser_loading", &mut app);
+    tell(
+        &mut app,
+        News::Offered {
+            kind,
+            offers,
+            problems,
+        },
+    );
+    key(&mut app, Key::Down);
+    keep("chooser", &mut app);
+    resize(&mut app, SIZES[0]);
+    key(&mut app, Key::Escape);
+    write(&mut app, "/model cl");
+    keep_one("completions", &mut app);
+}
+
+/// Spec: [PART-21] [PART-22] [TUI-02] [VIEW-18]
+#[test]
+fn a_summary_and_settings() {
+    let usage = json!({"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+    let events = [
+        json!({"type": "checkpoint", "summary": "## Goal\nRead \u{1b}[2Jsrc.", "by": "ben"}),
+        json!({"type": "settings_changed", "settings": {"model": "claude-sonnet-5-5", "thinking": "high"}, "by": "ana"}),
+        json!({"type": "compacted", "reason": "threshold", "summary": "So far.", "tokens_before": 184_000, "tokens_after": 21_000, "usage": usage}),
+        json!({"type": "compaction_failed", "error": "overloaded"}),
+        json!({"type": "compaction_started", "reason": "threshold", "tokens": 184_000}),
+        json!({"type": "status", "state": "thinking", "message": "compacting"}),
+    ];
+    let events: Vec<Event> = events.into_iter().map(event).collect();
+    let mut app = client(&events, SIZES[0]);
+    wait(&mut app, 5);
+    keep("summary", &mut app);
+    resize(&mut app, SIZES[0]);
+    control(&mut app, 'o');
+    keep_one("summary_open", &mut app);
+}
+
 /// Spec: [TUI-06]
 #[test]
 fn away_from_the_end() {

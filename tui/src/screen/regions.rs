@@ -21,6 +21,8 @@ pub(crate) struct Regions {
     pub(crate) talk: Rect,
     /// The line below it, with what is new and remarks.
     pub(crate) seam: Rect,
+    /// What waits to be said.
+    pub(crate) queue: Rect,
     /// Pastes that were set aside.
     pub(crate) pastes: Rect,
     /// What the conversation is doing.
@@ -53,9 +55,10 @@ impl Regions {
         let seam = take(1);
         let pastes = take(u16::from(!app.composer.chips().is_empty()));
         let header = take(u16::from(area.height >= HEADER_FROM));
-        let heights = [header, left, seam, pastes, status, input];
+        let queue = take(super::queue::rows(app, area));
+        let heights = [header, left, seam, queue, pastes, status, input];
         let mut y = area.y;
-        let [header, talk, seam, pastes, status, input] = heights.map(|height| {
+        let [header, talk, seam, queue, pastes, status, input] = heights.map(|height| {
             let region = Rect { y, height, ..area };
             y += height;
             region
@@ -68,6 +71,7 @@ impl Regions {
                 ..talk
             },
             seam,
+            queue,
             pastes,
             status,
             input,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness_protocol::State;
+use harness_protocol::{State, ThinkingLevel};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -72,6 +72,7 @@ pub(crate) fn text(app: &App) -> (String, Token) {
     };
     match status.state {
         _ if is_cancelling => going("Cancelling...".to_owned()),
+        _ if status.is_compacting => going("Compacting...".to_owned()),
         State::Thinking if message.is_empty() => going("Thinking...".to_owned()),
         State::Thinking => going(format!("Thinking... {message}")),
         State::RunningTool => {
@@ -91,12 +92,15 @@ fn who(app: &App) -> String {
     }
 }
 
-/// What there is to know beside: the model and the tokens.
+/// What there is to know beside: the model, how much it thinks, and the tokens.
 fn facts(app: &App) -> String {
     let status = app.conversation.status();
     let mut facts = Vec::new();
     if let Some(model) = &status.model {
         facts.push(one_line(model));
+    }
+    if let Some(level) = status.settings.thinking {
+        facts.push(format!("thinking {}", level_name(level)));
     }
     let usage = &status.usage;
     let tokens = usage.input_tokens
@@ -107,6 +111,19 @@ fn facts(app: &App) -> String {
         facts.push(format!("{} tokens", count(tokens)));
     }
     facts.join(" · ")
+}
+
+/// What a level of thinking is called.
+const fn level_name(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Off => "off",
+        ThinkingLevel::Minimal => "minimal",
+        ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High => "high",
+        ThinkingLevel::XHigh => "xhigh",
+        ThinkingLevel::Max => "max",
+    }
 }
 
 /// A count in few characters.

@@ -1,4 +1,4 @@
-//! How much of each tool part is shown.
+//! How much of each part is shown that can be folded: tools and summaries.
 
 use std::collections::HashMap;
 
@@ -15,11 +15,19 @@ pub(crate) struct Folds {
 }
 
 impl Folds {
-    /// How a part is shown. Only tools are ever folded.
+    /// How a part is shown. Only tools and summaries are ever folded, and a summary is unless it
+    /// was opened.
     pub(crate) fn of(&self, part: &Part) -> Fold {
+        let each = self.each.get(&part.id).copied();
         match part.kind {
-            PartKind::Tool(_) if self.peeked == Some(part.id) => Fold::Open,
-            PartKind::Tool(_) => self.each.get(&part.id).copied().unwrap_or(self.all),
+            PartKind::Tool(_) | PartKind::Summary { .. } if self.peeked == Some(part.id) => {
+                Fold::Open
+            }
+            PartKind::Tool(_) => each.unwrap_or(self.all),
+            PartKind::Summary { .. } => each.unwrap_or(match self.all {
+                Fold::Open => Fold::Open,
+                Fold::Cut | Fold::Folded => Fold::Folded,
+            }),
             PartKind::User { .. }
             | PartKind::Text { .. }
             | PartKind::Reasoning { .. }
@@ -83,6 +91,31 @@ fn is_cut(part: &Part) -> bool {
 mod tests {
     use super::*;
     use crate::conversation::testing::{call, conversation, text};
+
+    /// Spec: [SCRL-13]
+    #[test]
+    fn a_summary_is_folded_until_it_is_opened() {
+        let known = conversation(&[crate::conversation::testing::event(
+            serde_json::json!({"type": "checkpoint", "summary": "all"}),
+        )]);
+        let part = known.parts().next().unwrap();
+        let mut folds = Folds::default();
+        assert_eq!(folds.of(part), Fold::Folded);
+        folds.toggle(part);
+        assert_eq!(folds.of(part), Fold::Open);
+        folds.toggle(part);
+        assert_eq!(folds.of(part), Fold::Folded);
+        for (all, of_it) in [
+            (Fold::Open, Fold::Open),
+            (Fold::Cut, Fold::Folded),
+            (Fold::Folded, Fold::Folded),
+        ] {
+            folds.set_all(all);
+            assert_eq!(folds.of(part), of_it);
+        }
+        folds.peek(Some(part.id));
+        assert_eq!(folds.of(part), Fold::Open);
+    }
 
     /// Spec: [SCRL-08]
     #[test]

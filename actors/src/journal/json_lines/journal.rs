@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::super::header_line::HeaderError;
 use super::super::{
     AppendError, Damage, Durability, Header, Journal, JournalFuture, NewRecord, OpenError, Page,
-    PageLimit, Position, StorageError,
+    PageLimit, Position, Replaced, StorageError,
 };
 use super::check::Checked;
 use super::disk::{DiskFile, FileKind, Opening};
@@ -298,10 +298,10 @@ impl Journal for Handle {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Position, AppendError>> {
+    ) -> JournalFuture<Result<Replaced, AppendError>> {
         self.order(|reply| Order::Replace {
             expected,
-            header,
+            header: Box::new(header),
             entries,
             reply,
         })

@@ -1,6 +1,7 @@
 //! Journals in files: JSON Lines, one file a conversation, each written by one process.
 
 mod append;
+mod attachments;
 mod check;
 mod damage;
 mod disk;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+pub use attachments::{AttachmentsReport, FolderAttachments};
 pub use disk::{Disk, DiskFile, FileKind, Opening, Stat};
 pub use doctor::{Doctor, Repaired, Report};
 pub use system_disk::SystemDisk;

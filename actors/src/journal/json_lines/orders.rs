@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::super::{AppendError, Durability, Header, NewRecord, OpenError, Position};
+use super::super::{AppendError, Durability, Header, NewRecord, OpenError, Position, Replaced};
 use super::journal::FileJournal;
 use super::pool::lock;
 
@@ -22,9 +22,9 @@ pub(super) enum Order {
     /// See [`super::super::Journal::replace`].
     Replace {
         expected: u64,
-        header: Header,
+        header: Box<Header>,
         entries: Vec<Bytes>,
-        reply: oneshot::Sender<Result<Position, AppendError>>,
+        reply: oneshot::Sender<Result<Replaced, AppendError>>,
     },
     /// See [`super::super::JournalStore::remove`].
     Remove {
@@ -122,7 +122,7 @@ impl FileJournal {
                 header,
                 entries,
                 reply,
-            } => Some(answer(reply, self.replace(expected, header, &entries))),
+            } => Some(answer(reply, self.replace(expected, *header, &entries))),
             Order::Remove { reply } => Some(answer(reply, self.remove())),
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::super::{AppendError, Header, OpenError, Position};
-use super::folder::PublishError;
+use super::super::{AppendError, Header, OpenError, Replaced};
+use super::folder::{PublishError, short};
 use super::journal::{FileJournal, Life, Shown};
 use super::pool::lock;
 use super::whole::Whole;
@@ -17,14 +17,17 @@ impl FileJournal {
         expected: u64,
         header: Header,
         entries: &[Bytes],
-    ) -> Result<Position, AppendError> {
+    ) -> Result<Replaced, AppendError> {
         let mut writing = lock(&self.writing);
         self.admit(&mut writing, expected)?;
         let whole = Whole::of(&header, entries).map_err(|reason| self.refused(reason))?;
         if matches!(writing.life, Life::New) {
             self.put(&mut writing, &whole)?;
             lock(&self.shown).header = header;
-            return Ok(whole.end.position);
+            return Ok(Replaced {
+                position: whole.end.position,
+                archive: String::new(),
+            });
         }
         if let Err(error) = self.flush_now() {
             let reason = self.failed("flush", &error).to_string();
@@ -35,14 +38,14 @@ impl FileJournal {
         let unfinished = folder.prepare(&self.id, &whole.content).map_err(failed)?;
         let inode = unfinished.file.stat().map_err(failed)?.inode;
         let life = writing.end.position.epoch.to_string();
-        match folder.publish_over(&unfinished, &self.id, &life) {
-            Ok(_) => {}
+        let archive = match folder.publish_over(&unfinished, &self.id, &life) {
+            Ok(archive) => archive,
             Err(PublishError::Refused(error)) => return Err(failed(error)),
             Err(PublishError::Unsure(error)) => {
                 let reason = self.failed("replace", &error).to_string();
                 return Err(self.halt(&mut writing, reason));
             }
-        }
+        };
         let file = unfinished.file;
         *lock(&self.shown) = Shown {
             header,
@@ -53,7 +56,10 @@ impl FileJournal {
         };
         writing.end = whole.end;
         writing.life = Life::Taken { inode, file };
-        Ok(whole.end.position)
+        Ok(Replaced {
+            position: whole.end.position,
+            archive: short(&archive),
+        })
     }
 
     /// See [`super::super::JournalStore::remove`].

@@ -1,0 +1,75 @@
+//! How contents are named.
+
+use std::fmt::Write as _;
+
+use ring::digest;
+
+/// How many digits a name has.
+const DIGITS: usize = 64;
+
+/// The SHA-256 of a content in hexadecimal digits.
+#[must_use]
+pub fn sha256(content: &[u8]) -> String {
+    let digest = digest::digest(&digest::SHA256, content);
+    let mut digits = String::with_capacity(DIGITS);
+    for byte in digest.as_ref() {
+        // Writing to a string cannot fail.
+        write!(digits, "{byte:02x}").unwrap_or_default();
+    }
+    digits
+}
+
+/// Whether a text is the name of a content: 64 hexadecimal digits in small letters. Nothing else
+/// becomes a part of a path.
+#[must_use]
+pub fn is_sha256(text: &str) -> bool {
+    text.len() == DIGITS && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [ATT-01]
+    #[test]
+    fn a_content_is_named_by_its_sha_256() {
+        // The examples of FIPS 180-2, and of no bytes.
+        for (content, name) in [
+            (
+                "",
+                "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            ),
+            (
+                "abc",
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+            ),
+        ] {
+            assert_eq!(sha256(content.as_bytes()), name);
+            assert!(is_sha256(name));
+        }
+    }
+
+    /// Spec: [ATT-02]
+    #[test]
+    fn what_could_lead_elsewhere_is_no_name() {
+        let name = sha256(b"x");
+        let wrong = [
+            String::new(),
+            name.to_uppercase(),
+            name[1..].to_owned(),
+            format!("{name}0"),
+            format!("../{}", &name[3..]),
+            format!("{}/", &name[1..]),
+            format!("{}\0", &name[1..]),
+            format!("{}ü", &name[2..]),
+            format!("{}g", &name[1..]),
+        ];
+        for wrong in wrong {
+            assert!(!is_sha256(&wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Checks what is to go with a prompt, and keeps it. A content that the API refuses would be
+//! refused with every later request of its conversation, too, so it is not let in.
+
+use bytes::Bytes;
+use derive_more::{Display, Error};
+use harness_protocol::Attachment;
+
+use super::dimensions::dimensions;
+use super::{AttachmentStore, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType};
+use crate::journal::StorageError;
+
+/// How wide or high an image may be, in pixels; the API takes no larger ones.
+const MAX_PIXELS: u32 = 8000;
+/// How long the name of a file may be, in characters.
+const MAX_NAME: usize = 200;
+
+/// A file that is to go with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewAttachment {
+    /// What is in it.
+    pub content: Bytes,
+    /// What it is said to be.
+    pub media_type: Option<String>,
+    /// What it is called.
+    pub name: Option<String>,
+}
+
+/// Why files cannot go with a prompt; nothing was kept of them unless the storage failed.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum AttachmentError {
+    /// There are more than a request can have.
+    #[display("{count} attachments are too many; a prompt may have {MAX_ATTACHMENTS}")]
+    TooMany {
+        /// How many.
+        count: usize,
+    },
+    /// They are larger than a request can be.
+    #[display(
+        "the attachments have {bytes} bytes together; those of a prompt may have {MAX_ATTACHED_BYTES}"
+    )]
+    TooLarge {
+        /// How large.
+        bytes: usize,
+    },
+    /// The model cannot be shown one of them.
+    #[display("attachment {number}{} {reason}", called(name.as_deref()))]
+    Unusable {
+        /// Which one, counted from 1.
+        number: usize,
+        /// What it is called.
+        name: Option<String>,
+        /// Why not.
+        #[error(not(source))]
+        reason: Unusable,
+    },
+    /// The storage did not take them.
+    NotKept(StorageError),
+}
+
+/// Why the model cannot be shown a file.
+#[derive(Debug, Clone, PartialEq, Eq, Display)]
+pub enum Unusable {
+    /// There is nothing in it.
+    #[display("is empty")]
+    Empty,
+    /// It is none of the known types.
+    #[display(
+        "has {bytes} bytes and is no image, PDF or text; it may be a PNG, JPEG, GIF or WebP image, \
+         a PDF, or UTF-8 text of at most {} bytes", MediaType::Text.max_bytes()
+    )]
+    UnknownType {
+        /// How large it is.
+        bytes: usize,
+    },
+    /// It is said to be something else.
+    #[display("is {found}, not {declared:?}; leave `media_type` out or correct it")]
+    OtherType {
+        /// What it is.
+        found: MediaType,
+        /// What it is said to be.
+        declared: String,
+    },
+    /// It is too large for its type.
+    #[display("has {bytes} bytes; {kind} may have {}", kind.max_bytes())]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+        /// What it is.
+        kind: MediaType,
+    },
+    /// The image is too wide or too high.
+    #[display("has {width} x {height} pixels; an image may have {MAX_PIXELS} x {MAX_PIXELS}")]
+    TooManyPixels {
+        /// How wide it is.
+        width: u32,
+        /// How high it is.
+        height: u32,
+    },
+}
+
+/// A name as it stands behind a number.
+fn called(name: Option<&str>) -> String {
+    name.map(|name| format!(" ({name})")).unwrap_or_default()
+}
+
+/// Checks files and keeps their contents, durably, unless they are kept.
+///
+/// # Errors
+/// When there are too many, or one of them cannot be used, or the storage cannot be written.
+pub async fn keep_attachments(
+    store: &dyn AttachmentStore,
+    files: Vec<NewAttachment>,
+) -> Result<Vec<Attachment>, AttachmentError> {
+    let kinds = check(&files)?;
+    let mut kept = Vec::with_capacity(files.len());
+    for (file, kind) in files.into_iter().zip(kinds) {
+        let bytes = file.content.len() as u64;
+        let sha256 = store
+            .put(file.content)
+            .await
+            .map_err(AttachmentError::NotKept)?;
+        kept.push(Attachment {
+            sha256,
+            media_type: kind.to_string(),
+            bytes,
+            name: shown(file.name.as_deref()),
+        });
+    }
+    Ok(kept)
+}
+
+/// A name as far as it can be shown.
+fn shown(name: Option<&str>) -> Option<String> {
+    let shown = name?
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_NAME)
+        .collect();
+    Some(shown).filter(|shown: &String| !shown.trim().is_empty())
+}
+
+fn check(files: &[NewAttachment]) -> Result<Vec<MediaType>, AttachmentError> {
+    let count = files.len();
+    if count > MAX_ATTACHMENTS {
+        return Err(AttachmentError::TooMany { count });
+    }
+    let mut kinds = Vec::with_capacity(count);
+    for (file, number) in files.iter().zip(1..) {
+        let kind = check_one(file).map_err(|reason| AttachmentError::Unusable {
+            number,
+            name: shown(file.name.as_deref()),
+            reason,
+        })?;
+        kinds.push(kind);
+    }
+    let bytes = files.iter().map(|file| file.content.len()).sum();
+    if bytes > MAX_ATTACHED_BYTES {
+        return Err(AttachmentError::TooLarge { bytes });
+    }
+    Ok(kinds)
+}
+
+fn check_one(file: &NewAttachment) -> Result<MediaType, Unusable> {
+    let bytes = file.content.len();
+    if bytes == 0 {
+        return Err(Unusable::Empty);
+    }
+    let kind = MediaType::of(&file.content).ok_or(Unusable::UnknownType { bytes })?;
+    if let Some(declared) = &file.media_type
+        && !kind.is_meant_by(declared)
+    {
+        let declared = declared.chars().take(MAX_NAME).collect();
+        return Err(Unusable::OtherType {
+            found: kind,
+            declared,
+        });
+    }
+    if bytes > kind.max_bytes() {
+        return Err(Unusable::TooLarge { bytes, kind });
+    }
+    if let Some((width, height)) = dimensions(kind, &file.content)
+        && width.max(height) > MAX_PIXELS
+    {
+        return Err(Unusable::TooManyPixels { width, height });
+    }
+    Ok(kind)
+}
+
+#[cfg(test)]
+#[path = "intake_tests.rs"]
+mod tests;

@@ -1,0 +1,20 @@
+//! What goes with prompts: images and files, each content kept once under its hash.
+
+mod dimensions;
+mod hash;
+mod intake;
+mod media_type;
+mod store;
+
+pub use hash::{is_sha256, sha256};
+pub use intake::{AttachmentError, NewAttachment, Unusable, keep_attachments};
+pub use media_type::MediaType;
+pub use store::{AttachmentStore, MemoryAttachments, is_missing};
+pub(crate) use store::{changed, missing};
+
+/// How many files may go with one prompt. With more images in a request the API takes smaller
+/// ones only.
+pub const MAX_ATTACHMENTS: usize = 20;
+/// How many bytes the files of a prompt may have together. In base64 they are a third longer, and
+/// a request of the API may have 32 MB.
+pub const MAX_ATTACHED_BYTES: usize = 22 * 1024 * 1024;

@@ -1,0 +1,102 @@
+//! Where the contents are kept.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::{is_sha256, sha256};
+use crate::journal::{JournalFuture, StorageError};
+
+/// What is said of a content that is not there.
+const MISSING: &str = "there is none";
+
+/// Keeps contents. They are never changed, so whoever has a hash may read without a lock.
+pub trait AttachmentStore: Send + Sync + 'static {
+    /// Keeps a content, unless it is kept; durable when this returns. Tells its SHA-256 in
+    /// hexadecimal digits.
+    ///
+    /// # Errors
+    /// When the storage cannot be written.
+    fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>>;
+
+    /// The content of that SHA-256.
+    ///
+    /// # Errors
+    /// When there is none, which [`is_missing`] tells from the rest; when its content is not the
+    /// one of this hash any more; or when the storage cannot be read.
+    fn get(&self, sha256: &str) -> JournalFuture<Result<Bytes, StorageError>>;
+}
+
+/// Keeps contents as long as it lives.
+#[derive(Debug, Default)]
+pub struct MemoryAttachments {
+    contents: Mutex<HashMap<String, Bytes>>,
+}
+
+impl AttachmentStore for MemoryAttachments {
+    fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+        let sha256 = sha256(&content);
+        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        contents.insert(sha256.clone(), content);
+        Box::pin(async { Ok(sha256) })
+    }
+
+    fn get(&self, sha256: &str) -> JournalFuture<Result<Bytes, StorageError>> {
+        let contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = contents.get(sha256).cloned().ok_or_else(|| missing(sha256));
+        Box::pin(async { found })
+    }
+}
+
+/// Whether a content could not be read because there is none.
+#[must_use]
+pub fn is_missing(error: &StorageError) -> bool {
+    error.reason == MISSING
+}
+
+/// There is no such content.
+pub(crate) fn missing(sha256: &str) -> StorageError {
+    failed(sha256, MISSING)
+}
+
+/// There is one, but it is not what was kept.
+pub(crate) fn changed(sha256: &str) -> StorageError {
+    failed(sha256, "its content was changed since it was kept")
+}
+
+fn failed(sha256: &str, reason: &str) -> StorageError {
+    let path = if is_sha256(sha256) {
+        format!("attachment {sha256}")
+    } else {
+        "an attachment whose name is no SHA-256".to_owned()
+    };
+    StorageError {
+        doing: "read".to_owned(),
+        path,
+        reason: reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// Spec: [ATT-01] [ATT-02]
+    #[test]
+    fn memory_keeps_a_content_once_and_says_what_it_has_not() {
+        let store = MemoryAttachments::default();
+        let put = || store.put(Bytes::from_static(b"abc")).now_or_never();
+        let sha256 = put().unwrap().unwrap();
+        assert_eq!(put().unwrap().unwrap(), sha256);
+        assert_eq!(store.contents.lock().unwrap().len(), 1);
+        let get = |sha256: &str| store.get(sha256).now_or_never().unwrap();
+        assert_eq!(get(&sha256).unwrap(), "abc");
+        for sha256 in ["../token", &"0".repeat(64)] {
+            assert!(is_missing(&get(sha256).unwrap_err()));
+        }
+        assert!(!is_missing(&changed(&sha256)));
+    }
+}

@@ -1,0 +1,164 @@
+//! Compaction: the past but for its end is told to the model as a summary.
+
+mod files;
+mod prompt;
+mod transcript;
+
+use futures_util::future::BoxFuture;
+
+pub use files::Files;
+pub use prompt::{SYSTEM_PROMPT, finish, prompt};
+pub(crate) use transcript::Transcript;
+
+/// How much of the past is kept, and when the rest is summarized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactionSettings {
+    /// Whether it happens by itself.
+    pub auto: bool,
+    /// How many tokens below the window it happens.
+    pub reserve_tokens: u64,
+    /// How many of the last tokens are kept as they are.
+    pub keep_tokens: u64,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self {
+            auto: true,
+            reserve_tokens: 16_384,
+            keep_tokens: 20_000,
+        }
+    }
+}
+
+impl CompactionSettings {
+    /// The same, with the default in place of a number that is 0.
+    #[must_use]
+    pub fn or_default(self) -> Self {
+        let default = Self::default();
+        let or = |number, default| if number == 0 { default } else { number };
+        Self {
+            auto: self.auto,
+            reserve_tokens: or(self.reserve_tokens, default.reserve_tokens),
+            keep_tokens: or(self.keep_tokens, default.keep_tokens),
+        }
+    }
+}
+
+/// What one summary is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryRequest {
+    /// The model to ask.
+    pub model: String,
+    /// How many tokens the summary may have.
+    pub max_tokens: u32,
+    /// What the model is told before, see [`SYSTEM_PROMPT`].
+    pub system_prompt: &'static str,
+    /// All that the model is asked: the instructions, the earlier summary and the part of the
+    /// conversation that is to be summarized; see [`prompt()`].
+    pub prompt: String,
+}
+
+/// Writes summaries. Replaces the model's own, for users of this crate.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use futures_util::future::BoxFuture;
+/// use harness_actors::compaction::{Summarizer, SummaryRequest};
+/// use harness_actors::model::{ScriptedReply, ScriptedTransport};
+/// use harness_actors::{Config, Harness, Options};
+///
+/// /// Keeps the first words.
+/// struct FirstWords;
+///
+/// impl Summarizer for FirstWords {
+///     fn summarize(&self, request: SummaryRequest) -> BoxFuture<'static, Result<String, String>> {
+///         let words = request.prompt.split_whitespace().take(50);
+///         let words: Vec<&str> = words.collect();
+///         let summary = words.join(" ");
+///         Box::pin(async { Ok(summary) })
+///     }
+/// }
+///
+/// # actix::System::new().block_on(async {
+/// let model = ScriptedTransport::default();
+/// let mut options = Options::new(Config::for_model("any"));
+/// options.seams.transport = Some(Arc::new(model.clone()));
+/// options.seams.summarizer = Some(Arc::new(FirstWords));
+/// let harness = Harness::start(options)?;
+/// for _ in 0..4 {
+///     model.push(ScriptedReply::text("Read."));
+///     harness.prompt(&"a long text ".repeat(500)).await?;
+/// }
+/// let done = harness.compact_with(true, None).await?;
+/// assert!(done.compacted && done.tokens_after < done.tokens_before);
+/// assert_eq!(model.requests().len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+pub trait Summarizer: Send + Sync + 'static {
+    /// The summary, or why there is none, in words for the operator.
+    fn summarize(&self, request: SummaryRequest) -> BoxFuture<'static, Result<String, String>>;
+}
+
+/// What a cut is to reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Goal {
+    /// How many tokens a request may have.
+    pub window: u64,
+    /// The settings.
+    pub settings: CompactionSettings,
+    /// The estimate of what stands before the messages in a request, in tokens.
+    pub head_tokens: u64,
+    /// The limit of one summary, in tokens.
+    pub summary_tokens: u64,
+}
+
+impl Goal {
+    /// How many tokens a request has at most before the past is summarized.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        match self.window.saturating_sub(self.settings.reserve_tokens) {
+            // A reserve that takes the whole window would summarize before every request.
+            0 => self.window / 2,
+            limit => limit,
+        }
+    }
+
+    /// Whether a request of so many tokens is too long.
+    #[must_use]
+    pub fn is_exceeded_by(&self, tokens: u64) -> bool {
+        tokens > self.limit()
+    }
+}
+
+/// Where the past is cut, and what is to be summarized. The summary is made by one request after
+/// the other: each is [`prompt()`] of the next piece, the first with the summary before, each later
+/// one with the answer to the one before. [`finish`] makes the summary of the last answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// How many of the last messages are kept; see `Record::Compacted`.
+    pub kept: u64,
+    /// The estimate of the next request, in tokens.
+    pub tokens_before: u64,
+    /// The estimate of the next request after it, in tokens, with a summary of full length.
+    pub tokens_after: u64,
+    /// The pieces of what is to be summarized, for one request each; at least one.
+    pub pieces: Vec<String>,
+    /// The summary that the first one goes on from, without its lists of files.
+    pub previous: Option<String>,
+    /// The files that were read and changed in what is dropped now or was before.
+    pub files: Files,
+}
+
+#[cfg(test)]
+impl Cut {
+    /// The prompt for the first piece.
+    pub(crate) fn first_prompt(&self) -> String {
+        prompt(&self.pieces[0], self.previous.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests;

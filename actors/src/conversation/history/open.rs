@@ -1,0 +1,137 @@
+//! The user message at the end, which grows until the model replies to it.
+
+use std::sync::Arc;
+
+use harness_protocol::Attachment;
+use serde_json::{Value, json};
+
+use super::estimate;
+use super::message::{Item, Message, text_block};
+use crate::journal::Unanswered;
+use crate::reply::{Block, BlockKind};
+
+/// A user message: the results for the last reply's calls, then prompts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Open {
+    pub(super) calls: Vec<Call>,
+    pub(super) unanswered: Unanswered,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A call of the last reply.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) result: Option<(String, bool)>,
+}
+
+/// A part of the prompts.
+#[derive(Debug, Clone)]
+pub(super) enum Part {
+    Text(String),
+    Attachments(Arc<[Attachment]>),
+}
+
+impl Open {
+    /// The message in which the calls of a reply are answered.
+    pub(super) fn answering(reply: &[Block], unanswered: Unanswered) -> Self {
+        let call = |block: &Block| {
+            let BlockKind::ToolCall { id, .. } = block.kind() else {
+                return None;
+            };
+            Some(Call {
+                id: id.to_owned(),
+                result: None,
+            })
+        };
+        Self {
+            calls: reply.iter().filter_map(call).collect(),
+            unanswered,
+            parts: Vec::new(),
+        }
+    }
+
+    /// What it was before it was sealed; `skipped` blocks in front of it are left out.
+    pub(super) fn reopened(message: &Message, skipped: usize) -> Option<Self> {
+        let message = message.value();
+        let content = message.get("content")?.as_array()?;
+        let mut open = Self::default();
+        for block in content.iter().skip(skipped) {
+            let text = |key: &str| Some(block.get(key)?.as_str()?.to_owned());
+            match block.get("type")?.as_str()? {
+                "tool_result" => open.calls.push(Call {
+                    id: text("tool_use_id")?,
+                    result: Some((text("content")?, block.get("is_error")?.as_bool()?)),
+                }),
+                "attachment" => {
+                    let attachment = block.get("attachment")?.clone();
+                    open.attach(&[serde_json::from_value(attachment).ok()?]);
+                }
+                _ => open.parts.push(Part::Text(text("text")?)),
+            }
+        }
+        Some(open)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.parts.is_empty()
+    }
+
+    /// Adds what goes with a prompt.
+    pub(super) fn attach(&mut self, attachments: &[Attachment]) {
+        if attachments.is_empty() {
+            return;
+        }
+        if let Some(Part::Attachments(before)) = self.parts.last_mut() {
+            *before = before.iter().chain(attachments).cloned().collect();
+        } else {
+            self.parts.push(Part::Attachments(attachments.into()));
+        }
+    }
+
+    /// Its content, with the summary between results and prompts.
+    pub(super) fn items(&self, summary: Option<&str>) -> Vec<Item> {
+        let results = self.results().map(|result| Item::Json(result.to_string()));
+        let summary = summary.map(|summary| Item::Json(text_block(summary)));
+        let prompts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => Item::Json(text_block(text)),
+            Part::Attachments(attachments) => Item::Attachments(Arc::clone(attachments)),
+        });
+        results.chain(summary).chain(prompts).collect()
+    }
+
+    /// The results alone.
+    pub(super) fn results(&self) -> impl Iterator<Item = Value> {
+        self.calls.iter().map(|call| {
+            let (text, is_error) = match &call.result {
+                Some((text, is_error)) => (text.as_str(), *is_error),
+                None => (self.unanswered.text(), true),
+            };
+            json!({
+                "type": "tool_result",
+                "tool_use_id": call.id,
+                "content": text,
+                "is_error": is_error,
+            })
+        })
+    }
+
+    /// Its size, without the summary. A call without a result counts nothing: it gets one.
+    pub(super) fn chars(&self) -> u64 {
+        let results = self.calls.iter().filter_map(|call| call.result.as_ref());
+        let results: u64 = results.map(|(text, _)| estimate::chars(text)).sum();
+        results.saturating_add(self.prompt_chars())
+    }
+
+    /// The size of its prompts.
+    pub(super) fn prompt_chars(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => estimate::chars(text),
+            Part::Attachments(attachments) => attachments
+                .iter()
+                .map(estimate::attachment)
+                .fold(0, u64::saturating_add),
+        });
+        parts.fold(0, u64::saturating_add)
+    }
+}

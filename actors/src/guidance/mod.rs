@@ -1,0 +1,101 @@
+//! What the model is told besides what operators say: context files and the list of skills; and
+//! the texts that operators invoke by name: skills and prompt templates.
+
+mod element;
+mod skill;
+mod template;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use element::Element;
+
+pub use skill::{Skill, listing};
+pub use template::{PromptTemplate, parse_arguments};
+
+/// A file with instructions, such as `AGENTS.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    /// Where it is.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// Everything at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Guidance {
+    /// In the order in which the model is told them.
+    pub context_files: Vec<ContextFile>,
+    /// By name, each name once.
+    pub skills: Vec<Skill>,
+    /// By name, each name once.
+    pub templates: Vec<PromptTemplate>,
+    /// What could not be loaded, one line each that names the file.
+    pub problems: Vec<String>,
+}
+
+impl Guidance {
+    /// The system prompt that begins with `base`: the context files, unless they are switched off,
+    /// and the skills that the model may use follow. The same guidance makes the same bytes.
+    #[must_use]
+    pub fn system_prompt(&self, base: &str, with_context_files: bool) -> String {
+        let mut parts = vec![base.to_owned()];
+        if with_context_files {
+            parts.extend(self.context_files.iter().map(ContextFile::shown));
+        }
+        parts.push(listing(&self.skills));
+        parts.retain(|part| !part.trim().is_empty());
+        parts.join("\n\n")
+    }
+
+    /// The skill of that name, hidden or not.
+    #[must_use]
+    pub fn skill(&self, name: &str) -> Option<&Skill> {
+        self.skills.iter().find(|skill| skill.name == name)
+    }
+
+    /// The template of that name.
+    #[must_use]
+    pub fn template(&self, name: &str) -> Option<&PromptTemplate> {
+        self.templates.iter().find(|template| template.name == name)
+    }
+}
+
+impl ContextFile {
+    /// What the model is told of it.
+    fn shown(&self) -> String {
+        let text = self.text.trim_matches(['\n', '\r']);
+        if text.trim().is_empty() {
+            return String::new();
+        }
+        let element = Element::new("context_file").attribute("path", &self.path);
+        element.around(text)
+    }
+}
+
+/// The guidance of a service: read by conversations, replaced by whoever loads it.
+#[derive(Debug, Clone, Default)]
+pub struct GuidanceShelf(Arc<RwLock<Arc<Guidance>>>);
+
+impl GuidanceShelf {
+    /// What is there now.
+    #[must_use]
+    pub fn get(&self) -> Arc<Guidance> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes a part of it; what runs keeps what it has.
+    pub fn change(&self, change: impl FnOnce(&mut Guidance)) {
+        let mut guidance = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut guidance));
+    }
+
+    /// Puts another in its place; what runs keeps what it has.
+    pub fn set(&self, guidance: Guidance) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guidance);
+    }
+}
+
+#[cfg(test)]
+#[path = "guidance_tests.rs"]
+mod tests;

@@ -1,0 +1,147 @@
+//! Why something did not happen.
+
+use derive_more::{Display, Error, From};
+
+use crate::attachment::AttachmentError;
+use crate::journal::StorageError;
+use crate::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
+use crate::model::ModelFailure;
+use crate::tool::RegistryError;
+
+/// Why something that was asked of a [`super::Harness`] did not happen. Unless it says that a run
+/// failed or was cancelled, nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+#[from(skip)]
+pub enum HarnessError {
+    /// A run is going, or a compaction; one at a time. What is to be said in the run is queued by
+    /// [`super::Harness::steer`] and [`super::Harness::follow_up`].
+    #[display("a run is going; steer it, wait for its end or cancel it")]
+    Busy,
+    /// There is no visible character in what is to be said.
+    #[display("content must not be blank")]
+    Blank,
+    /// The run was cancelled, or the compaction.
+    #[display("cancelled")]
+    Cancelled,
+    /// The model gave no complete reply.
+    #[display("{_0}")]
+    Failed(#[error(not(source))] ModelFailure),
+    /// The journal took no more.
+    #[display("the conversation could not be kept: {_0}")]
+    NotKept(#[error(not(source))] String),
+    /// The journal cannot be read.
+    #[from]
+    Storage(StorageError),
+    /// There is nothing to go on from: nothing was said.
+    #[display("there is nothing to continue: the conversation is empty")]
+    Empty,
+    /// There is nothing to go on from: the last word is the model's, and nothing is queued.
+    #[display("there is nothing to continue: the model has replied and nothing is queued")]
+    Replied,
+    /// The queues are full.
+    #[display("{max} messages wait already; withdraw some or wait")]
+    QueueFull {
+        /// How many may wait.
+        max: usize,
+    },
+    /// There is no such tool.
+    #[display("there is no tool {name:?}; the tools are {tools}")]
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// The names of those that there are.
+        tools: String,
+    },
+    /// There is no such skill.
+    #[display("there is no skill {name:?}; the skills are {skills}")]
+    UnknownSkill {
+        /// The name.
+        name: String,
+        /// The names of those that there are.
+        skills: String,
+    },
+    /// There is no such prompt template.
+    #[display("there is no prompt template {name:?}; the templates are {templates}")]
+    UnknownTemplate {
+        /// The name.
+        name: String,
+        /// The names of those that there are.
+        templates: String,
+    },
+    /// The tools cannot be offered.
+    #[from]
+    Tools(RegistryError),
+    /// A file cannot go with a prompt.
+    #[from]
+    Attachment(AttachmentError),
+    /// A setting cannot have that value.
+    #[display("{_0}")]
+    Invalid(#[error(not(source))] String),
+    /// The system prompt could not be built.
+    #[display("{_0}")]
+    SystemPrompt(#[error(not(source))] String),
+    /// There is no summary, so the past is as it was.
+    #[display("the summary failed: {_0}")]
+    Compaction(#[error(not(source))] String),
+    /// The conversation is stopping.
+    #[display("the conversation is stopping")]
+    Stopping,
+    /// The conversation's actor is gone.
+    #[display("the conversation has ended")]
+    Gone,
+}
+
+impl From<SubmitError> for HarnessError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Busy => Self::Busy,
+            SubmitError::Blank => Self::Blank,
+            SubmitError::KeyReused => Self::Invalid(error.to_string()),
+            SubmitError::Empty => Self::Empty,
+            SubmitError::Replied => Self::Replied,
+            SubmitError::Prompt(reason) => Self::SystemPrompt(reason),
+            SubmitError::QueueTooLarge { .. } => Self::Invalid(error.to_string()),
+            SubmitError::QueueFull { max } => Self::QueueFull { max },
+            SubmitError::Deleted => Self::Gone,
+            SubmitError::NotKept(reason) => Self::NotKept(reason),
+            SubmitError::Stopping => Self::Stopping,
+        }
+    }
+}
+
+impl From<ChangeError> for HarnessError {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Invalid(reason) => Self::Invalid(reason),
+            ChangeError::UnknownTool { name, tools } => Self::UnknownTool { name, tools },
+            ChangeError::Order(error) => error.into(),
+        }
+    }
+}
+
+impl From<CompactError> for HarnessError {
+    fn from(error: CompactError) -> Self {
+        match error {
+            CompactError::Order(error) => error.into(),
+            CompactError::Summary(reason) => Self::Compaction(reason),
+            CompactError::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<actix::MailboxError> for HarnessError {
+    fn from(_: actix::MailboxError) -> Self {
+        Self::Gone
+    }
+}
+
+/// What a run's end means to who waits for it.
+pub(super) fn ended(outcome: Option<RunOutcome>) -> Result<(), HarnessError> {
+    match outcome {
+        Some(RunOutcome::Ended { .. }) => Ok(()),
+        Some(RunOutcome::Cancelled) => Err(HarnessError::Cancelled),
+        Some(RunOutcome::Failed(failure)) => Err(HarnessError::Failed(failure)),
+        Some(RunOutcome::NotKept(reason)) => Err(HarnessError::NotKept(reason)),
+        None => Err(HarnessError::Gone),
+    }
+}

@@ -1,0 +1,109 @@
+//! What can be changed from the next run on.
+
+use std::sync::Arc;
+
+use harness_protocol::ThinkingLevel;
+use serde_json::{Value, json};
+
+use super::{Harness, HarnessError};
+use crate::messages::{ChangeSettings, GetSettings, GetTools, SetTools, SettingsView};
+use crate::reply::Object;
+use crate::tool::{Registry, Tool};
+
+impl Harness {
+    /// The settings.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn settings(&self) -> Result<SettingsView, HarnessError> {
+        Ok(self.conversation.send(GetSettings).await??)
+    }
+
+    /// Changes settings from the next run on. They are kept with the conversation, in place of those
+    /// that it was started with. `patch` is a JSON merge patch (RFC 7396) of
+    /// [`harness_protocol::Settings`]: what is null is as the service
+    /// has it, which here is what the harness was started with.
+    ///
+    /// # Errors
+    /// A value that cannot be changes nothing.
+    pub async fn change_settings(&self, patch: Object) -> Result<SettingsView, HarnessError> {
+        let order = ChangeSettings { patch, by: None };
+        Ok(self.conversation.send(order).await??)
+    }
+
+    async fn set(&self, name: &str, value: Value) -> Result<(), HarnessError> {
+        let mut patch = Object::new();
+        patch.insert(name.to_owned(), value);
+        self.change_settings(patch).await?;
+        Ok(())
+    }
+
+    /// Asks another model from the next run on. Summaries are written by the
+    /// [`super::Config::compaction_model`], if there is one, as before.
+    ///
+    /// # Errors
+    /// A blank name.
+    pub async fn set_model(&self, id: &str) -> Result<(), HarnessError> {
+        self.set("model", json!(id)).await
+    }
+
+    /// Changes how much the model thinks, from the next run on; with none, it is as the harness was
+    /// started with.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    pub async fn set_thinking_level(
+        &self,
+        level: Option<ThinkingLevel>,
+    ) -> Result<(), HarnessError> {
+        self.set("thinking", json!(level)).await
+    }
+
+    /// Changes what the model is told before the conversation, from the next run on. A builder of
+    /// system prompts goes before it, see [`crate::directory::Seams::system_prompt`].
+    ///
+    /// # Errors
+    /// One that is too large.
+    pub async fn set_system_prompt(&self, prompt: &str) -> Result<(), HarnessError> {
+        self.set("system_prompt", json!(prompt)).await
+    }
+
+    /// Replaces the tools from the next run on. Those names of [`Self::set_active_tools`] that no
+    /// tool has are passed over until one has them.
+    ///
+    /// # Errors
+    /// Tools that the API would refuse change nothing.
+    pub async fn set_tools(&self, tools: Vec<Arc<dyn Tool>>) -> Result<(), HarnessError> {
+        let registry = Registry::new(tools)?;
+        Ok(self.conversation.send(SetTools(registry)).await?)
+    }
+
+    /// Offers the model only the tools of these names, from the next run on; all of them if there
+    /// are no names.
+    ///
+    /// # Errors
+    /// A name that no tool has changes nothing.
+    pub async fn set_active_tools(&self, names: &[&str]) -> Result<(), HarnessError> {
+        self.set("active_tools", json!(names)).await
+    }
+
+    /// The tools, in their order.
+    ///
+    /// # Errors
+    /// When the conversation is gone.
+    pub async fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, HarnessError> {
+        let tools = self.conversation.send(GetTools).await?;
+        Ok(tools.iter().cloned().collect())
+    }
+
+    /// The tools that the model is offered in the next run, in their order.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn active_tools(&self) -> Result<Vec<Arc<dyn Tool>>, HarnessError> {
+        let names = self.settings().await?.active_tools;
+        let mut tools = self.tools().await?;
+        tools.retain(|tool| names.iter().any(|name| name == tool.name()));
+        Ok(tools)
+    }
+}

@@ -1,0 +1,198 @@
+//! What is known of the models, so that the API need not be asked before every call.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
+use tokio::time::Instant;
+
+use super::client::ApiClient;
+use super::live_models::{list, one};
+use super::{ModelError, ModelInfo};
+
+/// How long an answer of the API holds.
+const LIFETIME: Duration = Duration::from_secs(60 * 60);
+/// How long the API is not asked again after it gave no answer.
+const PAUSE: Duration = Duration::from_secs(60);
+/// How long asking may take.
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(4);
+/// How many answers are kept.
+const MAX_ANSWERS: usize = 256;
+
+/// How many models are remembered beyond their answers' time before all are forgotten.
+const MAX_MODELS: usize = 4096;
+
+/// Some models.
+pub(super) type Models = Arc<[Arc<ModelInfo>]>;
+
+/// What is asked: another key may see other models.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Question {
+    key_source: Option<Arc<str>>,
+    /// One model; the whole list if none.
+    model: Option<Arc<str>>,
+}
+
+type Found = Result<Models, ModelError>;
+type LookUp = Shared<LocalBoxFuture<'static, Found>>;
+
+enum Answer {
+    /// It holds until then.
+    Known(Instant, Found),
+    /// Whoever asks the same waits for the same answer. It is dropped with the last of them.
+    Asked(WeakShared<LocalBoxFuture<'static, Found>>),
+}
+
+/// Remembers what the API says of its models. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Catalog {
+    answers: Rc<RefCell<HashMap<Question, Answer>>>,
+    /// What was said of each model last, however long ago. It is worth more than nothing.
+    last: Rc<RefCell<HashMap<Question, Arc<ModelInfo>>>>,
+}
+
+impl Catalog {
+    /// All models that the API lists. The client has the key from that source.
+    pub(super) async fn list(&self, client: &ApiClient, key_source: Option<&Arc<str>>) -> Found {
+        let question = Question {
+            key_source: key_source.cloned(),
+            model: None,
+        };
+        self.ask(question, || list(client.clone()).boxed_local())
+            .await
+    }
+
+    /// What the API says of one model, which it need not list; what it said last if it says
+    /// nothing now.
+    pub(super) async fn model(
+        &self,
+        client: &ApiClient,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> Result<Option<Arc<ModelInfo>>, ModelError> {
+        let found = self.look_up(client, key_source, model).await;
+        found.or_else(|error| match self.known(key_source, model) {
+            Some(info) => Ok(Some(info)),
+            None => Err(error),
+        })
+    }
+
+    /// What the API said of a model last, if it ever did. It is not asked.
+    pub(super) fn known(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> Option<Arc<ModelInfo>> {
+        let question = Question {
+            key_source: key_source.cloned(),
+            model: Some(Arc::clone(model)),
+        };
+        self.last.borrow().get(&question).cloned()
+    }
+
+    async fn look_up(
+        &self,
+        client: &ApiClient,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> Result<Option<Arc<ModelInfo>>, ModelError> {
+        let listed = self.list(client, key_source).await?;
+        if let Some(info) = listed.iter().find(|info| *info.id == **model) {
+            return Ok(Some(Arc::clone(info)));
+        }
+        if client.transport().is_some() {
+            return Ok(None);
+        }
+        let question = Question {
+            key_source: key_source.cloned(),
+            model: Some(Arc::clone(model)),
+        };
+        let look_up = || one(client.clone(), Arc::clone(model)).boxed_local();
+        let found = self.ask(question, look_up).await?;
+        Ok(found.first().cloned())
+    }
+
+    /// Takes over a list that was read for another reason.
+    pub(super) fn note_list(&self, key_source: Option<&Arc<str>>, models: Models) {
+        let question = Question {
+            key_source: key_source.cloned(),
+            model: None,
+        };
+        self.note(question, Ok(models));
+    }
+
+    async fn ask(
+        &self,
+        question: Question,
+        look_up: impl FnOnce() -> LocalBoxFuture<'static, Found>,
+    ) -> Found {
+        let asked = match self.answers.borrow().get(&question) {
+            Some(Answer::Known(until, found)) if Instant::now() < *until => return found.clone(),
+            Some(Answer::Asked(asked)) => asked.upgrade(),
+            Some(Answer::Known(..)) | None => None,
+        };
+        let asked: LookUp = asked.unwrap_or_else(|| {
+            let look_up = look_up();
+            let bounded = async {
+                let limit = LOOK_UP_TIMEOUT;
+                let found = tokio::time::timeout(limit, look_up).await;
+                found.unwrap_or(Err(ModelError::NoAnswer { limit }))
+            };
+            let asked = bounded.boxed_local().shared();
+            if let Some(shared) = asked.downgrade() {
+                let mut answers = self.answers.borrow_mut();
+                answers.insert(question.clone(), Answer::Asked(shared));
+            }
+            asked
+        });
+        let found = asked.await;
+        if let Err(error) = &found {
+            log::warn!("what models there are could not be read: {error}");
+        }
+        self.note(question, found.clone());
+        found
+    }
+
+    fn note(&self, question: Question, found: Found) {
+        if let Ok(models) = &found {
+            self.note_models(&question, models);
+        }
+        let now = Instant::now();
+        let mut answers = self.answers.borrow_mut();
+        if answers.len() >= MAX_ANSWERS {
+            answers.clear();
+        }
+        // That there is no such model may change any time: it may have been misspelt in a list.
+        let is_empty = found.as_ref().is_ok_and(|models| models.is_empty());
+        let lifetime = if found.is_err() || is_empty {
+            PAUSE
+        } else {
+            LIFETIME
+        };
+        answers.insert(question, Answer::Known(now + lifetime, found));
+    }
+
+    fn note_models(&self, question: &Question, models: &Models) {
+        let mut last = self.last.borrow_mut();
+        if last.len() >= MAX_MODELS {
+            last.clear();
+        }
+        for info in models.iter().take(MAX_MODELS) {
+            // An alias goes by the name that was asked for.
+            let model = question.model.clone();
+            let asked = Question {
+                key_source: question.key_source.clone(),
+                model: Some(model.unwrap_or_else(|| info.id.as_str().into())),
+            };
+            last.insert(asked, Arc::clone(info));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "catalog_tests.rs"]
+mod tests;

@@ -1,0 +1,58 @@
+//! What a model can do, for a conversation that asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::call::{Successors, model_to_ask, still_served};
+use super::catalog::Catalog;
+use super::client::ApiClient;
+use super::live_models::successor;
+use super::{ModelError, ModelInfo};
+use crate::messages::{DescribeModel, ModelEvent};
+
+/// How long a conversation waits for an answer at most.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The answer to an order. That nothing is known is an answer too.
+pub(super) async fn described(
+    order: DescribeModel,
+    client: ApiClient,
+    catalog: Catalog,
+    successors: Successors,
+) -> ModelEvent {
+    let found = look_up(&order, client, catalog, successors);
+    let info = match tokio::time::timeout(LIMIT, found).await {
+        Ok(Ok(info)) => info,
+        Ok(Err(error)) => {
+            log::warn!("nothing is known of the model {}: {error}", order.model.id);
+            None
+        }
+        Err(_) => {
+            log::warn!("nothing of the model {} within {LIMIT:?}", order.model.id);
+            None
+        }
+    };
+    ModelEvent::Described {
+        call_id: order.call_id,
+        info,
+    }
+}
+
+async fn look_up(
+    order: &DescribeModel,
+    client: ApiClient,
+    catalog: Catalog,
+    successors: Successors,
+) -> Result<Option<Arc<ModelInfo>>, ModelError> {
+    let source = order.key_source.as_ref();
+    let client = client.for_call(source.map(|source| &**source)).await?;
+    let model = model_to_ask(&order.model, &successors);
+    let found = catalog.model(&client, source, &model).await?;
+    if found.is_some() || order.model.chosen {
+        return Ok(found);
+    }
+    // The first call will find that this default is retired, and ask this one instead.
+    let listed = catalog.list(&client, source).await?;
+    let served = still_served(&listed, &successors);
+    Ok(successor(&model, served).cloned())
+}

@@ -1,0 +1,164 @@
+//! Attachments as blocks of a request.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use harness_protocol::Attachment;
+use serde_json::{Value, json};
+
+use super::{MAX_REQUEST_BYTES, ModelError, ModelInfo};
+use crate::attachment::AttachmentStore;
+
+/// What a model can see of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sight {
+    images: bool,
+    pdfs: bool,
+}
+
+impl Sight {
+    /// What the API says; a model sees what it does not say of it.
+    pub(super) fn of(info: Option<&ModelInfo>) -> Self {
+        let capabilities = info.map(|info| &info.capabilities);
+        let images = capabilities.and_then(|can| can.image_input.supported);
+        let pdfs = capabilities.and_then(|can| can.pdf_input.supported);
+        Self {
+            images: images.unwrap_or(true),
+            pdfs: pdfs.unwrap_or(true),
+        }
+    }
+}
+
+/// What a file is to the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Image,
+    Pdf,
+    Text,
+    Other,
+}
+
+impl Kind {
+    fn of(file: &Attachment) -> Self {
+        match essence(file) {
+            "application/pdf" => Self::Pdf,
+            essence if essence.starts_with("image/") => Self::Image,
+            essence if essence.starts_with("text/") => Self::Text,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The media type without its parameters.
+fn essence(file: &Attachment) -> &str {
+    let (essence, _) = file
+        .media_type
+        .split_once(';')
+        .unwrap_or((&file.media_type, ""));
+    essence.trim()
+}
+
+/// Whether a request with this file depends on what the model sees.
+pub(super) fn needs_sight(file: &Attachment) -> bool {
+    matches!(Kind::of(file), Kind::Image | Kind::Pdf)
+}
+
+/// The blocks of these files, with commas between them. `size` is that of the request so far.
+pub(super) async fn blocks(
+    files: &[Attachment],
+    store: &dyn AttachmentStore,
+    sight: Sight,
+    size: usize,
+) -> Result<Bytes, ModelError> {
+    let mut blocks = String::new();
+    for run in files.chunk_by(|a, b| Kind::of(a) == Kind::of(b)) {
+        let Some(kind) = run.first().map(Kind::of) else {
+            continue;
+        };
+        let unseen = match kind {
+            Kind::Image if !sight.images => Some(left_out(run.len(), "image", "see images")),
+            Kind::Pdf if !sight.pdfs => Some(left_out(run.len(), "PDF file", "read PDF files")),
+            Kind::Image | Kind::Pdf | Kind::Text | Kind::Other => None,
+        };
+        if let Some(note) = unseen {
+            push(&mut blocks, &text(&note));
+            continue;
+        }
+        for file in run {
+            // Nothing is read that would not fit anyway.
+            let at_least = usize::try_from(file.bytes).unwrap_or(usize::MAX);
+            let bytes = size.saturating_add(blocks.len()).saturating_add(at_least);
+            if bytes > MAX_REQUEST_BYTES {
+                let limit = MAX_REQUEST_BYTES;
+                return Err(ModelError::TooLarge { bytes, limit });
+            }
+            push(&mut blocks, &block(file, kind, store).await);
+        }
+    }
+    Ok(blocks.into())
+}
+
+/// The blocks that stand for these files where their contents are not looked up.
+pub(super) fn placeholder(files: &[Attachment]) -> Bytes {
+    text(&format!("({} files)", files.len())).into()
+}
+
+fn left_out(count: usize, noun: &str, what: &str) -> String {
+    let were = if count == 1 { " was" } else { "s were" };
+    format!("({count} {noun}{were} left out: this model does not {what})")
+}
+
+fn push(blocks: &mut String, block: &str) {
+    if !blocks.is_empty() {
+        blocks.push(',');
+    }
+    blocks.push_str(block);
+}
+
+fn text(text: &str) -> String {
+    json!({"type": "text", "text": text}).to_string()
+}
+
+async fn block(file: &Attachment, kind: Kind, store: &dyn AttachmentStore) -> String {
+    let name = file.name.as_deref().unwrap_or("a file");
+    if kind == Kind::Other {
+        let media_type = essence(file);
+        return text(&format!(
+            "({name} was left out: {media_type} cannot be sent)"
+        ));
+    }
+    let content = match store.get(&file.sha256).await {
+        Ok(content) => content,
+        Err(error) => {
+            log::warn!("an attachment is left out of a request: {error}");
+            return text(&format!("({name} was left out: its content is gone)"));
+        }
+    };
+    if content.trim_ascii().is_empty() {
+        return text(&format!("({name} is empty)"));
+    }
+    let media_type = Value::from(essence(file));
+    let title = match &file.name {
+        Some(name) if !name.trim().is_empty() => format!(r#","title":{}"#, Value::from(&**name)),
+        _ => String::new(),
+    };
+    // Built by hand: a large content is copied once only.
+    match kind {
+        Kind::Image => format!(
+            r#"{{"type":"image","source":{{"type":"base64","media_type":{media_type},"data":"{}"}}}}"#,
+            BASE64.encode(&content)
+        ),
+        Kind::Pdf => format!(
+            r#"{{"type":"document","source":{{"type":"base64","media_type":{media_type},"data":"{}"}}{title}}}"#,
+            BASE64.encode(&content)
+        ),
+        Kind::Text | Kind::Other => format!(
+            r#"{{"type":"document","source":{{"type":"text","media_type":"text/plain","data":{}}}{title}}}"#,
+            Value::from(String::from_utf8_lossy(&content))
+        ),
+    }
+}
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! What the API says that a model can do.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// What a model can do, from `GET /v1/models`. What is missing is unknown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// The model.
+    pub id: String,
+    /// What people call it.
+    #[serde(default, deserialize_with = "lenient")]
+    pub display_name: String,
+    /// When it came, as RFC 3339, so that the order of the texts is that of the times.
+    #[serde(default, deserialize_with = "lenient")]
+    pub created_at: String,
+    /// How many tokens a request may have.
+    #[serde(default, deserialize_with = "lenient")]
+    pub max_input_tokens: Option<u64>,
+    /// How many tokens a reply may have.
+    #[serde(default, deserialize_with = "lenient")]
+    pub max_tokens: Option<u64>,
+    /// What else it can do.
+    #[serde(default, deserialize_with = "lenient")]
+    pub capabilities: ModelCapabilities,
+}
+
+/// What a model can do besides reading and writing text.
+///
+/// Source: `ModelCapabilities` of the official SDKs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelCapabilities {
+    /// Whether it can be told how much effort a reply is worth.
+    #[serde(default, deserialize_with = "lenient")]
+    pub effort: EffortSupport,
+    /// How it thinks.
+    #[serde(default, deserialize_with = "lenient")]
+    pub thinking: ThinkingSupport,
+    /// Whether it sees images.
+    #[serde(default, deserialize_with = "lenient")]
+    pub image_input: Support,
+    /// Whether it reads PDF files.
+    #[serde(default, deserialize_with = "lenient")]
+    pub pdf_input: Support,
+}
+
+/// Whether a model can do something; nothing if the API does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Support {
+    /// Whether it can.
+    #[serde(default, deserialize_with = "lenient")]
+    pub supported: Option<bool>,
+}
+
+/// Which efforts a model knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EffortSupport {
+    /// Whether it knows any.
+    #[serde(default, deserialize_with = "lenient")]
+    pub supported: Option<bool>,
+    /// `low`
+    #[serde(default, deserialize_with = "lenient")]
+    pub low: Support,
+    /// `medium`
+    #[serde(default, deserialize_with = "lenient")]
+    pub medium: Support,
+    /// `high`
+    #[serde(default, deserialize_with = "lenient")]
+    pub high: Support,
+    /// `xhigh`
+    #[serde(default, deserialize_with = "lenient")]
+    pub xhigh: Support,
+    /// `max`
+    #[serde(default, deserialize_with = "lenient")]
+    pub max: Support,
+}
+
+/// How a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ThinkingSupport {
+    /// Whether it does.
+    #[serde(default, deserialize_with = "lenient")]
+    pub supported: Option<bool>,
+    /// In which ways.
+    #[serde(default, deserialize_with = "lenient")]
+    pub types: ThinkingTypes,
+}
+
+/// The ways of thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ThinkingTypes {
+    /// As much as the model finds right.
+    #[serde(default, deserialize_with = "lenient")]
+    pub adaptive: Support,
+    /// As many tokens as it is told.
+    #[serde(default, deserialize_with = "lenient")]
+    pub enabled: Support,
+}
+
+/// Reads a value, and takes one that is not as expected for missing: what an API says about a
+/// model must not be lost for one field.
+fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Spec: [MODEL-35]
+    #[test]
+    fn what_the_api_says_is_read_as_far_as_it_makes_sense() {
+        let whole = json!({
+            "type": "model", "id": "m", "display_name": "M", "created_at": "2026-10-07T00:00:00Z",
+            "max_input_tokens": 1_000_000, "max_tokens": 128_000,
+            "capabilities": {
+                "batch": {"supported": true},
+                "effort": {
+                    "supported": true, "low": {"supported": true}, "medium": {"supported": true},
+                    "high": {"supported": true}, "xhigh": null, "max": {"supported": false},
+                },
+                "thinking": {
+                    "supported": true,
+                    "types": {"adaptive": {"supported": true}, "enabled": {"supported": false}},
+                },
+                "image_input": {"supported": true}, "pdf_input": {"supported": false},
+                "context_management": null,
+            },
+        });
+        let info: ModelInfo = serde_json::from_value(whole).unwrap();
+        let yes = Support {
+            supported: Some(true),
+        };
+        let no = Support {
+            supported: Some(false),
+        };
+        assert_eq!(
+            info,
+            ModelInfo {
+                id: "m".to_owned(),
+                display_name: "M".to_owned(),
+                created_at: "2026-10-07T00:00:00Z".to_owned(),
+                max_input_tokens: Some(1_000_000),
+                max_tokens: Some(128_000),
+                capabilities: ModelCapabilities {
+                    effort: EffortSupport {
+                        supported: Some(true),
+                        low: yes,
+                        medium: yes,
+                        high: yes,
+                        xhigh: Support::default(),
+                        max: no,
+                    },
+                    thinking: ThinkingSupport {
+                        supported: Some(true),
+                        types: ThinkingTypes {
+                            adaptive: yes,
+                            enabled: no
+                        },
+                    },
+                    image_input: yes,
+                    pdf_input: no,
+                },
+            }
+        );
+
+        let odd = json!({
+            "id": "m", "display_name": null, "created_at": 7, "max_tokens": -1,
+            "max_input_tokens": 200_000, "capabilities": {"thinking": [], "pdf_input": {}},
+        });
+        let info: ModelInfo = serde_json::from_value(odd).unwrap();
+        let bare = ModelInfo {
+            id: "m".to_owned(),
+            ..ModelInfo::default()
+        };
+        assert_eq!(
+            info,
+            ModelInfo {
+                max_input_tokens: Some(200_000),
+                ..bare.clone()
+            }
+        );
+        for odd in [json!({"id": "m"}), json!({"id": "m", "capabilities": null})] {
+            assert_eq!(serde_json::from_value::<ModelInfo>(odd).unwrap(), bare);
+        }
+        assert!(serde_json::from_value::<ModelInfo>(json!({"id": 1})).is_err());
+    }
+}

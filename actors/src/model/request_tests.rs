@@ -1,0 +1,307 @@
+use super::*;
+use crate::attachment::MemoryAttachments;
+
+fn model(id: &str) -> ModelChoice {
+    ModelChoice {
+        id: id.into(),
+        chosen: true,
+    }
+}
+
+fn tool(name: &str) -> Value {
+    json!({"name": name, "description": "d", "input_schema": {"type": "object"}})
+}
+
+fn settings<'a>(system_prompt: &'a str, tools: &'a [Value]) -> HeadSettings<'a> {
+    HeadSettings {
+        system_prompt,
+        tools,
+        ..HeadSettings::plain(model("m"), 7)
+    }
+}
+
+fn request(settings: HeadSettings<'_>) -> ModelRequest {
+    let messages = [&b"{}"[..], b",{}"].map(|json| Piece::Json(Bytes::from_static(json)));
+    RequestHead::new(settings).request(messages.into(), false)
+}
+
+fn whole(settings: HeadSettings<'_>) -> String {
+    String::from_utf8(request(settings).body("m\"").concat()).unwrap()
+}
+
+fn parsed(settings: HeadSettings<'_>) -> Value {
+    serde_json::from_str(&whole(settings)).unwrap()
+}
+
+/// Spec: [MODEL-01] [MODEL-30]
+#[test]
+fn a_request_holds_model_limit_prompt_tools_and_messages() {
+    assert_eq!(
+        parsed(settings("be \"brief\"", &[tool("read")])),
+        json!({
+            "model": "m\"", "max_tokens": 7,
+            "system": [{"type": "text", "text": "be \"brief\""}], "tools": [tool("read")],
+            "tool_choice": {"type": "auto"}, "stream": true, "messages": [{}, {}],
+        })
+    );
+}
+
+/// Spec: [MODEL-02]
+#[test]
+fn what_is_empty_is_left_out() {
+    for caching in [Caching::Off, Caching::FiveMinutes, Caching::OneHour] {
+        let settings = HeadSettings {
+            caching,
+            ..settings("", &[])
+        };
+        assert_eq!(
+            parsed(settings),
+            json!({"model": "m\"", "max_tokens": 7, "stream": true, "messages": [{}, {}]})
+        );
+    }
+}
+
+/// Spec: [MODEL-30]
+#[test]
+fn the_prompt_and_the_last_tool_are_marked_for_caching() {
+    let tools = [tool("read"), tool("grep")];
+    for (caching, mark) in [
+        (
+            Caching::FiveMinutes,
+            r#","cache_control":{"type":"ephemeral"}}"#,
+        ),
+        (
+            Caching::OneHour,
+            r#","cache_control":{"type":"ephemeral","ttl":"1h"}}"#,
+        ),
+        (Caching::Off, "}"),
+    ] {
+        let sent = whole(HeadSettings {
+            caching,
+            ..settings("be brief", &tools)
+        });
+        let [read, grep] = tools.each_ref().map(ToString::to_string);
+        let grep = grep.strip_suffix('}').unwrap();
+        let expected = format!(
+            r#""system":[{{"type":"text","text":"be brief"{mark}],"tools":[{read},{grep}{mark}],"tool_choice""#
+        );
+        assert!(sent.contains(&expected), "{sent}");
+        assert!(serde_json::from_str::<Value>(&sent).is_ok());
+    }
+}
+
+/// Spec: [MODEL-29]
+#[test]
+fn every_turn_is_sent_with_the_same_settings() {
+    let tools = [tool("read"), tool("grep")];
+    let settings = || HeadSettings {
+        thinking: Some(ThinkingLevel::High),
+        caching: Caching::OneHour,
+        key_source: Some("env:KEY".into()),
+        ..settings("be brief", &tools)
+    };
+    let head = RequestHead::new(settings());
+    let start = |request: &ModelRequest| {
+        let pieces = request.start("m", 7, &request.thinking("claude-opus-5-5", None, 7));
+        String::from_utf8(pieces.concat()).unwrap()
+    };
+    let first = head.request(vec![Piece::Json("{}".into())], true);
+    let second = head.request(Vec::new(), false);
+    assert_eq!(start(&first), start(&second));
+    assert_eq!(start(&first), start(&request(settings())));
+    for part in [r#""max_tokens":7"#, r#""effort":"high""#, r#""ttl":"1h""#] {
+        assert!(start(&first).contains(part), "{part}");
+    }
+    assert!(start(&first).ends_with(r#""effort":"high"},"messages":["#));
+    assert_eq!(first.key_source().map(|source| &**source), Some("env:KEY"));
+    assert_eq!(first.key_source(), second.key_source());
+}
+
+/// Spec: [MODEL-31]
+#[test]
+fn the_fingerprint_is_of_model_prompt_and_tools() {
+    let tools = [tool("read")];
+    let base = || settings("be brief", &tools);
+    let print = |settings| RequestHead::new(settings).fingerprint().to_owned();
+    // Journals hold it: it must be the same in every version.
+    assert_eq!(print(base()), "f2007bcbf1783401");
+    let same = HeadSettings {
+        max_tokens: 8,
+        thinking: Some(ThinkingLevel::Max),
+        caching: Caching::OneHour,
+        key_source: Some("env:KEY".into()),
+        ..base()
+    };
+    assert_eq!(print(same), print(base()));
+    let unchosen = HeadSettings {
+        model: ModelChoice {
+            chosen: false,
+            ..model("m")
+        },
+        ..base()
+    };
+    assert_eq!(print(unchosen), print(base()));
+    let others = [
+        HeadSettings {
+            model: model("n"),
+            ..base()
+        },
+        settings("be brief.", &tools),
+        settings("be brief", &[]),
+        settings("", &tools),
+        HeadSettings {
+            // Where one text ends and the next begins matters.
+            model: model("mb"),
+            ..settings("e brief", &tools)
+        },
+    ];
+    let mut prints: Vec<String> = others.into_iter().map(print).collect();
+    prints.push(print(base()));
+    prints.sort();
+    prints.dedup();
+    assert_eq!(prints.len(), 6);
+}
+
+/// Spec: [MODEL-32]
+#[test]
+fn the_estimate_is_a_quarter_of_the_characters() {
+    let tokens = |settings| RequestHead::new(settings).tokens();
+    assert_eq!(tokens(settings("", &[])), 0);
+    assert_eq!(tokens(settings("äöüß", &[])), 1);
+    assert_eq!(tokens(settings("12345", &[])), 2);
+    let json = Value::from(vec![tool("read")]).to_string();
+    let expected = 2 + (json.len() as u64).div_ceil(4);
+    assert_eq!(tokens(settings("12345", &[tool("read")])), expected);
+}
+
+fn image() -> Attachment {
+    Attachment {
+        sha256: "none".to_owned(),
+        media_type: "image/png".to_owned(),
+        bytes: 3,
+        name: None,
+    }
+}
+
+fn with_file(file: Attachment, thinking: Option<ThinkingLevel>) -> ModelRequest {
+    let head = RequestHead::new(HeadSettings {
+        thinking,
+        ..settings("", &[])
+    });
+    let start = r#"{"role":"user","content":[{"type":"text","text":"look"},"#;
+    let messages = vec![
+        Piece::Json(start.into()),
+        Piece::Attachments([file].into()),
+        Piece::Json("]}".into()),
+    ];
+    head.request(messages, false)
+}
+
+/// Spec: [MODEL-33] [MODEL-38]
+#[actix::test]
+async fn files_and_thinking_are_put_in_when_a_request_is_sent() {
+    let store = MemoryAttachments::default();
+    let sha256 = store.put(Bytes::from_static(b"abc")).await.unwrap();
+    let file = Attachment { sha256, ..image() };
+    let request = with_file(file, Some(ThinkingLevel::Medium));
+    let body = request.whole_body("claude-opus-4-7", None, &store);
+    let body: Value = serde_json::from_slice(&body.await.unwrap().concat()).unwrap();
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "YWJj"});
+    let content = json!([{"type": "text", "text": "look"}, {"type": "image", "source": source}]);
+    assert_eq!(
+        body,
+        json!({
+            "model": "claude-opus-4-7", "max_tokens": 7, "stream": true,
+            "thinking": {"type": "adaptive", "display": "summarized"},
+            "output_config": {"effort": "medium"},
+            "messages": [{"role": "user", "content": content}],
+        })
+    );
+    let unsent: Value = serde_json::from_slice(&request.body("m").concat()).unwrap();
+    assert_eq!(unsent["messages"][0]["content"][1]["text"], "(1 files)");
+    assert_eq!(unsent["thinking"], Value::Null);
+}
+
+/// Spec: [MODEL-25] [MODEL-33]
+#[actix::test]
+async fn a_file_that_does_not_fit_is_not_even_read() {
+    let large = Attachment {
+        bytes: 1 << 40,
+        ..image()
+    };
+    let store = MemoryAttachments::default();
+    let body = with_file(large, None).whole_body("m", None, &store).await;
+    assert!(matches!(body, Err(ModelError::TooLarge { .. })), "{body:?}");
+}
+
+/// Spec: [MODEL-50]
+#[actix::test]
+async fn a_limit_above_the_models_own_is_lowered() {
+    let store = MemoryAttachments::default();
+    let known = |max_tokens| ModelInfo {
+        max_tokens,
+        ..ModelInfo::default()
+    };
+    let most = known(Some(64_000));
+    for (asked, info, sent) in [
+        (100_000, Some(&most), 64_000),
+        (64_000, Some(&most), 64_000),
+        (7, Some(&most), 7),
+        (100_000, None, 100_000),
+        (100_000, Some(&known(None)), 100_000),
+        (100_000, Some(&known(Some(0))), 100_000),
+        (100_000, Some(&known(Some(1 << 40))), 100_000),
+    ] {
+        let request = request(HeadSettings {
+            max_tokens: asked,
+            ..settings("", &[])
+        });
+        let body = request.whole_body("m", info, &store).await.unwrap();
+        let body: Value = serde_json::from_slice(&body.concat()).unwrap();
+        assert_eq!(body["max_tokens"], sent, "{asked} {info:?}");
+    }
+}
+
+/// Spec: [MODEL-50]
+#[actix::test]
+async fn a_budget_of_thinking_is_below_the_lowered_limit() {
+    let info: ModelInfo = serde_json::from_value(json!({
+        "id": "m", "max_tokens": 4096, "capabilities": {"thinking": {
+            "supported": true,
+            "types": {"adaptive": {"supported": false}, "enabled": {"supported": true}},
+        }},
+    }))
+    .unwrap();
+    let request = request(HeadSettings {
+        max_tokens: 100_000,
+        thinking: Some(ThinkingLevel::High),
+        ..settings("", &[])
+    });
+    let store = MemoryAttachments::default();
+    let body = request.whole_body("m", Some(&info), &store).await.unwrap();
+    let body: Value = serde_json::from_slice(&body.concat()).unwrap();
+    assert_eq!(body["max_tokens"], 4096);
+    let budget = body["thinking"]["budget_tokens"].as_u64().unwrap();
+    assert!(budget < 4096, "{budget}");
+}
+
+/// Spec: [MODEL-42] [MODEL-50]
+#[test]
+fn what_a_model_can_do_matters_to_thinking_images_and_large_limits_only() {
+    let limit = |max_tokens| {
+        request(HeadSettings {
+            max_tokens,
+            ..settings("", &[])
+        })
+    };
+    assert!(!limit(32_000).needs_info());
+    assert!(limit(32_001).needs_info());
+    let text = Attachment {
+        media_type: "text/plain".to_owned(),
+        ..image()
+    };
+    assert!(!request(settings("be brief", &[])).needs_info());
+    assert!(!with_file(text.clone(), None).needs_info());
+    assert!(with_file(text, Some(ThinkingLevel::Off)).needs_info());
+    assert!(with_file(image(), None).needs_info());
+}

@@ -1,0 +1,209 @@
+//! How much a model is to think, in the words that this model takes.
+//!
+//! What the API reports of a model decides. Where it reports nothing, the generation does that the
+//! model's id names.
+//!
+//! Source: the API's documentation of adaptive thinking, of extended thinking and of effort, and
+//! its migration guides, to November 2026.
+
+use harness_protocol::ThinkingLevel;
+
+use super::ModelInfo;
+
+/// The efforts of the API, from least to most.
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+/// The smallest number of tokens that a model can be given to think.
+const MIN_BUDGET: u32 = 1024;
+/// How many tokens are left for the reply, if they can be.
+const REPLY_TOKENS: u32 = 1024;
+
+/// How a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As much as it finds right.
+    Adaptive,
+    /// As many tokens as it is told.
+    Budget,
+    /// Not at all.
+    Never,
+}
+
+/// How a model is kept from thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Off {
+    /// It thinks only when asked to.
+    Unasked,
+    /// It has to be told.
+    Disabled,
+    /// It always thinks; the lowest effort is as close as it gets.
+    Lowest,
+}
+
+/// What a model can be told about thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ability {
+    way: Way,
+    /// Which of [`EFFORTS`] it knows.
+    efforts: [bool; 5],
+    off: Off,
+}
+
+/// The fields of a request that make a model think so much, each with a comma in front; nothing
+/// if nothing is known of the model. `lacks_thinking`: see [`super::RequestHead::request`].
+pub(super) fn thinking_fields(
+    level: ThinkingLevel,
+    info: Option<&ModelInfo>,
+    model: &str,
+    max_tokens: u32,
+    lacks_thinking: bool,
+) -> Option<String> {
+    let Ability { way, efforts, off } = ability(info, model)?;
+    Some(match (way, level) {
+        (Way::Never, _) => String::new(),
+        (_, ThinkingLevel::Off) if off == Off::Unasked => String::new(),
+        (_, ThinkingLevel::Off) if off == Off::Disabled => {
+            r#","thinking":{"type":"disabled"}"#.to_owned()
+        }
+        (Way::Adaptive, level) => {
+            let adaptive = r#","thinking":{"type":"adaptive","display":"summarized"}"#;
+            format!("{adaptive}{}", effort_field(level, efforts))
+        }
+        (Way::Budget, level) => match budget(level, max_tokens) {
+            Some(budget) if !lacks_thinking => {
+                let effort = effort_field(level, efforts);
+                format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}{effort}"#)
+            }
+            _ => String::new(),
+        },
+    })
+}
+
+/// The effort that comes closest to a level: the next one upwards, else downwards.
+fn effort_field(level: ThinkingLevel, efforts: [bool; 5]) -> String {
+    let wanted = match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => 0,
+        ThinkingLevel::Medium => 1,
+        ThinkingLevel::High => 2,
+        ThinkingLevel::XHigh => 3,
+        ThinkingLevel::Max => 4,
+    };
+    let mut closest = (wanted..EFFORTS.len()).chain((0..wanted).rev());
+    match closest.find(|index| efforts[*index]) {
+        Some(index) => format!(r#","output_config":{{"effort":"{}"}}"#, EFFORTS[index]),
+        None => String::new(),
+    }
+}
+
+/// How many tokens of a reply a level may take for thinking; nothing if there are too few.
+fn budget(level: ThinkingLevel, max_tokens: u32) -> Option<u32> {
+    let wanted = match level {
+        ThinkingLevel::Off => return None,
+        ThinkingLevel::Minimal => 1024,
+        ThinkingLevel::Low => 2048,
+        ThinkingLevel::Medium => 8192,
+        ThinkingLevel::High | ThinkingLevel::XHigh | ThinkingLevel::Max => 16384,
+    };
+    let room = max_tokens.saturating_sub(REPLY_TOKENS);
+    let budget = wanted.min(room).max(MIN_BUDGET);
+    (budget < max_tokens).then_some(budget)
+}
+
+/// What a model can be told, by what the API reports, else by its generation.
+fn ability(info: Option<&ModelInfo>, model: &str) -> Option<Ability> {
+    let known = Generation::of(model).and_then(Generation::ability);
+    let Some(info) = info else {
+        return known;
+    };
+    let thinking = &info.capabilities.thinking;
+    let known_as = |way| known.map(|known| known.way == way);
+    let adaptive = thinking.types.adaptive.supported;
+    let adaptive = adaptive.or_else(|| known_as(Way::Adaptive));
+    let budget = thinking.types.enabled.supported;
+    let budget = budget.or_else(|| known_as(Way::Budget));
+    let way = match (thinking.supported, adaptive, budget) {
+        (Some(false), _, _) => Way::Never,
+        (_, Some(true), _) => Way::Adaptive,
+        (_, _, Some(true)) => Way::Budget,
+        (_, None, None) => return None,
+        (_, _, _) => Way::Never,
+    };
+    let effort = &info.capabilities.effort;
+    let reported = [
+        effort.low,
+        effort.medium,
+        effort.high,
+        effort.xhigh,
+        effort.max,
+    ]
+    .map(|effort| effort.supported);
+    let efforts = match effort.supported {
+        Some(false) => [false; 5],
+        None if reported == [None; 5] => known.map_or([false; 5], |known| known.efforts),
+        _ => reported.map(|effort| effort == Some(true)),
+    };
+    let off = match (known, way) {
+        (Some(known), _) => known.off,
+        // Of a model that is too new to be known, leaving it out may mean anything.
+        (None, Way::Adaptive) => Off::Lowest,
+        (None, Way::Budget | Way::Never) => Off::Unasked,
+    };
+    Some(Ability { way, efforts, off })
+}
+
+/// What the id of one of the API's own models names: its family and version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Generation<'a> {
+    family: &'a str,
+    version: (u32, u32),
+}
+
+impl<'a> Generation<'a> {
+    /// From ids such as `claude-3-5-haiku-20241022` and `claude-opus-4-5`.
+    fn of(model: &'a str) -> Option<Self> {
+        let parts = model.strip_prefix("claude-")?.split('-');
+        let (numbers, words): (Vec<&str>, Vec<&str>) = parts
+            .filter(|part| *part != "latest")
+            .partition(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        let [family] = words[..] else {
+            return None;
+        };
+        // A number that is longer is a date.
+        let mut version = numbers.iter().filter(|number| number.len() <= 2);
+        let mut next = || version.next().map(|number| number.parse().ok());
+        let major = next()??;
+        let minor = next().unwrap_or(Some(0))?;
+        next().is_none().then_some(Self {
+            family,
+            version: (major, minor),
+        })
+    }
+
+    fn ability(self) -> Option<Ability> {
+        let ability = |way, efforts: &[&str], off| Ability {
+            way,
+            efforts: EFFORTS.map(|effort| efforts.contains(&effort)),
+            off,
+        };
+        let budget = |efforts| Some(ability(Way::Budget, efforts, Off::Unasked));
+        let adaptive = |efforts, off| Some(ability(Way::Adaptive, efforts, off));
+        match (self.family, self.version) {
+            ("sonnet", (3, 7)) => budget(&[]),
+            ("haiku" | "sonnet" | "opus", (3, _)) => Some(ability(Way::Never, &[], Off::Unasked)),
+            ("opus", (4, 5)) => budget(&["low", "medium", "high"]),
+            ("haiku" | "sonnet" | "opus", (4, 0..=5)) => budget(&[]),
+            ("sonnet" | "opus", (4, 6)) => {
+                adaptive(&["low", "medium", "high", "max"], Off::Unasked)
+            }
+            ("sonnet" | "opus", (4, 7..)) => adaptive(&EFFORTS, Off::Unasked),
+            ("sonnet" | "opus", (5, 0..=4)) | ("haiku", (5, _)) => {
+                adaptive(&EFFORTS, Off::Disabled)
+            }
+            ("sonnet" | "opus" | "fable", (5, _)) => adaptive(&EFFORTS, Off::Lowest),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "thinking_tests.rs"]
+mod tests;

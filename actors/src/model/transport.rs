@@ -1,0 +1,126 @@
+//! Another way to the model than the HTTP client.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use super::{Credential, ModelError, ModelInfo};
+
+/// One request, as a [`Transport`] is given it.
+#[derive(Debug, Clone)]
+pub struct TransportRequest {
+    /// The model that is asked; the body names it too.
+    pub model: Arc<str>,
+    /// The key or token of this call.
+    pub credential: Credential,
+    /// The JSON document that `POST /v1/messages` takes.
+    pub body: Bytes,
+}
+
+/// The server-sent events of a reply, in chunks of any size.
+pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
+
+/// Takes requests to the model in place of the HTTP client: to another service, through another
+/// library, or to a script in a test. Everything behind it stays the same: how replies are
+/// decoded, and when an attempt is made again.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use actix::prelude::*;
+/// use std::sync::Arc;
+///
+/// use bytes::Bytes;
+/// use futures_util::future::BoxFuture;
+/// use futures_util::{FutureExt, StreamExt, future, stream};
+/// use harness_actors::model::{
+///     ModelActor, ModelError, ModelSeams, Transport, TransportRequest, TransportStream,
+/// };
+/// # use harness_actors::messages::{ModelEvent, StartModelCall};
+/// # use harness_actors::model::{
+/// #     Credential, HeadSettings, ModelChoice, ModelSettings, Piece, RequestHead, RetryPolicy,
+/// # };
+/// # use harness_actors::{CallId, Clock, ConversationId};
+///
+/// /// Replies to everything with the same word.
+/// struct Scripted;
+///
+/// impl Transport for Scripted {
+///     fn send(
+///         &self,
+///         _: TransportRequest,
+///     ) -> BoxFuture<'static, Result<TransportStream, ModelError>> {
+///         let events = [
+///             r#"{"type":"message_start","message":{"model":"scripted","usage":{}}}"#,
+///             r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+///             r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}"#,
+///             r#"{"type":"content_block_stop","index":0}"#,
+///             r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{}}"#,
+///             r#"{"type":"message_stop"}"#,
+///         ];
+///         let chunks = events.map(|event| Ok(Bytes::from(format!("data: {event}\n\n"))));
+///         future::ready(Ok(stream::iter(chunks).boxed())).boxed()
+///     }
+/// }
+///
+/// # struct Listener(tokio::sync::mpsc::UnboundedSender<ModelEvent>);
+/// # impl Actor for Listener {
+/// #     type Context = Context<Self>;
+/// # }
+/// # impl Handler<ModelEvent> for Listener {
+/// #     type Result = ();
+/// #     fn handle(&mut self, event: ModelEvent, _: &mut Context<Self>) {
+/// #         self.0.send(event).unwrap();
+/// #     }
+/// # }
+/// # System::new().block_on(async {
+/// # let second = Duration::from_secs(1);
+/// # let settings = ModelSettings {
+/// #     base_url: "http://127.0.0.1:9".to_owned(),
+/// #     credential: Credential::ApiKey("key".into()),
+/// #     retry: RetryPolicy { max_retries: 0, max_wait: second },
+/// #     connect_timeout: second,
+/// #     head_timeout: second,
+/// #     idle_timeout: second,
+/// # };
+/// # let model = ModelChoice { id: "scripted".into(), chosen: true };
+/// # let message = r#"{"role":"user","content":"Hello"}"#;
+/// # let request = RequestHead::new(HeadSettings::plain(model, 9))
+/// #     .request(vec![Piece::Json(message.into())], false);
+/// # let call_id = CallId { conversation: ConversationId::new("c"), number: 1 };
+/// # let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+/// # let reply_to = Listener(sender).start().recipient();
+/// let seams = ModelSeams {
+///     transport: Some(Arc::new(Scripted)),
+///     ..ModelSeams::default()
+/// };
+/// let model = ModelActor::with_seams(settings, Clock::system(), seams).start();
+/// model.send(StartModelCall { call_id, request, reply_to }).await.unwrap();
+/// let Some(ModelEvent::Delta { text, .. }) = events.recv().await else {
+///     panic!("the reply begins with its text");
+/// };
+/// assert_eq!(text, "Hi");
+/// # });
+/// ```
+pub trait Transport: Send + Sync + 'static {
+    /// Sends a request. The result comes when the reply begins; dropping the future or the stream
+    /// gives the request up.
+    ///
+    /// # Errors
+    /// When there is no reply. [`ModelError::Connection`] and [`ModelError::Api`] with statuses
+    /// such as 429 and 529 are tried again.
+    fn send(
+        &self,
+        request: TransportRequest,
+    ) -> BoxFuture<'static, Result<TransportStream, ModelError>>;
+
+    /// What can be asked here, as `GET /v1/models` would list it. By default nothing is known of
+    /// any model.
+    ///
+    /// # Errors
+    /// When the list cannot be had.
+    fn models(&self) -> BoxFuture<'static, Result<Vec<ModelInfo>, ModelError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}

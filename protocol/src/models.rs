@@ -1,0 +1,47 @@
+//! What there is to choose from: models and tools.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ThinkingLevel;
+
+/// The answer to `GET /v1/models`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelList {
+    /// The models that the API lists, in its order.
+    pub models: Vec<ModelEntry>,
+}
+
+/// A model that the API lists. What it does not say is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelEntry {
+    /// What it is chosen by.
+    pub id: String,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub display_name: String,
+    /// How many tokens a request may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_input_tokens: Option<u64>,
+    /// How many tokens a reply may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// How much it can be told to think.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thinking: Vec<ThinkingLevel>,
+}
+
+/// The answer to `GET /v1/tools`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ToolList {
+    /// The tools, in the order in which a model is offered them.
+    pub tools: Vec<ToolEntry>,
+}
+
+/// A tool of the service.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ToolEntry {
+    /// What it is called by.
+    pub name: String,
+    /// What the model is told of it.
+    pub description: String,
+}

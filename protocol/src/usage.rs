@@ -1,0 +1,41 @@
+//! What a conversation has used, and what that cost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Usage;
+
+/// The answer to `GET /v1/conversations/{id}/usage`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct UsageAnswer {
+    /// The token counts by model, in the order of the models' names.
+    pub models: Vec<ModelUsage>,
+    /// The token counts of the whole conversation.
+    pub usage: Usage,
+    /// What the whole conversation cost, in US dollars; null if a price is not known.
+    pub cost_usd: Option<f64>,
+    /// The day that the prices are of, such as `2026-10-24`.
+    pub prices_as_of: String,
+    /// The last run that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_run: Option<RunUsage>,
+}
+
+/// The token counts of one model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ModelUsage {
+    /// The model; empty if it is not known.
+    pub model: String,
+    /// The token counts.
+    pub usage: Usage,
+    /// What they cost, in US dollars; null if the price is not known.
+    pub cost_usd: Option<f64>,
+}
+
+/// The token counts of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RunUsage {
+    /// The run.
+    pub run_id: u64,
+    /// The token counts.
+    pub usage: Usage,
+}

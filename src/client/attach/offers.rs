@@ -1,0 +1,90 @@
+//! What the service has to choose from: models, skills, templates.
+
+use std::rc::Rc;
+
+use harness_tui::{News, Offer, OfferKind};
+use serde::Deserialize;
+
+use super::contact::Contact;
+use crate::client::command::CommandError;
+
+/// The answer to `GET /v1/models`, as far as a choice needs it.
+#[derive(Debug, Deserialize)]
+struct Models {
+    models: Vec<Model>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Model {
+    id: String,
+    #[serde(default)]
+    display_name: String,
+    #[serde(default)]
+    max_input_tokens: Option<u64>,
+}
+
+/// The answer to `GET /v1/skills` and `GET /v1/templates`.
+#[derive(Debug, Deserialize)]
+struct Named {
+    #[serde(alias = "skills", alias = "templates")]
+    named: Vec<NamedOne>,
+    #[serde(default)]
+    problems: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct NamedOne {
+    name: String,
+    #[serde(default)]
+    description: String,
+}
+
+/// Gets all of a kind.
+pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind) {
+    let news = match all(&contact, kind).await {
+        Ok((offers, problems)) => News::Offered {
+            kind,
+            offers,
+            problems,
+        },
+        Err(error) => News::NotOffered {
+            kind,
+            reason: error.to_string(),
+        },
+    };
+    contact.tell(news).await;
+}
+
+async fn all(
+    contact: &Contact,
+    kind: OfferKind,
+) -> Result<(Vec<Offer>, Vec<String>), CommandError> {
+    let route = match kind {
+        OfferKind::Models => {
+            let Models { models } = contact.get("/v1/models", &[]).await?;
+            return Ok((models.into_iter().map(model).collect(), Vec::new()));
+        }
+        OfferKind::Skills => "/v1/skills",
+        OfferKind::Templates => "/v1/templates",
+    };
+    let Named { named, problems } = contact.get(route, &[]).await?;
+    let offers = named.into_iter().map(|one| Offer {
+        name: one.name,
+        description: one.description,
+    });
+    Ok((offers.collect(), problems))
+}
+
+fn model(model: Model) -> Offer {
+    let room = model.max_input_tokens;
+    let room = room.map(|tokens| format!("{}k tokens", tokens / 1_000));
+    let words: Vec<String> = [model.display_name]
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .chain(room)
+        .collect();
+    Offer {
+        name: model.id,
+        description: words.join(" · "),
+    }
+}

@@ -1,0 +1,306 @@
+//! Queues, settings, summaries and what there is to choose from.
+
+use std::time::Duration;
+
+use harness_protocol::{Queue, ThinkingLevel};
+use harness_tui::{Change, Offer, OfferKind, Recipe};
+use serde_json::{Value, json};
+
+use super::super::pace::Pace;
+use super::super::testing::*;
+use super::*;
+use crate::client::testing::{Home, Part, Server, answer};
+
+const STEER: &str = "/v1/conversations/c/steer";
+const SETTINGS: &str = "/v1/conversations/c/settings";
+const COMPACT: &str = "/v1/conversations/c/compact";
+
+/// A client that is attached to `c`, whose stream stays open.
+async fn attached() -> (Server, Home, Client) {
+    let server = service(vec![open(4, &[])]).await;
+    let home = Home::of(&server);
+    let mut client = Client::attached(&home.config, hasty());
+    assert_eq!(client.tell(2).await, ["snapshot c e-4-0", "up"]);
+    (server, home, client)
+}
+
+fn c() -> String {
+    "c".to_owned()
+}
+
+/// What was asked since: method, target and body.
+fn sent(server: &Server) -> Vec<String> {
+    let requests = server.requests().into_iter().skip(2);
+    requests
+        .map(|request| {
+            let line = request.lines().next().unwrap_or_default();
+            let line = line.trim_end_matches(" HTTP/1.1").to_owned();
+            let (_, body) = request.split_once("\r\n\r\n").unwrap();
+            format!("{line} {body}").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// Spec: [LINK-22]
+#[actix::test]
+async fn a_message_for_a_queue_is_sent_as_a_prompt_is() {
+    let (server, _home, mut client) = attached().await;
+    let queue = |queue, key: &str| Order::Queue {
+        conversation: c(),
+        queue,
+        key: key.to_owned(),
+        content: "hi".to_owned(),
+    };
+    let item = |item: u64| answer(200, &json!({"item": item}));
+    // Its answer is lost at first.
+    server.on(STEER, vec![vec![], item(7)]);
+    server.on("/v1/conversations/c/follow-up", vec![item(8)]);
+    client.order(queue(Queue::Steer, "k1"));
+    client.order(queue(Queue::FollowUp, "k2"));
+    for (key, item) in [("k1", 7), ("k2", 8)] {
+        let key = key.to_owned();
+        assert_eq!(client.next().await, News::Queued { key, item });
+    }
+    server.on(STEER, vec![problem(409, "the queue is full")]);
+    client.order(queue(Queue::Steer, "k3"));
+    let refused = News::NotAccepted {
+        key: "k3".to_owned(),
+        reason: "the queue is full".to_owned(),
+    };
+    assert_eq!(client.next().await, refused);
+    let of = |of_it: &str, key: &str| {
+        format!(
+            r#"POST /v1/conversations/c/{of_it} {{"content":"hi","key":"{key}","by":"ana@pts/3"}}"#
+        )
+    };
+    let expected = [
+        of("steer", "k1"),
+        of("steer", "k1"),
+        of("follow-up", "k2"),
+        of("steer", "k3"),
+    ];
+    assert_eq!(sent(&server), expected);
+}
+
+/// Spec: [LINK-22]
+#[actix::test]
+async fn skills_and_templates_are_sent_with_what_was_written_behind_their_names() {
+    let (server, _home, mut client) = attached().await;
+    for (recipe, of_it, text, rest) in [
+        (Recipe::Skill, "skill", "a b", r#""instructions":["a b"],"#),
+        (Recipe::Skill, "skill", "", ""),
+        (Recipe::Template, "template", "1 2", r#""line":"1 2","#),
+    ] {
+        let route = format!("/v1/conversations/c/{of_it}");
+        server.on(&route, vec![answer(200, &json!({"run_id": 3}))]);
+        client.order(Order::Expand {
+            conversation: c(),
+            recipe,
+            name: "x".to_owned(),
+            text: text.to_owned(),
+            key: "k".to_owned(),
+        });
+        let accepted = News::Accepted {
+            key: "k".to_owned(),
+            run_id: 3,
+        };
+        assert_eq!(client.next().await, accepted);
+        let expected = format!(r#"POST {route} {{"name":"x",{rest}"key":"k","by":"ana@pts/3"}}"#);
+        assert_eq!(sent(&server).pop(), Some(expected));
+    }
+}
+
+/// Spec: [LINK-23]
+#[actix::test]
+async fn what_waits_is_withdrawn_one_by_one_or_as_a_whole() {
+    let (server, _home, mut client) = attached().await;
+    for (of_it, item, gone) in [("/queue/7", Some(7), vec![7]), ("/queue", None, vec![8, 9])] {
+        let route = format!("/v1/conversations/c{of_it}");
+        server.on(&route, vec![answer(200, &json!({"withdrawn": gone}))]);
+        server.on(&route, vec![problem(404, "nothing of that name waits")]);
+        let conversation = c();
+        client.order(Order::Withdraw { conversation, item });
+        let withdrawn = News::Withdrawn {
+            conversation: c(),
+            item,
+            withdrawn: gone,
+        };
+        assert_eq!(client.next().await, withdrawn);
+        let conversation = c();
+        client.order(Order::Withdraw { conversation, item });
+        let refused = News::NotWithdrawn {
+            conversation: c(),
+            item,
+            reason: "nothing of that name waits".to_owned(),
+        };
+        assert_eq!(client.next().await, refused);
+        let expected = format!("DELETE {route}?by=ana%40pts%2F3");
+        assert_eq!(sent(&server).pop(), Some(expected));
+    }
+}
+
+/// Spec: [LINK-23]
+#[actix::test]
+async fn a_conversation_goes_on_and_its_settings_are_changed() {
+    let (server, _home, mut client) = attached().await;
+    for (of_it, is_retry) in [("continue", false), ("retry", true)] {
+        let route = format!("/v1/conversations/c/{of_it}");
+        server.on(&route, vec![answer(200, &json!({"run_id": 5}))]);
+        let conversation = c();
+        client.order(Order::GoOn {
+            conversation,
+            is_retry,
+        });
+        assert_eq!(client.next().await, News::GoesOn { run_id: 5 });
+        let expected = format!(r#"POST {route} {{"by":"ana@pts/3"}}"#);
+        assert_eq!(sent(&server).pop(), Some(expected));
+    }
+    let set = json!({"settings": {}, "effective": {"model": "m"}, "tools": [], "active_tools": []});
+    let name = "claude-x".to_owned();
+    for (change, patch) in [
+        (Change::Model(Some(name)), r#"{"model":"claude-x"}"#),
+        (Change::Model(None), r#"{"model":null}"#),
+        (
+            Change::Thinking(Some(ThinkingLevel::XHigh)),
+            r#"{"thinking":"xhigh"}"#,
+        ),
+    ] {
+        server.on(SETTINGS, vec![answer(200, &set)]);
+        client.order(Order::Change {
+            conversation: c(),
+            change,
+        });
+        let conversation = c();
+        assert_eq!(client.next().await, News::SettingsChanged { conversation });
+        let expected = format!(r#"PATCH {SETTINGS} {{"settings":{patch},"by":"ana@pts/3"}}"#);
+        assert_eq!(sent(&server).pop(), Some(expected));
+    }
+    server.on(SETTINGS, vec![answer(200, &set)]);
+    let conversation = c();
+    client.order(Order::Settings { conversation });
+    let News::Settings { answer, .. } = client.next().await else {
+        panic!("no settings");
+    };
+    assert_eq!(answer.effective.model.as_deref(), Some("m"));
+}
+
+/// Spec: [LINK-23]
+#[actix::test]
+async fn a_past_that_takes_long_to_summarize_keeps_nothing_else_waiting() {
+    let (server, _home, mut client) = attached().await;
+    let done = json!({"compacted": true, "tokens_before": 9, "tokens_after": 2});
+    let done = Part::from(answer(200, &done));
+    server.say(COMPACT, vec![vec![Part::Await(STEER), done]]);
+    server.on(STEER, vec![answer(200, &json!({"item": 1}))]);
+    client.order(Order::Compact {
+        conversation: c(),
+        instructions: Some("tests".to_owned()),
+    });
+    server.until_asked(COMPACT).await;
+    client.order(Order::Queue {
+        conversation: c(),
+        queue: Queue::Steer,
+        key: "k".to_owned(),
+        content: "hi".to_owned(),
+    });
+    let mut news = [client.next().await, client.next().await];
+    news.sort_by_key(|news| matches!(news, News::Compacted { .. }));
+    let [News::Queued { item: 1, .. }, News::Compacted { answer, .. }] = news else {
+        panic!("{news:?}");
+    };
+    assert_eq!((answer.compacted, answer.tokens_after), (true, 2));
+    let expected =
+        format!(r#"POST {COMPACT} {{"force":true,"instructions":"tests","by":"ana@pts/3"}}"#);
+    assert_eq!(sent(&server)[0], expected);
+    assert_eq!(Pace::default().summarizing, Duration::from_mins(15));
+}
+
+/// Spec: [LINK-23]
+#[actix::test]
+async fn what_fails_is_told_in_the_words_of_the_service() {
+    let (server, _home, mut client) = attached().await;
+    let conversation = c();
+    for (route, order) in [
+        (
+            "/v1/conversations/c/retry",
+            Order::GoOn {
+                conversation: c(),
+                is_retry: true,
+            },
+        ),
+        (SETTINGS, Order::Settings { conversation: c() }),
+        (
+            SETTINGS,
+            Order::Change {
+                conversation: c(),
+                change: Change::Model(None),
+            },
+        ),
+        (
+            COMPACT,
+            Order::Compact {
+                conversation,
+                instructions: None,
+            },
+        ),
+    ] {
+        server.on(route, vec![problem(409, "no")]);
+        client.order(order.clone());
+        let reason = "no".to_owned();
+        assert_eq!(client.next().await, News::Failed { reason }, "{order:?}");
+    }
+}
+
+/// Spec: [LINK-24]
+#[actix::test]
+async fn models_skills_and_templates_are_had() {
+    let (server, _home, mut client) = attached().await;
+    let offer = |name: &str, description: &str| Offer {
+        name: name.to_owned(),
+        description: description.to_owned(),
+    };
+    let models = json!({"models": [
+        {"id": "m1", "display_name": "M 1", "max_input_tokens": 200_000, "max_tokens": 9},
+        {"id": "m2"},
+    ]});
+    let skills = json!({"skills": [{"name": "s", "description": "d", "hidden": true, "path": "/s"}],
+        "problems": ["one"]});
+    let templates = json!({"templates": [{"name": "t"}], "problems": []});
+    type Known = (OfferKind, &'static str, Value, Vec<Offer>, Vec<String>);
+    let kinds: [Known; 3] = [
+        (
+            OfferKind::Models,
+            "/v1/models",
+            models,
+            vec![offer("m1", "M 1 · 200k tokens"), offer("m2", "")],
+            vec![],
+        ),
+        (
+            OfferKind::Skills,
+            "/v1/skills",
+            skills,
+            vec![offer("s", "d")],
+            vec!["one".to_owned()],
+        ),
+        (
+            OfferKind::Templates,
+            "/v1/templates",
+            templates,
+            vec![offer("t", "")],
+            vec![],
+        ),
+    ];
+    for (kind, route, body, offers, problems) in kinds {
+        server.on(route, vec![answer(200, &body), problem(502, "no")]);
+        client.order(Order::Offers { kind });
+        let offered = News::Offered {
+            kind,
+            offers,
+            problems,
+        };
+        assert_eq!(client.next().await, offered);
+        client.order(Order::Offers { kind });
+        let reason = "no".to_owned();
+        assert_eq!(client.next().await, News::NotOffered { kind, reason });
+    }
+}

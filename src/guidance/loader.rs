@@ -1,0 +1,160 @@
+//! Loads guidance and notices when it changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use harness_actors::Clock;
+use harness_actors::guidance::{Guidance, GuidanceShelf};
+
+use super::file::{Stamp, line, shown};
+use super::survey::Survey;
+use super::{context_file, named};
+
+/// How many skills there may be, and how many templates.
+const MAX_COUNT: usize = 1000;
+/// How many bytes all of them may have together.
+const MAX_TOTAL_BYTES: u64 = 64 * 1024 * 1024;
+/// How long a file must have been as it is before its time tells whether it changed, in seconds.
+/// Some file systems tell the time no better.
+const SETTLED_AFTER: i64 = 3;
+
+/// Loads what there is and puts it on the shelf.
+pub(super) struct Loader {
+    home: PathBuf,
+    workspace: PathBuf,
+    clock: Clock,
+    shelf: GuidanceShelf,
+    /// What was loaded last, unless it was too new to tell by its times whether it changed.
+    loaded: Option<Survey>,
+    /// What was said about it.
+    told: BTreeSet<String>,
+}
+
+impl Loader {
+    /// Nothing is loaded yet.
+    pub(super) fn new(home: &Path, workspace: &Path, clock: Clock, shelf: GuidanceShelf) -> Self {
+        Self {
+            home: home.to_owned(),
+            workspace: workspace.to_owned(),
+            clock,
+            shelf,
+            loaded: None,
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// Loads everything anew if anything has changed, and says in the log what is new about it.
+    pub(super) fn refresh(&mut self) {
+        let now = i64::try_from(self.clock.unix_seconds()).unwrap_or(i64::MAX);
+        let survey = Survey::take(&self.home, &self.workspace);
+        if self.loaded.as_ref() == Some(&survey) {
+            return;
+        }
+        let is_settled = survey.last_change().saturating_add(SETTLED_AFTER) < now;
+        let mut loading = Loading::default();
+        loading.load(&survey);
+        self.loaded = is_settled.then_some(survey);
+        let Loading {
+            guidance, remarks, ..
+        } = loading;
+        let mut told = BTreeSet::new();
+        for (is_problem, lines) in [(true, &guidance.problems), (false, &remarks)] {
+            for line in lines {
+                if told.insert(line.clone()) && !self.told.contains(line) {
+                    if is_problem {
+                        log::warn!("{line}");
+                    } else {
+                        log::info!("{line}");
+                    }
+                }
+            }
+        }
+        self.told = told;
+        if *self.shelf.get() != guidance {
+            self.shelf.set(guidance);
+        }
+    }
+}
+
+/// What has been loaded so far.
+#[derive(Default)]
+struct Loading {
+    guidance: Guidance,
+    /// What is worth knowing and no problem.
+    remarks: Vec<String>,
+    bytes: u64,
+}
+
+impl Loading {
+    fn load(&mut self, survey: &Survey) {
+        self.guidance.problems.clone_from(&survey.problems);
+        for (path, _) in &survey.context_files {
+            match context_file::read(path) {
+                Ok((file, remark)) => {
+                    self.guidance.context_files.push(file);
+                    self.problem(path, remark);
+                }
+                Err(reason) => self.problem(path, Some(reason)),
+            }
+        }
+        let skills = self.named(&survey.skills, "skills", named::skill, |skill| {
+            skill.name.clone()
+        });
+        let template = |path: &Path| named::template(path).map(|template| (template, None));
+        let templates = self.named(&survey.templates, "templates", template, |template| {
+            template.name.clone()
+        });
+        self.guidance.skills = skills;
+        self.guidance.templates = templates;
+    }
+
+    /// Reads what is invoked by name: of each name the first, in the order of the names.
+    fn named<T>(
+        &mut self,
+        files: &[(PathBuf, Stamp)],
+        kind: &str,
+        read: impl Fn(&Path) -> Result<(T, Option<String>), String>,
+        name: impl Fn(&T) -> String,
+    ) -> Vec<T> {
+        let mut found: BTreeMap<String, (T, &Path)> = BTreeMap::new();
+        for (path, stamp) in files {
+            if found.len() == MAX_COUNT {
+                let reason = format!("there are more than {MAX_COUNT} {kind}; it is left out");
+                self.problem(path, Some(reason));
+                break;
+            }
+            if self.bytes.saturating_add(stamp.bytes) > MAX_TOTAL_BYTES {
+                let reason = format!("all together have more than {MAX_TOTAL_BYTES} bytes");
+                self.problem(path, Some(reason));
+                break;
+            }
+            match read(path) {
+                Ok((one, remark)) => {
+                    self.problem(path, remark);
+                    let name = name(&one);
+                    if let Some((_, other)) = found.get(&name) {
+                        let (path, other) = (shown(path), shown(other));
+                        self.remarks
+                            .push(format!("{path}: {other} has its name and wins"));
+                    } else {
+                        self.bytes += stamp.bytes;
+                        found.insert(name, (one, path));
+                    }
+                }
+                Err(reason) => self.problem(path, Some(reason)),
+            }
+        }
+        found.into_values().map(|(one, _)| one).collect()
+    }
+
+    fn problem(&mut self, path: &Path, reason: Option<String>) {
+        if let Some(reason) = reason {
+            let line = format!("{}: {}", shown(path), line(&reason));
+            self.guidance.problems.push(line);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "loader_tests.rs"]
+mod tests;

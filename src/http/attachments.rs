@@ -1,0 +1,348 @@
+//! The files that go with prompts: taken from the body or the working folder, and shown again.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use harness_actors::attachment::{
+    AttachmentError, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType, NewAttachment, is_missing,
+    is_sha256, keep_attachments,
+};
+use harness_protocol::{Attachment, AttachmentOrder, PromptOrder};
+use nix::fcntl::OFlag;
+
+use super::body::{self, MAX_BODY_BYTES};
+use super::problem::{Answer, Kind, Refusal};
+use super::server::Shared;
+
+/// How large a body with attachments may be, in bytes. Base64 makes them a third longer, and one
+/// with line breaks a little more.
+const MAX_BYTES: usize = MAX_ATTACHED_BYTES / 3 * 4 + 2 * MAX_BODY_BYTES;
+
+/// Reads the body of a route that takes files. What is not the data of files is bounded as on the
+/// other routes.
+///
+/// # Errors
+/// The answer, if the body cannot be used.
+pub(super) async fn order(
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<PromptOrder, Refusal> {
+    let (order, length) = body::json_within::<PromptOrder>(request, payload, MAX_BYTES).await?;
+    let data = order
+        .attachments
+        .iter()
+        .filter_map(|file| file.data.as_ref());
+    if length.saturating_sub(data.map(String::len).sum()) > MAX_BODY_BYTES {
+        let detail =
+            format!("a body may have {MAX_BODY_BYTES} bytes besides the data of attachments");
+        return Err(Kind::BodyTooLarge.refuse(detail));
+    }
+    Ok(order)
+}
+
+/// Checks and keeps the files that go with a prompt.
+///
+/// # Errors
+/// The answer, if one of them cannot be used or kept.
+pub(super) async fn keep(
+    shared: &Shared,
+    orders: Vec<AttachmentOrder>,
+) -> Result<Vec<Attachment>, Refusal> {
+    if orders.is_empty() {
+        return Ok(Vec::new());
+    }
+    let count = orders.len();
+    if count > MAX_ATTACHMENTS {
+        return Err(refuse(&AttachmentError::TooMany { count }));
+    }
+    let workspace = shared.workspace.clone();
+    let loaded = web::block(move || load(&workspace, orders)).await;
+    let files =
+        loaded.map_err(|_| Kind::Overloaded.refuse("the service is too busy for files"))??;
+    keep_attachments(&*shared.attachments, files)
+        .await
+        .map_err(|error| refuse(&error))
+}
+
+fn refuse(error: &AttachmentError) -> Refusal {
+    let kind = match error {
+        AttachmentError::NotKept(_) => Kind::NotKept,
+        AttachmentError::TooMany { .. }
+        | AttachmentError::TooLarge { .. }
+        | AttachmentError::Unusable { .. } => Kind::BadRequest,
+    };
+    kind.refuse(error.to_string())
+}
+
+/// Loads files one after the other, never more together than a prompt may have. Blocks.
+fn load(workspace: &Path, orders: Vec<AttachmentOrder>) -> Result<Vec<NewAttachment>, Refusal> {
+    let mut bytes = 0;
+    let mut files = Vec::with_capacity(orders.len());
+    for (order, number) in orders.into_iter().zip(1..) {
+        let name = order
+            .name
+            .clone()
+            .or_else(|| name_at(order.path.as_deref()?));
+        let content = content(workspace, order.data, order.path).map_err(|reason| {
+            let called = name
+                .as_ref()
+                .map(|name| format!(" ({})", name.escape_debug()));
+            let called = called.unwrap_or_default();
+            Kind::BadRequest.refuse(format!("attachment {number}{called} {reason}"))
+        })?;
+        bytes += content.len();
+        if bytes > MAX_ATTACHED_BYTES && number > 1 {
+            return Err(refuse(&AttachmentError::TooLarge { bytes }));
+        }
+        files.push(NewAttachment {
+            content,
+            media_type: order.media_type,
+            name,
+        });
+    }
+    Ok(files)
+}
+
+/// What the file at a path is called.
+fn name_at(path: &str) -> Option<String> {
+    let name = Path::new(path).file_name()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// What is in a file; else what is wrong with it, as it stands behind its name.
+fn content(workspace: &Path, data: Option<String>, path: Option<String>) -> Result<Bytes, String> {
+    match (data, path) {
+        (Some(data), None) => decode(data),
+        (None, Some(path)) => read_below(workspace, &path),
+        (Some(_), Some(_)) => Err("has both `data` and `path`; give one of them".to_owned()),
+        (None, None) => Err("has neither `data` nor `path`; give one of them".to_owned()),
+    }
+}
+
+/// Programs that write base64 break its lines; nothing else may stand in it.
+fn decode(mut data: String) -> Result<Bytes, String> {
+    if data.contains('\n') {
+        data.retain(|c| !matches!(c, '\r' | '\n'));
+    }
+    let decoded = STANDARD.decode(data);
+    let decoded = decoded
+        .map_err(|error| format!("has `data` that is not base64 with padding (RFC 4648): {error}"));
+    decoded.map(Bytes::from)
+}
+
+/// The content of a file in the working folder; links in the path are followed as long as they
+/// stay in the folder.
+fn read_below(workspace: &Path, path: &str) -> Result<Bytes, String> {
+    let shown = path.escape_debug();
+    let unreadable = |error: io::Error| format!("cannot be read at {shown}: {error}");
+    let workspace = fs::canonicalize(workspace).map_err(unreadable)?;
+    let place: PathBuf = fs::canonicalize(workspace.join(path)).map_err(unreadable)?;
+    if !place.starts_with(&workspace) {
+        return Err(format!(
+            "is at {shown}, which is outside of the working folder; send its content as `data`"
+        ));
+    }
+    // A link that was put there since is not followed; a named pipe would hold us up for ever.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+        .open(&place)
+        .map_err(unreadable)?;
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err(format!("is at {shown}, which is not a file"));
+    }
+    let mut content = Vec::new();
+    file.take(MAX_ATTACHED_BYTES as u64 + 1)
+        .read_to_end(&mut content)
+        .map_err(unreadable)?;
+    if content.len() > MAX_ATTACHED_BYTES {
+        return Err(format!(
+            "has more than {MAX_ATTACHED_BYTES} bytes, which is what a prompt may have"
+        ));
+    }
+    Ok(content.into())
+}
+
+/// Shows a content again, in a way that no browser runs it.
+pub(super) async fn read(
+    request: HttpRequest,
+    sha256: web::Path<String>,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let none = || Kind::NoAttachment.refuse("an attachment is named by the SHA-256 in its prompt");
+    if !is_sha256(&sha256) {
+        return Err(none());
+    }
+    let content = shared.attachments.get(&sha256).await.map_err(|error| {
+        if is_missing(&error) {
+            none()
+        } else {
+            Kind::Unreadable.refuse(error.to_string())
+        }
+    })?;
+    let tag = format!("\"{sha256}\"");
+    let known = request.headers().get(header::IF_NONE_MATCH);
+    let is_known = known.is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let mut answer = if is_known {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    // A content never changes, so whoever has it need not ask again.
+    answer.insert_header((header::ETAG, tag)).insert_header((
+        header::CACHE_CONTROL,
+        "private, max-age=31536000, immutable",
+    ));
+    if is_known {
+        return Ok(answer.finish());
+    }
+    let (content_type, disposition) = shown_as(MediaType::of(&content));
+    Ok(answer
+        .content_type(content_type)
+        .insert_header((
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; sandbox",
+        ))
+        .insert_header((header::CONTENT_DISPOSITION, disposition))
+        .body(content))
+}
+
+/// The type of an answer, and whether a browser may show it by itself.
+fn shown_as(kind: Option<MediaType>) -> (String, &'static str) {
+    match kind {
+        Some(MediaType::Text) => ("text/plain; charset=utf-8".to_owned(), "inline"),
+        Some(kind) if kind.is_image() => (kind.to_string(), "inline"),
+        Some(kind) => (kind.to_string(), "attachment"),
+        None => ("application/octet-stream".to_owned(), "attachment"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use nix::sys::stat::Mode;
+
+    use super::*;
+
+    /// Spec: [ATT-09]
+    #[test]
+    fn base64_is_taken_with_line_breaks_and_nothing_else() {
+        let decoded = |data: &str| decode(data.to_owned());
+        assert_eq!(decoded("YWJj").unwrap(), "abc");
+        assert_eq!(decoded("YW\r\nJjZA\n==\n").unwrap(), "abcd");
+        assert_eq!(decoded("").unwrap(), "");
+        for wrong in [
+            "YWJjZA",
+            "YWJjZB==",
+            "YW Jj",
+            "-_-_",
+            "YWJj=",
+            "data:;base64,YWJj",
+            "ü",
+        ] {
+            let reason = decoded(wrong).unwrap_err();
+            assert!(reason.contains("is not base64 with padding"), "{reason}");
+        }
+    }
+
+    /// Spec: [ATT-09]
+    #[test]
+    fn a_file_is_given_in_one_way() {
+        let given = |data: Option<&str>, path: Option<&str>| {
+            let owned = |text: Option<&str>| text.map(str::to_owned);
+            content(Path::new("/"), owned(data), owned(path)).unwrap_err()
+        };
+        assert!(given(None, None).starts_with("has neither"));
+        assert!(given(Some("YWJj"), Some("x")).starts_with("has both"));
+    }
+
+    /// Spec: [ATT-10]
+    #[test]
+    fn a_path_leads_to_a_file_in_the_working_folder_or_nowhere() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("work");
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        fs::create_dir(outer.path().join("workshop")).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        fs::write(outer.path().join("workshop/x"), "secret").unwrap();
+        fs::write(folder.join("sub/note"), "note").unwrap();
+        symlink("sub/note", folder.join("inner")).unwrap();
+        symlink("../secret", folder.join("outer")).unwrap();
+        symlink("..", folder.join("up")).unwrap();
+        symlink("loop", folder.join("loop")).unwrap();
+        nix::unistd::mkfifo(&folder.join("pipe"), Mode::S_IRWXU).unwrap();
+        let absolute = folder.join("sub/note");
+        let inside = [
+            "sub/note",
+            "./sub/../sub/note",
+            "inner",
+            absolute.to_str().unwrap(),
+        ];
+        for path in inside {
+            assert_eq!(read_below(&folder, path).unwrap(), "note", "{path}");
+        }
+        let outside = outer.path().join("secret");
+        for (path, reason) in [
+            ("../secret", "outside of the working folder"),
+            ("../workshop/x", "outside of the working folder"),
+            ("sub/../../secret", "outside of the working folder"),
+            (outside.to_str().unwrap(), "outside of the working folder"),
+            ("outer", "outside of the working folder"),
+            ("up/secret", "outside of the working folder"),
+            ("/etc/passwd", "outside of the working folder"),
+            ("pipe", "is not a file"),
+            ("sub", "is not a file"),
+            ("", "is not a file"),
+            ("none", "No such file"),
+            ("loop", "symbolic link"),
+            ("sub/note/x", "Not a directory"),
+            ("a\0b", "cannot be read at a\\0b"),
+        ] {
+            let told = read_below(&folder, path).unwrap_err();
+            assert!(told.contains(reason), "{path}: {told}");
+            assert_eq!(told.lines().count(), 1);
+        }
+    }
+
+    /// Spec: [ATT-04]
+    #[test]
+    fn no_more_is_loaded_than_a_prompt_may_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let size = |name: &str, bytes: usize| {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            file.set_len(bytes as u64).unwrap();
+        };
+        size("most", MAX_ATTACHED_BYTES);
+        size("more", MAX_ATTACHED_BYTES + 1);
+        size("one", 1);
+        let load = |names: &[&str]| {
+            let order = |name: &&str| AttachmentOrder {
+                path: Some((*name).to_owned()),
+                ..AttachmentOrder::default()
+            };
+            load(folder.path(), names.iter().map(order).collect())
+        };
+        assert_eq!(
+            load(&["most"]).unwrap()[0].content.len(),
+            MAX_ATTACHED_BYTES
+        );
+        let told = load(&["one", "more"]).unwrap_err().to_string();
+        assert!(
+            told.starts_with("attachment 2 (more) has more than 23068672 bytes"),
+            "{told}"
+        );
+        let told = load(&["most", "one", "none"]).unwrap_err().to_string();
+        assert!(
+            told.starts_with("the attachments have 23068673 bytes"),
+            "{told}"
+        );
+    }
+}

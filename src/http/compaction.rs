@@ -1,0 +1,97 @@
+//! Replacing the past of a conversation by a summary, for good.
+
+use actix::MailboxError;
+use actix_web::{HttpRequest, HttpResponse, web};
+use harness_actors::messages::{CompactConversation, CompactError};
+use harness_protocol::{CompactAnswer, CompactOrder};
+
+use super::body;
+use super::conversations::{Name, open, unanswered};
+use super::problem::{Answer, Kind, Refusal};
+use super::rest::{name_of, refuse_submit};
+use super::server::Shared;
+
+/// How many bytes the instructions for a summary may have.
+const MAX_INSTRUCTIONS: usize = 64 * 1024;
+
+/// Compacts a conversation, and answers when that is done, which may take minutes.
+pub(super) async fn compact(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let order: CompactOrder = body::json_or_default(&request, payload).await?;
+    let instructions = order.instructions.filter(|text| !text.trim().is_empty());
+    let length = instructions.as_ref().map_or(0, String::len);
+    if length > MAX_INSTRUCTIONS {
+        let detail = format!("instructions may have {MAX_INSTRUCTIONS} bytes; these have {length}");
+        return Err(Kind::BadRequest.refuse(detail));
+    }
+    let compact = CompactConversation {
+        force: order.force,
+        instructions,
+        by: name_of(order.by),
+    };
+    let shared = shared.into_inner();
+    // A task of its own: a client that goes away drops only this handler.
+    let asked = actix_web::rt::spawn(async move { ask(&shared, &id, compact).await });
+    let compacted = asked
+        .await
+        .map_err(|error| Kind::Overloaded.refuse(format!("the compaction is gone: {error}")))??;
+    Ok(HttpResponse::Ok().json(compacted))
+}
+
+/// Asks without a limit of time. A conversation that is idle may end between being found and being
+/// asked; then it is found anew.
+async fn ask(
+    shared: &Shared,
+    id: &str,
+    order: CompactConversation,
+) -> Result<CompactAnswer, Refusal> {
+    let asked = open(shared, id).await?.actor.send(order.clone()).await;
+    let compacted = match asked {
+        Err(MailboxError::Closed) => open(shared, id).await?.actor.send(order).await,
+        asked => asked,
+    };
+    let compacted = compacted.map_err(|error| unanswered(&error))?;
+    let compacted = compacted.map_err(|error| refuse_compact(&error))?;
+    Ok(CompactAnswer {
+        compacted: compacted.compacted,
+        tokens_before: compacted.tokens_before,
+        tokens_after: compacted.tokens_after,
+        archive: compacted.archive,
+    })
+}
+
+fn refuse_compact(error: &CompactError) -> Refusal {
+    match error {
+        CompactError::Order(error) => refuse_submit(error),
+        CompactError::Summary(_) => Kind::CompactionFailed.refuse(error.to_string()),
+        CompactError::Cancelled => Kind::Cancelled.refuse("the compaction was cancelled"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::ResponseError as _;
+    use harness_actors::messages::SubmitError;
+
+    use super::*;
+
+    /// Spec: [HTTP-67]
+    #[test]
+    fn why_nothing_was_compacted_is_told_by_the_status() {
+        for (error, status) in [
+            (CompactError::Order(SubmitError::Busy), 409),
+            (CompactError::Cancelled, 409),
+            (CompactError::Summary("overloaded".to_owned()), 502),
+            (CompactError::Order(SubmitError::Stopping), 503),
+        ] {
+            let refusal = refuse_compact(&error);
+            assert_eq!(refusal.status_code().as_u16(), status, "{refusal}");
+        }
+        let failed = CompactError::Summary("overloaded".to_owned());
+        assert!(refuse_compact(&failed).to_string().contains("overloaded"));
+    }
+}

@@ -1,0 +1,211 @@
+//! `/v1/skills` and `/v1/templates`, and saying one to a conversation.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use harness_actors::guidance::{PromptTemplate, Skill, parse_arguments};
+use harness_actors::messages::{QueueMessage, SubmitPrompt};
+use harness_actors::{ItemId, RunId};
+use harness_protocol::{
+    PromptAnswer, Queue, QueueAnswer, SkillList, SkillOrder, SkillSummary, TemplateList,
+    TemplateOrder, TemplateSummary,
+};
+
+use super::body::{self, MAX_BODY_BYTES};
+use super::conversations::{Name, ask_conversation};
+use super::problem::{Answer, Kind, Refusal};
+use super::rest::{Said, key_of, name_of, refuse_submit};
+use super::server::Shared;
+
+/// How many names a refusal lists.
+const MAX_NAMES: usize = 50;
+
+/// Loads what has changed on disk. Whoever uses the guidance asks for it before.
+pub(super) async fn refresh(shared: &Shared) {
+    shared.guidance.refresh().await;
+}
+
+/// Lists the skills.
+pub(super) async fn skills(shared: web::Data<Shared>) -> Answer {
+    refresh(&shared).await;
+    let guidance = shared.guidance.shelf().get();
+    Ok(HttpResponse::Ok().json(SkillList {
+        skills: guidance.skills.iter().map(skill_summary).collect(),
+        problems: guidance.problems.clone(),
+    }))
+}
+
+/// Shows one skill.
+pub(super) async fn skill(name: Name, shared: web::Data<Shared>) -> Answer {
+    refresh(&shared).await;
+    let skill = find_skill(&shared, &name)?;
+    Ok(HttpResponse::Ok().json(SkillSummary {
+        content: Some(skill.content.clone()),
+        ..skill_summary(&skill)
+    }))
+}
+
+/// Lists the templates.
+pub(super) async fn templates(shared: web::Data<Shared>) -> Answer {
+    refresh(&shared).await;
+    let guidance = shared.guidance.shelf().get();
+    Ok(HttpResponse::Ok().json(TemplateList {
+        templates: guidance.templates.iter().map(template_summary).collect(),
+        problems: guidance.problems.clone(),
+    }))
+}
+
+/// Shows one template.
+pub(super) async fn template(name: Name, shared: web::Data<Shared>) -> Answer {
+    refresh(&shared).await;
+    let template = find_template(&shared, &name)?;
+    Ok(HttpResponse::Ok().json(TemplateSummary {
+        content: Some(template.content.clone()),
+        ..template_summary(&template)
+    }))
+}
+
+/// Starts a run of a conversation with a skill.
+pub(super) async fn say_skill(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let order: SkillOrder = body::json(&request, payload).await?;
+    let key = key_of(&request, order.key)?;
+    refresh(&shared).await;
+    let skill = find_skill(&shared, &order.name)?;
+    let said = Said {
+        content: skill.invocation(&order.instructions.texts()),
+        key,
+        by: name_of(order.by),
+        attachments: Vec::new(),
+    };
+    say(&shared, &id, said, order.queue).await
+}
+
+/// Starts a run of a conversation with a template.
+pub(super) async fn say_template(
+    request: HttpRequest,
+    payload: web::Payload,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let order: TemplateOrder = body::json(&request, payload).await?;
+    let key = key_of(&request, order.key)?;
+    let arguments = match (order.arguments, order.line) {
+        (Some(_), Some(_)) => {
+            return Err(Kind::BadRequest.refuse("send either arguments or a line of them"));
+        }
+        (Some(arguments), None) => arguments,
+        (None, line) => parse_arguments(&line.unwrap_or_default()),
+    };
+    refresh(&shared).await;
+    let template = find_template(&shared, &order.name)?;
+    // As long as a prompt can be.
+    let content = template.expand_within(&arguments, MAX_BODY_BYTES);
+    let content = content.ok_or_else(|| {
+        let detail = format!("with its arguments the text has more than {MAX_BODY_BYTES} bytes");
+        Kind::BadRequest.refuse(detail)
+    })?;
+    let said = Said {
+        content,
+        key,
+        by: name_of(order.by),
+        attachments: Vec::new(),
+    };
+    say(&shared, &id, said, order.queue).await
+}
+
+/// Says it at once, or when its time has come.
+async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
+    let Said {
+        content,
+        key,
+        by,
+        attachments,
+    } = said;
+    let Some(queue) = queue else {
+        let prompt = SubmitPrompt {
+            content,
+            key,
+            by,
+            attachments,
+        };
+        let (_, submitted) = ask_conversation(shared, id, prompt).await?;
+        let RunId(run_id) = submitted.map_err(|error| refuse_submit(&error))?;
+        return Ok(HttpResponse::Ok().json(PromptAnswer { run_id }));
+    };
+    let message = QueueMessage {
+        queue,
+        content,
+        key,
+        by,
+        attachments,
+    };
+    let (_, queued) = ask_conversation(shared, id, message).await?;
+    let ItemId(item) = queued.map_err(|error| refuse_submit(&error))?;
+    Ok(HttpResponse::Ok().json(QueueAnswer { item }))
+}
+
+fn find_skill(shared: &Shared, name: &str) -> Result<Skill, Refusal> {
+    let guidance = shared.guidance.shelf().get();
+    let names = || guidance.skills.iter().map(|skill| &*skill.name);
+    let found = guidance.skill(name).cloned();
+    found.ok_or_else(|| Kind::NoSkill.refuse(missing("skill", name, names())))
+}
+
+fn find_template(shared: &Shared, name: &str) -> Result<PromptTemplate, Refusal> {
+    let guidance = shared.guidance.shelf().get();
+    let names = || guidance.templates.iter().map(|template| &*template.name);
+    let found = guidance.template(name).cloned();
+    found.ok_or_else(|| Kind::NoTemplate.refuse(missing("template", name, names())))
+}
+
+/// Says what there is in place of what there is not.
+fn missing<'n>(kind: &str, name: &str, names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMES);
+    let listed: Vec<&str> = names.take(MAX_NAMES).collect();
+    let listed = listed.join(", ");
+    match (&*listed, more) {
+        ("", _) => format!("there is no {kind} {name:?}, and no other"),
+        (_, 0) => format!("there is no {kind} {name:?}; there are: {listed}"),
+        _ => format!("there is no {kind} {name:?}; there are: {listed}, and {more} more"),
+    }
+}
+
+fn skill_summary(skill: &Skill) -> SkillSummary {
+    SkillSummary {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        hidden: skill.hidden,
+        path: skill.path.clone(),
+        content: None,
+    }
+}
+
+fn template_summary(template: &PromptTemplate) -> TemplateSummary {
+    TemplateSummary {
+        name: template.name.clone(),
+        description: template.description.clone(),
+        path: template.path.clone(),
+        content: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [GUIDE-51]
+    #[test]
+    fn what_there_is_not_is_named_with_what_there_is() {
+        let told = |names: &[&str]| missing("skill", "x\n", names.iter().copied());
+        assert_eq!(told(&[]), r#"there is no skill "x\n", and no other"#);
+        assert_eq!(
+            told(&["a", "b"]),
+            r#"there is no skill "x\n"; there are: a, b"#
+        );
+        let told = told(&["a"; MAX_NAMES + 2]);
+        assert!(told.ends_with("a, a, and 2 more"), "{told}");
+    }
+}

@@ -1,0 +1,247 @@
+//! What the models of the API cost: a table with the day that it is of.
+//!
+//! Source: the API's documentation of prices; `prices.json` has what it says, in US dollars for a
+//! million tokens. A model that is not in it has no price here.
+
+use std::collections::BTreeMap;
+
+use harness_actors::journal::ModelTotals;
+use harness_protocol::Usage;
+use serde::Deserialize;
+
+/// How many tokens a price is for.
+const TOKENS_A_PRICE: f64 = 1_000_000.0;
+/// How many parts of a dollar are told apart: a price for one token has that many digits.
+const PARTS_OF_A_DOLLAR: f64 = 1e9;
+
+/// The prices of all models that are known.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Prices {
+    as_of: String,
+    models: BTreeMap<String, Price>,
+}
+
+/// What a model costs.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Price {
+    prices: Rates,
+    /// Of requests that are longer than [`ModelTotals::LONG`].
+    long: Long,
+}
+
+/// What long requests cost.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Long {
+    Own(Rates),
+    AsOthers(Comparison),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Comparison {
+    Same,
+    Unknown,
+}
+
+/// Prices of a million tokens, by what is done with them.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Rates {
+    input: f64,
+    output: f64,
+    write_5m: f64,
+    write_1h: f64,
+    read: f64,
+}
+
+/// How long the API keeps what is written to its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum KeptFor {
+    /// 5 minutes.
+    #[default]
+    FiveMinutes,
+    /// An hour, for a higher price.
+    OneHour,
+}
+
+impl Prices {
+    /// The table that comes with the program; without any model if it cannot be read, which a
+    /// test excludes.
+    pub(crate) fn built_in() -> Self {
+        serde_json::from_str(include_str!("prices.json")).unwrap_or_default()
+    }
+
+    /// The day that they are of.
+    pub(crate) fn as_of(&self) -> &str {
+        &self.as_of
+    }
+
+    /// What the tokens of a model cost, in US dollars, if that is known. No tokens cost nothing.
+    pub(crate) fn cost(&self, model: &str, counts: &ModelTotals, kept: KeptFor) -> Option<f64> {
+        let none = Usage::default();
+        if counts.usage == none && counts.long == none {
+            return Some(0.0);
+        }
+        let Price { prices, long } = self.price(model)?;
+        let long = match long {
+            Long::Own(rates) => Some(rates),
+            Long::AsOthers(Comparison::Same) => Some(prices),
+            Long::AsOthers(Comparison::Unknown) => None,
+        };
+        let of_long = if counts.long == none {
+            0.0
+        } else {
+            long?.cost(&counts.long, kept)
+        };
+        let cost = prices.cost(&counts.usage, kept) + of_long;
+        Some(rounded(cost))
+    }
+
+    /// The price of a model, whose id may end with the day of its release.
+    fn price(&self, model: &str) -> Option<Price> {
+        let dated = || {
+            let (name, day) = model.rsplit_once('-')?;
+            let is_day = day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit());
+            self.models.get(name).filter(|_| is_day)
+        };
+        self.models.get(model).or_else(dated).copied()
+    }
+}
+
+/// A sum of dollars without what adding fractions leaves.
+pub(crate) fn rounded(dollars: f64) -> f64 {
+    // A sum of nothing is a negative zero; adding a zero takes its sign.
+    (dollars * PARTS_OF_A_DOLLAR).round() / PARTS_OF_A_DOLLAR + 0.0
+}
+
+impl Rates {
+    fn cost(&self, usage: &Usage, kept: KeptFor) -> f64 {
+        let write = match kept {
+            KeptFor::FiveMinutes => self.write_5m,
+            KeptFor::OneHour => self.write_1h,
+        };
+        let parts = [
+            (usage.input_tokens, self.input),
+            (usage.output_tokens, self.output),
+            (usage.cache_creation_input_tokens, write),
+            (usage.cache_read_input_tokens, self.read),
+        ];
+        parts
+            .into_iter()
+            .map(|(tokens, price)| dollars(tokens, price))
+            .sum()
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "no conversation has 2^53 tokens, and a cost is rounded anyway"
+)]
+fn dollars(tokens: u64, price: f64) -> f64 {
+    tokens as f64 * price / TOKENS_A_PRICE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(usage: [u64; 4], long: [u64; 4]) -> ModelTotals {
+        let usage_of = |[input, output, written, read]: [u64; 4]| Usage {
+            input_tokens: input,
+            output_tokens: output,
+            cache_creation_input_tokens: written,
+            cache_read_input_tokens: read,
+        };
+        ModelTotals {
+            usage: usage_of(usage),
+            long: usage_of(long),
+        }
+    }
+
+    fn cost(model: &str, usage: [u64; 4], long: [u64; 4]) -> Option<f64> {
+        let counts = counts(usage, long);
+        Prices::built_in().cost(model, &counts, KeptFor::FiveMinutes)
+    }
+
+    const MILLION: u64 = 1_000_000;
+
+    /// Spec: [HTTP-69]
+    #[test]
+    fn the_table_can_be_read_and_its_prices_go_together() {
+        let prices = Prices::built_in();
+        assert_eq!(prices.as_of().len(), "2026-10-24".len());
+        assert!(prices.models.len() >= 10);
+        for (model, price) in &prices.models {
+            let mut all = vec![price.prices];
+            if let Long::Own(rates) = price.long {
+                all.push(rates);
+            }
+            for rates in all {
+                let is_near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+                assert!(is_near(rates.write_5m, rates.input * 1.25), "{model}");
+                assert!(is_near(rates.write_1h, rates.input * 2.0), "{model}");
+                assert!(is_near(rates.output, rates.input * 5.0), "{model}");
+                assert!(rates.read <= rates.input * 0.1 + 1e-9, "{model}");
+                assert!(rates.read > 0.0, "{model}");
+            }
+        }
+    }
+
+    /// Spec: [HTTP-69]
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        let none = [0; 4];
+        for (kind, dollars) in [4.0, 20.0, 5.0, 0.2].into_iter().enumerate() {
+            let mut usage = none;
+            usage[kind] = MILLION;
+            assert_eq!(cost("claude-opus-5-5", usage, none), Some(dollars));
+            // Long requests cost the same.
+            assert_eq!(cost("claude-opus-5-5", none, usage), Some(dollars));
+        }
+        let an_hour = Prices::built_in().cost(
+            "claude-opus-5-5",
+            &counts([0, 0, MILLION, 0], none),
+            KeptFor::OneHour,
+        );
+        assert_eq!(an_hour, Some(8.0));
+        // What adding fractions leaves is not shown.
+        assert_eq!(
+            cost("claude-haiku-5-5", [1, 1, 0, 1], none),
+            Some(0.000_000_61)
+        );
+    }
+
+    /// Spec: [HTTP-68]
+    #[test]
+    fn nothing_costs_nothing_and_not_less() {
+        let nothing: f64 = std::iter::empty::<f64>().sum();
+        assert_eq!(format!("${:.4}", rounded(nothing)), "$0.0000");
+    }
+
+    /// Spec: [HTTP-69]
+    #[test]
+    fn long_requests_have_the_price_of_long_ones_or_none() {
+        let (short, long) = ([MILLION, 0, 0, 0], [0, MILLION, 0, 0]);
+        assert_eq!(cost("claude-haiku-5-5", short, long), Some(2.6));
+        assert_eq!(cost("claude-sonnet-4-5", short, [0; 4]), Some(3.0));
+        assert_eq!(cost("claude-sonnet-4-5", short, long), None);
+    }
+
+    /// Spec: [HTTP-69]
+    #[test]
+    fn a_model_is_known_by_its_name_with_or_without_a_day() {
+        let usage = [MILLION, 0, 0, 0];
+        assert_eq!(cost("claude-haiku-4-5-20251001", usage, [0; 4]), Some(1.0));
+        assert_eq!(cost("claude-haiku-4-5", usage, [0; 4]), Some(1.0));
+        for unknown in [
+            "claude-haiku-4-5-2025",
+            "claude-haiku-4-5-latest-1",
+            "claude-haiku",
+            "claude-3-haiku-20240307",
+            "",
+        ] {
+            assert_eq!(cost(unknown, usage, [0; 4]), None, "{unknown}");
+            assert_eq!(cost(unknown, [0; 4], [0; 4]), Some(0.0), "{unknown}");
+        }
+    }
+}

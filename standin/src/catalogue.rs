@@ -1,0 +1,75 @@
+//! The models that a stand-in serves, and what its models endpoint says instead of them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::messages_request::MessagesRequest;
+use crate::model::Model;
+use crate::reply::Reply;
+use crate::responder::Responder;
+
+/// A list of models that a test can change while the stand-in runs. Clones are the same list.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    shelf: Arc<Mutex<Shelf>>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    models: Option<Vec<Model>>,
+    instead: Option<Reply>,
+}
+
+impl Catalogue {
+    /// A list of these models.
+    #[must_use]
+    pub fn new(models: Vec<Model>) -> Self {
+        let list = Self::default();
+        list.set(models);
+        list
+    }
+
+    /// Replaces the models, and with them those that a request may name.
+    pub fn set(&self, models: Vec<Model>) {
+        self.lock().models = Some(models);
+    }
+
+    /// The models: the current ones as long as none were set.
+    #[must_use]
+    pub fn models(&self) -> Vec<Model> {
+        self.lock().models.clone().unwrap_or_else(Model::current)
+    }
+
+    /// Has both models endpoints answer with this instead of the list: a refusal, or a reply that
+    /// is `silent`. `None` shows the list again. Requests for messages do not notice.
+    pub fn answer_instead(&self, reply: Option<Reply>) {
+        self.lock().instead = reply;
+    }
+
+    pub(crate) fn instead(&self) -> Option<Reply> {
+        self.lock().instead.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A responder with models of its own.
+pub(crate) struct Serving<R> {
+    pub(crate) responder: R,
+    pub(crate) catalogue: Catalogue,
+}
+
+impl<R: Responder> Responder for Serving<R> {
+    fn respond(&self, request: &MessagesRequest) -> Reply {
+        self.responder.respond(request)
+    }
+
+    fn models(&self) -> Vec<Model> {
+        self.catalogue.models()
+    }
+
+    fn models_reply(&self) -> Option<Reply> {
+        self.catalogue.instead()
+    }
+}

@@ -1,0 +1,135 @@
+//! A list of what the service has of a kind, to choose from.
+
+use super::{App, Field, Overlay};
+use crate::keys::Action;
+use crate::link::{Change, Offer, OfferKind};
+
+/// How many rows a page of the list has.
+const PAGE: isize = 10;
+
+/// What there is of a kind.
+#[derive(Debug)]
+pub(crate) struct Chooser {
+    /// The kind.
+    pub(crate) kind: OfferKind,
+    /// Only those whose name or description has this in it.
+    pub(crate) filter: Field,
+    /// All of them; none until the service has told.
+    offers: Option<Vec<Offer>>,
+    /// The name of the chosen one.
+    chosen: Option<String>,
+}
+
+impl Chooser {
+    /// The list, with what is known of it.
+    pub(super) fn new(kind: OfferKind, offers: Option<&[Offer]>) -> Self {
+        Self {
+            kind,
+            filter: Field::default(),
+            offers: offers.map(<[Offer]>::to_vec),
+            chosen: None,
+        }
+    }
+
+    /// What the service told.
+    pub(super) fn offered(&mut self, offers: Vec<Offer>) {
+        self.offers = Some(offers);
+    }
+
+    /// Whether the service has told yet.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.offers.is_none()
+    }
+
+    /// How many there are, whatever the filter.
+    pub(crate) fn count(&self) -> usize {
+        self.offers.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Those that the filter lets through.
+    pub(crate) fn shown(&self) -> Vec<&Offer> {
+        let wanted = self.filter.text().to_lowercase();
+        let has = |text: &str| text.to_lowercase().contains(&wanted);
+        let fits = |offer: &&Offer| has(&offer.name) || has(&offer.description);
+        self.offers.iter().flatten().filter(fits).collect()
+    }
+
+    /// Which of those shown is chosen: the first, unless another was.
+    pub(crate) fn chosen(&self) -> Option<usize> {
+        let shown = self.shown();
+        let is_chosen = |offer: &&Offer| Some(&offer.name) == self.chosen.as_ref();
+        let found = shown.iter().position(is_chosen);
+        found.or((!shown.is_empty()).then_some(0))
+    }
+
+    /// Goes on in the list.
+    pub(super) fn step(&mut self, by: isize) {
+        let Some(chosen) = self.chosen() else { return };
+        let shown = self.shown();
+        let next = chosen.saturating_add_signed(by).min(shown.len() - 1);
+        self.chosen = Some(shown[next].name.clone());
+    }
+}
+
+/// What one of a kind and several are called.
+pub(crate) const fn names(kind: OfferKind) -> (&'static str, &'static str) {
+    match kind {
+        OfferKind::Models => ("model", "models"),
+        OfferKind::Skills => ("skill", "skills"),
+        OfferKind::Templates => ("template", "templates"),
+    }
+}
+
+impl App {
+    /// Shows what there is of a kind.
+    pub(super) fn open_chooser(&mut self, kind: OfferKind) {
+        let known = self.offers.of(kind);
+        self.overlay = Some(Overlay::Chooser(Chooser::new(kind, known)));
+        self.ask_for_offers(kind);
+    }
+
+    pub(super) fn act_on_chooser(&mut self, action: Action) {
+        let Some(Overlay::Chooser(chooser)) = &mut self.overlay else {
+            return;
+        };
+        match action {
+            Action::Close => self.overlay = None,
+            Action::Previous => chooser.step(-1),
+            Action::Next => chooser.step(1),
+            Action::PageUp => chooser.step(-PAGE),
+            Action::PageDown => chooser.step(PAGE),
+            Action::Backspace => {
+                chooser.filter.backspace();
+            }
+            Action::Clear => chooser.filter.clear(),
+            Action::Accept => {
+                let chosen = chooser.chosen().map(|at| chooser.shown()[at].name.clone());
+                let kind = chooser.kind;
+                if let Some(name) = chosen {
+                    self.overlay = None;
+                    self.choose(kind, name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A model is set; a skill or a template waits for what is written behind it.
+    fn choose(&mut self, kind: OfferKind, name: String) {
+        match kind {
+            OfferKind::Models => {
+                self.change(Change::Model(Some(name)));
+            }
+            OfferKind::Skills | OfferKind::Templates => {
+                let (command, _) = names(kind);
+                if self.composer.is_empty() {
+                    self.composer.write_anew(&format!("/{command} {name} "));
+                } else {
+                    self.say(format!(
+                        "the draft is kept; /{command} {name} is what was chosen"
+                    ));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the service has to choose from: models, skills, templates.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{App, Overlay};
+use crate::link::{Offer, OfferKind, Order};
+
+/// How long it is taken to be as the service said last.
+const FRESH: Duration = Duration::from_secs(30);
+
+/// What the service has, as far as it was asked.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    known: HashMap<OfferKind, Vec<Offer>>,
+    /// When it was asked last.
+    asked: HashMap<OfferKind, Duration>,
+}
+
+impl Offers {
+    /// What is known of a kind; none before the service told.
+    pub(super) fn of(&self, kind: OfferKind) -> Option<&[Offer]> {
+        self.known.get(&kind).map(Vec::as_slice)
+    }
+}
+
+impl App {
+    /// Asks for what a command that is being written may be completed with.
+    pub(super) fn want_offers(&mut self) {
+        if let Some((kind, _)) = self.offered_argument() {
+            self.ask_for_offers(kind);
+        }
+    }
+
+    /// Asks for what there is of a kind, unless that was done just now.
+    pub(super) fn ask_for_offers(&mut self, kind: OfferKind) {
+        let asked = self.offers.asked.get(&kind);
+        if self.is_down() || asked.is_some_and(|asked| self.now < *asked + FRESH) {
+            return;
+        }
+        self.offers.asked.insert(kind, self.now);
+        self.order(Order::Offers { kind });
+    }
+
+    /// The service told what there is of a kind.
+    pub(super) fn offered(&mut self, kind: OfferKind, offers: Vec<Offer>, problems: &[String]) {
+        self.offers.known.insert(kind, offers.clone());
+        if let Some(Overlay::Chooser(chooser)) = &mut self.overlay
+            && chooser.kind == kind
+        {
+            chooser.offered(offers);
+        }
+        match problems {
+            [] => {}
+            [problem] => self.complain(problem.clone()),
+            [problem, rest @ ..] => self.complain(format!("{problem}, and {} more", rest.len())),
+        }
+    }
+
+    /// It is not known what there is of a kind.
+    pub(super) fn not_offered(&mut self, kind: OfferKind, reason: &str) {
+        let (_, name) = super::chooser::names(kind);
+        if matches!(&self.overlay, Some(Overlay::Chooser(chooser)) if chooser.kind == kind) {
+            self.overlay = None;
+            self.offers.asked.remove(&kind);
+        }
+        self.complain(format!("the {name} cannot be had: {reason}"));
+    }
+}

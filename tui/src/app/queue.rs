@@ -1,0 +1,236 @@
+//! What waits in the queues of the conversation: looking at it, and taking it away.
+
+use harness_protocol::Event;
+
+use super::prompts::Sent;
+use super::{App, Overlay};
+use crate::conversation::{Author, Waits};
+use crate::link::Order;
+use crate::text::someone;
+
+/// A message that is being taken off a queue, to be written anew.
+#[derive(Debug)]
+pub(super) struct TakingBack {
+    conversation: String,
+    item: u64,
+    content: String,
+    /// The service said no, or nobody knows: it may be tried again.
+    is_failed: bool,
+}
+
+/// What to say of a message that nobody is going to say.
+const LEFT: &str = "the run is over, so it waits for the next one; /continue says it now";
+
+impl App {
+    /// The service let a message wait.
+    pub(super) fn queued(&mut self, key: &str, item: u64) {
+        let Some(Sent {
+            conversation,
+            content,
+            queue: Some(queue),
+            ..
+        }) = self.sent.remove(key)
+        else {
+            return; // Its event has come.
+        };
+        if conversation == self.open_id() {
+            self.conversation.queued(key, item, queue, content);
+            self.notice_left(item);
+        }
+    }
+
+    /// Says it if a message of ours came when the run that it was for was over.
+    fn notice_left(&mut self, item: u64) {
+        let is_it = |waits: &Waits| waits.item == item && waits.by == Author::You;
+        if !self.is_busy() && self.conversation.waiting().iter().any(is_it) {
+            self.say(LEFT);
+        }
+    }
+
+    /// Says it if somebody else withdraws what was sent from here. To be asked before the event is
+    /// taken.
+    pub(super) fn notice_withdrawal(&mut self, event: &Event) {
+        let Event::Withdrawn { items, by, .. } = event else {
+            return;
+        };
+        if by.as_deref() == Some(self.name()) {
+            return;
+        }
+        let is_own = |waits: &&Waits| waits.by == Author::You && items.contains(&waits.item);
+        let own = self.conversation.waiting().iter().filter(is_own).count();
+        let who = by.as_deref().map_or("somebody".to_owned(), someone);
+        match own {
+            0 => {}
+            1 => self.say(format!("{who} withdrew your message; it is in the history")),
+            _ => self.say(format!("{who} withdrew {own} of your messages")),
+        }
+    }
+
+    /// What an event says of messages of ours.
+    pub(super) fn settle_queue(&mut self, event: &Event) {
+        match event {
+            Event::Queued { item, .. } => self.notice_left(*item),
+            Event::Withdrawn { items, .. } => self.come_back(items),
+            Event::User {
+                item: Some(item), ..
+            } => {
+                let open = self.open_id().to_owned();
+                let is_it =
+                    |taking: &TakingBack| taking.item == *item && taking.conversation == open;
+                if self.taking_back.iter().any(is_it) {
+                    self.taking_back.retain(|taking| !is_it(taking));
+                    self.say("it was said before it could be taken back");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts what was taken off a queue of the open conversation into the input.
+    fn come_back(&mut self, items: &[u64]) {
+        let open = self.open_id().to_owned();
+        let (back, rest) = std::mem::take(&mut self.taking_back)
+            .into_iter()
+            .partition::<Vec<_>, _>(|taking| {
+                taking.conversation == open && items.contains(&taking.item)
+            });
+        self.taking_back = rest;
+        for taking in back {
+            self.composer.bring_back(&taking.content);
+        }
+    }
+
+    /// Takes one's last message off its queue, to be written anew.
+    pub(super) fn take_back(&mut self) {
+        let is_taken = |waits: &Waits| {
+            let mut taking = self.taking_back.iter();
+            taking.any(|taking| taking.item == waits.item && !taking.is_failed)
+        };
+        let own = self.conversation.waiting().iter();
+        let last = own
+            .filter(|waits| waits.by == Author::You && !is_taken(waits))
+            .max_by_key(|waits| waits.item)
+            .cloned();
+        let Some(Waits { item, content, .. }) = last else {
+            return;
+        };
+        let Some(conversation) = self.there() else {
+            return;
+        };
+        self.taking_back
+            .retain(|taking| taking.item != item || taking.conversation != conversation);
+        self.taking_back.push(TakingBack {
+            conversation: conversation.clone(),
+            item,
+            content,
+            is_failed: false,
+        });
+        let item = Some(item);
+        self.order(Order::Withdraw { conversation, item });
+    }
+
+    /// Messages wait no more.
+    pub(super) fn withdrawn(&mut self, conversation: &str, item: Option<u64>, withdrawn: &[u64]) {
+        if conversation == self.open_id() {
+            self.come_back(withdrawn);
+        }
+        let of_it = |taking: &TakingBack| {
+            taking.conversation == conversation
+                && (Some(taking.item) == item || withdrawn.contains(&taking.item))
+        };
+        let is_elsewhere = self.taking_back.iter().any(of_it) && !withdrawn.is_empty();
+        self.taking_back.retain(|taking| !of_it(taking));
+        match (item, withdrawn.len()) {
+            _ if is_elsewhere => self.say("it was taken back, and is in the history"),
+            (Some(_), 0) => self.say("it does not wait any more"),
+            (Some(_), _) => {}
+            (None, 0) => self.say("nothing waited"),
+            (None, 1) => self.say("1 message was withdrawn, for all clients"),
+            (None, count) => self.say(format!("{count} messages were withdrawn, for all clients")),
+        }
+    }
+
+    /// Nothing was withdrawn, as far as is known.
+    pub(super) fn not_withdrawn(&mut self, conversation: &str, item: Option<u64>, reason: &str) {
+        for taking in &mut self.taking_back {
+            if Some(taking.item) == item && taking.conversation == conversation {
+                taking.is_failed = true;
+            }
+        }
+        self.complain(format!("not withdrawn: {reason}"));
+    }
+
+    /// Shows what waits, or takes some of it away; whether that was said rightly.
+    pub(super) fn queue_command(&mut self, argument: &str) -> bool {
+        let words: Vec<&str> = argument.split_whitespace().collect();
+        let item = match *words.as_slice() {
+            [] => {
+                self.show_queue();
+                return true;
+            }
+            ["clear"] => None,
+            ["withdraw", number] => match number.parse() {
+                Ok(number) if self.has_waiting(number) => Some(number),
+                _ => {
+                    self.complain("nothing of that number waits; /queue lists what does");
+                    return false;
+                }
+            },
+            _ => {
+                self.complain("say /queue, /queue withdraw N or /queue clear");
+                return false;
+            }
+        };
+        let Some(conversation) = self.there() else {
+            return false;
+        };
+        self.order(Order::Withdraw { conversation, item });
+        true
+    }
+
+    fn has_waiting(&self, item: u64) -> bool {
+        let mut waiting = self.conversation.waiting().iter();
+        waiting.any(|waits| waits.item == item)
+    }
+
+    fn show_queue(&mut self) {
+        let is_busy = self.is_busy();
+        let mut lines: Vec<String> = Vec::new();
+        for waits in self.conversation.waiting() {
+            let (kind, who) = (queue_name(waits), author_name(&waits.by));
+            let when = when(waits, is_busy);
+            lines.push(format!("{:>3} {kind:<9} {who} ({when})", waits.item));
+            lines.extend(waits.content.lines().map(|line| format!("      {line}")));
+        }
+        if lines.is_empty() {
+            lines.push("nothing waits".to_owned());
+        }
+        self.overlay = Some(Overlay::Facts(lines));
+    }
+}
+
+/// What the queue of a message is called.
+pub(crate) fn queue_name(waits: &Waits) -> &'static str {
+    match waits.queue {
+        harness_protocol::Queue::Steer => "steer",
+        harness_protocol::Queue::FollowUp => "follow-up",
+    }
+}
+
+/// Who sent a message.
+pub(crate) fn author_name(by: &Author) -> String {
+    match by {
+        Author::You => "you".to_owned(),
+        Author::Named(name) => someone(name),
+        Author::Unnamed => "someone".to_owned(),
+    }
+}
+
+/// When a message is said.
+pub(crate) fn when(waits: &Waits, is_busy: bool) -> &'static str {
+    match waits.queue {
+        _ if !is_busy => "with the next run: /continue",
+        harness_protocol::Queue::Steer => "before the next request",
+        harness_protocol::Queue::FollowUp => "after this run",
+    }
+}

@@ -1,0 +1,152 @@
+//! What is set in the conversation, and orders that are for it as a whole.
+
+use harness_protocol::{CompactAnswer, SettingsAnswer, ThinkingLevel};
+
+use super::completions::{DEFAULT, LEVELS};
+use super::{App, Overlay};
+use crate::conversation::settings_in_words;
+use crate::link::{Change, OfferKind, Order};
+
+impl App {
+    /// The conversation that is open, if orders reach it; else says why not.
+    pub(super) fn there(&mut self) -> Option<String> {
+        if self.opening.is_some() || self.is_making || self.open_id().is_empty() {
+            self.complain("the conversation is not there yet");
+            return None;
+        }
+        if self.is_down() {
+            self.complain("the service is not connected");
+            return None;
+        }
+        Some(self.open_id().to_owned())
+    }
+
+    /// Sets something, for all clients; whether that could be tried.
+    pub(super) fn change(&mut self, change: Change) -> bool {
+        let Some(conversation) = self.there() else {
+            return false;
+        };
+        self.order(Order::Change {
+            conversation,
+            change,
+        });
+        true
+    }
+
+    pub(super) fn model(&mut self, argument: &str) -> bool {
+        match argument {
+            "" => {
+                self.open_chooser(OfferKind::Models);
+                true
+            }
+            DEFAULT => self.change(Change::Model(None)),
+            name => self.change(Change::Model(Some(name.to_owned()))),
+        }
+    }
+
+    pub(super) fn thinking(&mut self, argument: &str) -> bool {
+        let level = if argument == DEFAULT {
+            None
+        } else {
+            let Some(level) = level(argument) else {
+                self.complain(format!("say /thinking {} or {DEFAULT}", LEVELS.join(", ")));
+                return false;
+            };
+            Some(level)
+        };
+        self.change(Change::Thinking(level))
+    }
+
+    pub(super) fn ask_for_settings(&mut self) -> bool {
+        let Some(conversation) = self.there() else {
+            return false;
+        };
+        self.order(Order::Settings { conversation });
+        true
+    }
+
+    /// The service told what is set.
+    pub(super) fn settings(&mut self, conversation: &str, answer: &SettingsAnswer) {
+        if conversation != self.open_id() || self.overlay.is_some() {
+            return;
+        }
+        let own = settings_in_words(&answer.settings);
+        let mark = |line: &String| if own.contains(line) { "*" } else { " " };
+        let effective = settings_in_words(&answer.effective);
+        let mut lines: Vec<String> = effective
+            .iter()
+            .map(|line| format!("{} {line}", mark(line)))
+            .collect();
+        let (offered, all) = (answer.active_tools.join(", "), answer.tools.len());
+        lines.push(format!("  tools offered, of {all}: {offered}"));
+        lines.push("* differs from what the service has".to_owned());
+        self.overlay = Some(Overlay::Facts(lines));
+    }
+
+    /// Goes on without a prompt, or asks for the last reply again; whether that could be tried.
+    pub(super) fn go_on(&mut self, is_retry: bool) -> bool {
+        let Some(conversation) = self.there() else {
+            return false;
+        };
+        if self.is_busy() {
+            self.complain("a run is going");
+            return false;
+        }
+        self.order(Order::GoOn {
+            conversation,
+            is_retry,
+        });
+        true
+    }
+
+    /// Replaces the past by a summary; whether that could be tried.
+    pub(super) fn compact(&mut self, argument: &str) -> bool {
+        let Some(conversation) = self.there() else {
+            return false;
+        };
+        let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
+        self.say("the past is being summarized, which may take minutes");
+        self.order(Order::Compact {
+            conversation,
+            instructions,
+        });
+        true
+    }
+
+    /// The past was replaced by a summary, or needed none.
+    pub(super) fn compacted(&mut self, conversation: &str, answer: &CompactAnswer) {
+        let CompactAnswer {
+            compacted,
+            tokens_before,
+            tokens_after,
+            ..
+        } = answer;
+        let of_it = if conversation == self.open_id() {
+            String::new()
+        } else {
+            format!("{conversation}: ")
+        };
+        self.say(if *compacted {
+            format!("{of_it}compacted: {tokens_before} → {tokens_after} tokens")
+        } else {
+            format!("{of_it}there is nothing to compact")
+        });
+    }
+}
+
+/// The level of that name.
+fn level(name: &str) -> Option<ThinkingLevel> {
+    let levels = [
+        ThinkingLevel::Off,
+        ThinkingLevel::Minimal,
+        ThinkingLevel::Low,
+        ThinkingLevel::Medium,
+        ThinkingLevel::High,
+        ThinkingLevel::XHigh,
+        ThinkingLevel::Max,
+    ];
+    LEVELS
+        .into_iter()
+        .zip(levels)
+        .find_map(|(known, level)| (known == name).then_some(level))
+}

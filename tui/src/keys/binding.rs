@@ -1,0 +1,47 @@
+//! A row of the table of keys.
+
+use super::{Action, Chord, Place};
+use crate::terminal::Key;
+
+/// Some keys that do the same somewhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Binding {
+    /// Any of these.
+    pub(crate) chords: &'static [Chord],
+    /// In any of these places.
+    pub(crate) places: &'static [Place],
+    /// What they do.
+    pub(crate) action: Action,
+    /// What the help says of them.
+    pub(crate) help: &'static str,
+}
+
+/// A key alone.
+pub(super) const fn key(key: Key) -> Chord {
+    Chord::plain(key)
+}
+
+/// A letter with Control.
+pub(super) const fn control(character: char) -> Chord {
+    Chord::control(Key::Char(character))
+}
+
+/// A key with Alt.
+pub(super) const fn alt(key: Key) -> Chord {
+    Chord::alt(key)
+}
+
+/// A row of the table.
+pub(super) const fn bind(
+    chords: &'static [Chord],
+    places: &'static [Place],
+    action: Action,
+    help: &'static str,
+) -> Binding {
+    Binding {
+        chords,
+        places,
+        action,
+        help,
+    }
+}

@@ -1,0 +1,93 @@
+//! What waits to be said, above the input.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::line::{Line, width};
+use crate::app::{App, author_name, queue_name, when};
+use crate::conversation::{Author, Waits};
+use crate::layout::Look;
+use crate::text::one_line;
+use crate::theme::Token;
+
+/// How many messages have a row.
+const MAX_ROWS: usize = 3;
+/// On a narrower or a lower screen only their count is shown, in columns and rows.
+const ROWS_FROM: (u16, u16) = (60, 16);
+/// From so many columns on it is said when each is said.
+const WHEN_FROM: u16 = 40;
+
+/// How many rows it wants on a screen.
+pub(super) fn rows(app: &App, area: Rect) -> u16 {
+    let count = app.conversation.waiting().len();
+    let wanted = if is_count_only(area) {
+        count.min(1)
+    } else {
+        count.min(MAX_ROWS + 1)
+    };
+    u16::try_from(wanted).unwrap_or(0)
+}
+
+fn is_count_only(screen: Rect) -> bool {
+    screen.width < ROWS_FROM.0 || screen.height < ROWS_FROM.1
+}
+
+pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
+    let waiting = app.conversation.waiting();
+    if waiting.is_empty() {
+        return;
+    }
+    let rows = (area.top()..area.bottom()).map(|y| Rect {
+        y,
+        height: 1,
+        ..area
+    });
+    let dim = Look::new(Token::Reasoning);
+    let shown = if is_count_only(buffer.area) {
+        0
+    } else {
+        MAX_ROWS
+    };
+    let is_own = |waits: &&Waits| waits.by == Author::You;
+    let last_own = waiting.iter().filter(is_own).map(|waits| waits.item).max();
+    for (number, row) in rows.enumerate() {
+        let mut line = Line::new(app, buffer, row);
+        line.say(if number == 0 { " queue " } else { "       " }, dim);
+        match waiting.get(number).filter(|_| number < shown) {
+            Some(waits) => {
+                let can_take = app.composer.is_empty() && Some(waits.item) == last_own;
+                message(app, &mut line, waits, can_take);
+            }
+            None => {
+                let count = waiting.len() - number.min(shown);
+                let more = if number == 0 { "" } else { "more " };
+                let verb = if count == 1 { "waits" } else { "wait" };
+                let text = format!("{count} {more}{verb} · /queue lists them");
+                line.say(&text, Look::new(Token::User));
+            }
+        }
+    }
+}
+
+/// A message: its number, its queue, who sent it, its first line, and when it is said.
+fn message(app: &App, line: &mut Line<'_>, waits: &Waits, can_take: bool) {
+    let dim = Look::new(Token::Reasoning);
+    let mut hint = String::new();
+    if line.room() >= WHEN_FROM {
+        hint = format!("  ({}) ", when(waits, app.is_busy()));
+        if can_take {
+            let longer = format!("{hint}· Backspace takes it back ");
+            if width(&longer) < line.room() / 2 {
+                hint = longer;
+            }
+        }
+    }
+    line.say_right(&hint, dim);
+    line.say(&format!("{} {:<9} ", waits.item, queue_name(waits)), dim);
+    let user = Look::new(Token::User);
+    line.say(&format!("{}: ", author_name(&waits.by)), user.bold());
+    let mut lines = waits.content.lines().filter(|line| !line.trim().is_empty());
+    let first = one_line(lines.next().unwrap_or_default());
+    let more = if lines.next().is_some() { " …" } else { "" };
+    line.say(&format!("{first}{more}"), user);
+}
