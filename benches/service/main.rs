@@ -27,7 +27,7 @@ use harness_actors::conversation::{
     Defaults, Effect, Input, Ledger, Machine, Planner, Prompt, Submitted,
 };
 use harness_actors::messages::{ModelEvent, ToolEvent};
-use harness_actors::model::{Assembler, ModelChoice, SseLines, Step};
+use harness_actors::model::{Assembler, Caching, ModelChoice, SseLines, Step};
 use harness_actors::tool::ToolOutcome;
 use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
 
@@ -110,7 +110,10 @@ fn machine() {
         id: "m".into(),
         chosen: true,
     };
-    let planner = Planner::new(Defaults::new(model, 10));
+    let mut defaults = Defaults::new(model, 10);
+    // Nobody here knows what the model takes.
+    defaults.compaction.auto = false;
+    let planner = Planner::new(defaults);
     let mut machine = Machine::new(ConversationId::new("bench"), planner, Ledger::default(), 0);
     let mut parts = Vec::new();
     let mut began = Instant::now();
@@ -127,7 +130,9 @@ fn machine() {
         rate(parts[0]),
         rate(parts[parts.len() - 1])
     );
-    let messages = best_of(3, || drop(black_box(machine.history().messages())));
+    let messages = best_of(3, || {
+        drop(black_box(machine.history().pieces(Caching::default())))
+    });
     println!(
         "machine: {:.2} ms to put a request of {RUNS} runs together",
         messages * 1e3
