@@ -131,7 +131,7 @@ fn machine() {
         rate(parts[parts.len() - 1])
     );
     let messages = best_of(3, || {
-        drop(black_box(machine.history().pieces(Caching::default())))
+        drop(black_box(machine.history().pieces(Caching::default())));
     });
     println!(
         "machine: {:.2} ms to put a request of {RUNS} runs together",
