@@ -1,6 +1,5 @@
 //! The tools of a service, by name.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use derive_more::{Display, Error};
@@ -108,13 +107,6 @@ impl Registry {
     pub fn is_harmless(&self, name: &str) -> bool {
         let mut tools = self.tools.iter();
         !tools.any(|tool| tool.name() == name && tool.has_effects())
-    }
-
-    /// The names of the tools that change nothing.
-    #[must_use]
-    pub fn harmless(&self) -> HashSet<String> {
-        let harmless = self.tools.iter().filter(|tool| !tool.has_effects());
-        harmless.map(|tool| tool.name().to_owned()).collect()
     }
 
     /// The tools in the API's format.
