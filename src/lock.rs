@@ -1,8 +1,10 @@
 //! Which service uses a state folder, and where it is found.
 
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use harness_protocol::Discovery;
 use nix::errno::Errno;
@@ -12,8 +14,14 @@ use crate::state::{StateError, StateFolder, io_error, make_private, write_new};
 
 /// The file by which programs find the running service.
 pub(crate) const DISCOVERY_FILE: &str = "service.json";
+/// The file that a service in the background logs to.
+pub(crate) const LOG_FILE: &str = "serve.log";
 /// The file that a running service has locked.
 const LOCK_FILE: &str = "lock";
+/// How often a lock that somebody has is asked for again,
+const LOOKS: u32 = 5;
+/// and the time between two tries.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl StateFolder {
     /// Takes the folder for this process alone.
@@ -32,20 +40,56 @@ impl StateFolder {
             .open(&path)
             .map_err(io_error("open", &path))?;
         make_private(&file, &path, self.owner)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        match lock_patiently(file) {
             Ok(file) => Ok(ServiceLock {
                 _file: file,
                 discovery: self.path.join(DISCOVERY_FILE),
             }),
-            Err((_, Errno::EWOULDBLOCK)) => Err(StateError::InUse {
+            Err(Errno::EWOULDBLOCK) => Err(StateError::InUse {
                 holder: discovery(&self.path).map_or_else(
                     || "another service".to_owned(),
                     |found| format!("process {} on http://{}", found.pid, found.address),
                 ),
                 path: self.path.clone(),
             }),
-            Err((_, error)) => Err(io_error("lock", &path)(error.into())),
+            Err(error) => Err(io_error("lock", &path)(error.into())),
         }
+    }
+}
+
+/// Takes the lock. A client that looks whether it is held has it for a moment, so that it is asked
+/// for more than once.
+fn lock_patiently(mut file: File) -> Result<Flock<File>, Errno> {
+    for _ in 0..LOOKS {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Err((given_back, Errno::EWOULDBLOCK)) => file = given_back,
+            Ok(locked) => return Ok(locked),
+            Err((_, error)) => return Err(error),
+        }
+        std::thread::park_timeout(BETWEEN_LOOKS);
+    }
+    let last = Flock::lock(file, FlockArg::LockExclusiveNonblock);
+    last.map_err(|(_, error)| error)
+}
+
+/// Whether a service uses a state folder. What it says of itself may be stale; this is not.
+///
+/// # Errors
+/// If the lock cannot be looked at.
+pub(crate) fn is_held(home: &Path) -> io::Result<bool> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+        .open(home.join(LOCK_FILE));
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match Flock::lock(file, FlockArg::LockSharedNonblock) {
+        Ok(_) => Ok(false),
+        Err((_, Errno::EWOULDBLOCK)) => Ok(true),
+        Err((_, error)) => Err(error.into()),
     }
 }
 

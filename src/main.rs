@@ -9,6 +9,7 @@ mod http;
 mod lock;
 mod log_setup;
 mod prices;
+mod proof;
 mod service;
 mod state;
 mod wiring;

@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use derive_more::{Display, Error, From};
-use harness_actors::ConfigError as HarnessError;
 use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
-use harness_protocol::Discovery;
+use harness_actors::{Clock, ConfigError as HarnessError};
+use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
 use harness_standin::Standin;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
@@ -16,7 +16,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Serve;
 use crate::config::{Config, ConfigError};
-use crate::http::{self, Access, AllowedHosts};
+use crate::http::{self, About, Access, AllowedHosts};
+use crate::lock::LOG_FILE;
+use crate::proof::ProofKey;
 use crate::state::{StateError, StateFolder};
 use crate::wiring::{self, Model};
 
@@ -89,8 +91,15 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let listener = listen(serve, config)?;
     let address = listener.local_addr()?;
 
-    let epoch = Epoch::random().to_string();
-    let actors = wiring::start(config, model, &token, epoch.clone())?;
+    let about = about(serve, config, address)?;
+    let found_by = Discovery {
+        address: about.info.address.clone(),
+        pid: about.info.pid,
+        epoch: about.info.epoch.clone(),
+        proof_key: Some(about.proof.text().expose().to_owned()),
+        version: Some(about.info.version.clone()),
+    };
+    let actors = wiring::start(config, model, &token, about)?;
     let access = Access {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token,
@@ -100,11 +109,6 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let server = http::serve(listener, access, actors.shared.clone())?;
     let handle = server.handle();
     let mut server = std::pin::pin!(server);
-    let found_by = Discovery {
-        address: address.to_string(),
-        pid: std::process::id(),
-        epoch,
-    };
     lock.publish(&found_by)?;
     announce(address, serve.demo);
 
@@ -132,6 +136,44 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     }
     lock.withdraw();
     Ok(())
+}
+
+/// What the service tells of itself.
+fn about(serve: &Serve, config: &Config, address: SocketAddr) -> Result<About, StateError> {
+    let proof = ProofKey::random()?;
+    let upstream = if serve.demo {
+        Upstream {
+            kind: UpstreamKind::Demo,
+            host: None,
+        }
+    } else {
+        Upstream {
+            kind: UpstreamKind::Api,
+            host: Some(config.api_host().to_owned()),
+        }
+    };
+    let info = ServiceInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: PROTOCOL,
+        features: Vec::new(),
+        epoch: Epoch::random().to_string(),
+        pid: std::process::id(),
+        address: address.to_string(),
+        home: config.home.display().to_string(),
+        workspace: config.workspace.display().to_string(),
+        upstream,
+        model: config.model.id.to_string(),
+        sandbox: "none".to_owned(),
+        started_at: Clock::system().unix_seconds(),
+        log: serve
+            .detached
+            .then(|| config.home.join(LOG_FILE).display().to_string()),
+        detached: serve.detached,
+        clients: 0,
+        runs: 0,
+        settings: config.values(|secret| proof.fingerprint(secret)),
+    };
+    Ok(About { info, proof })
 }
 
 /// Takes the address. A service in the background is found by the file that names it, so that any

@@ -252,7 +252,7 @@ pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn random_hex<const BYTES: usize>() -> Result<String, StateError> {
+pub(crate) fn random_hex<const BYTES: usize>() -> Result<String, StateError> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(|reason| StateError::NoRandomness { reason })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::guidance::GuidanceSource;
-use crate::http::Shared;
+use crate::http::{About, Shared};
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
 
@@ -43,7 +43,7 @@ pub(crate) fn start(
     config: &Config,
     model: Model,
     token: &Secret,
-    epoch: String,
+    about: About,
 ) -> Result<Actors, ServiceError> {
     let (base_url, credential) = match &model {
         Model::Api(credential) => (config.base_url.clone(), credential.clone()),
@@ -73,7 +73,7 @@ pub(crate) fn start(
         directory: DirectoryActor::new(Arc::new(store), parts).start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
         max_subscribers: config.max_subscribers,
-        epoch,
+        about: Arc::new(about),
         guidance,
         tells_context_files: config.context_files,
         heartbeat: config.heartbeat,

@@ -9,6 +9,7 @@ mod models;
 mod problem;
 mod queue;
 mod rest;
+mod service;
 mod settings;
 mod usage;
 
@@ -26,8 +27,12 @@ pub use queue::{
     Attachment, AttachmentOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer,
 };
 pub use rest::{
-    CancelAnswer, CancelOrder, CompactAnswer, CompactOrder, ContinueOrder, Discovery, Health,
-    PromptAnswer, PromptOrder,
+    CancelAnswer, CancelOrder, CompactAnswer, CompactOrder, ContinueOrder, PromptAnswer,
+    PromptOrder,
+};
+pub use service::{
+    Discovery, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue, Upstream, UpstreamKind,
+    challenge,
 };
 pub use settings::{
     ChangeSettings, QueueMode, Settings, SettingsAnswer, ThinkingLevel, ToolExecution,

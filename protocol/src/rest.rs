@@ -86,23 +86,3 @@ pub struct CancelAnswer {
     /// Whether a run was stopped; false when none was going.
     pub cancelled: bool,
 }
-
-/// The answer to `GET /healthz`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Health {
-    /// Always `ok`: a service that cannot answer does not answer.
-    pub status: String,
-    /// Names this life of the service.
-    pub epoch: String,
-}
-
-/// The file `service.json` in the state folder, by which programs find the running service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Discovery {
-    /// Where it listens, such as `127.0.0.1:8421`.
-    pub address: String,
-    /// Its process.
-    pub pid: u32,
-    /// Names this life of the service; `GET /healthz` shows it too.
-    pub epoch: String,
-}

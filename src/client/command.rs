@@ -9,7 +9,7 @@ use harness_protocol::{AttachmentOrder, CancelAnswer, CancelOrder, Queue};
 use super::arguments::{Cancel, ClientCommand};
 use super::attach::{self, Attach, StartError, WithoutService};
 use super::connection::{RequestError, path};
-use super::discovery::{self, DiscoveryError};
+use super::discovery::{self, DiscoveryError, VERSION};
 use super::follower::Patience;
 use super::interrupts::Interrupts;
 use super::order_arguments::{Continue, FollowUp, Retry, Steer};
@@ -111,7 +111,6 @@ pub(super) struct Message {
 /// Carries out a command; the exit code.
 pub(crate) fn run(command: &ClientCommand) -> i32 {
     let mut output = Output::of_process();
-    choose_tls();
     let result = ClientConfig::from_process(command.home())
         .map_err(CommandError::from)
         .and_then(|config| {
@@ -140,7 +139,6 @@ pub(crate) fn run(command: &ClientCommand) -> i32 {
 /// Attaches, after starting a service if none runs; the exit code.
 pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
     let mut output = Output::of_process();
-    choose_tls();
     let result = ClientConfig::from_process(&attach.home)
         .map_err(CommandError::from)
         .and_then(|config| {
@@ -149,11 +147,6 @@ pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
             actix::System::new().block_on(attached)
         });
     ended(result, &mut output)
-}
-
-/// The requests are plain HTTP, but their client wants to know how it would do TLS.
-fn choose_tls() {
-    drop(rustls::crypto::ring::default_provider().install_default());
 }
 
 async fn carry_out(
@@ -166,6 +159,7 @@ async fn carry_out(
         // Ctrl-C is a key like any other there.
         return attach::run(attach, config, WithoutService::Fail, output).await;
     }
+    greet(config, output).await?;
     let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
         reason: format!("cannot take notice of Ctrl-C: {error}"),
     })?;
@@ -224,6 +218,18 @@ async fn carry_out(
     }
 }
 
+/// Looks for the service, and says on standard error when it is of another version.
+async fn greet(config: &ClientConfig, output: &mut Output) -> Result<(), CommandError> {
+    let connection = discovery::find(config).await?;
+    let theirs = connection.info().map(|info| info.version.as_str());
+    if let Some(theirs) = theirs.filter(|theirs| *theirs != VERSION) {
+        output.note(&format!(
+            "harness: the service is {theirs} and this is {VERSION}; `harness restart` starts this version"
+        ));
+    }
+    Ok(())
+}
+
 fn ended(result: Result<i32, CommandError>, output: &mut Output) -> i32 {
     match result {
         Ok(code) => code,
@@ -248,9 +254,7 @@ async fn cancel(
         by: order.caller.name(),
         clear_queue: order.clear_queue,
     };
-    let answer: CancelAnswer = connection
-        .order(awc::http::Method::POST, &path, &body)
-        .await?;
+    let answer: CancelAnswer = connection.order(hyper::Method::POST, &path, &body).await?;
     output.line(if answer.cancelled {
         "the run was stopped"
     } else {

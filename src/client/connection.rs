@@ -1,24 +1,23 @@
 //! Requests to one service.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use awc::error::{ConnectError, SendRequestError};
-use awc::http::{Method, Version, header};
-use awc::{Client, ClientRequest, ClientResponse, Connector};
+use bytes::Bytes;
 use derive_more::{Display, Error};
-use harness_protocol::Problem;
-use http_body_util::Empty;
+use harness_protocol::{Problem, ServiceInfo};
+use http_body_util::Full;
+use hyper::http::request::Builder;
+use hyper::{Method, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::opened::{OpenError, Opened};
+use super::opened::{Named, OpenError, Opened};
 use crate::config::Secret;
 
 /// What requests say that we are.
 const USER_AGENT: &str = concat!("harness/", env!("CARGO_PKG_VERSION"));
-/// How long connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an answer may take to begin. Longer than the service takes to stop a run.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the body of an answer may take.
@@ -43,6 +42,12 @@ pub(super) enum RequestError {
         /// Where it is.
         address: SocketAddr,
     },
+    /// Something else than the service listens there.
+    #[display("what listens at {address} is not the service; it was told nothing")]
+    Unproven {
+        /// Where it is.
+        address: SocketAddr,
+    },
     /// The service says no, and why.
     #[display("{detail}")]
     Refused {
@@ -63,7 +68,7 @@ impl RequestError {
     /// Whether the same request may succeed a little later.
     pub(super) fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Silent { .. } => true,
+            Self::Unreachable { .. } | Self::Silent { .. } | Self::Unproven { .. } => true,
             Self::Refused { status, .. } => *status >= 500,
             Self::Malformed { .. } => false,
         }
@@ -73,32 +78,35 @@ impl RequestError {
 /// Parameters of a query, by name.
 pub(super) type Query<'a> = [(&'a str, String)];
 
-/// A service and what it is to be shown.
-#[derive(Clone)]
+/// A service and what it is to be shown, each time when it has proved itself.
+#[derive(Debug, Clone)]
 pub(super) struct Connection {
-    client: Client,
-    address: SocketAddr,
+    named: Named,
     token: Option<Secret>,
+    info: Option<Arc<ServiceInfo>>,
 }
 
 impl Connection {
     /// Nothing is sent yet.
-    pub(super) fn new(address: SocketAddr, token: Option<Secret>) -> Self {
-        let connector = Connector::new()
-            .timeout(CONNECT_TIMEOUT)
-            .max_http_version(Version::HTTP_11);
-        // Redirects off: the token is for this address only.
-        let client = Client::builder()
-            .connector(connector)
-            .timeout(HEAD_TIMEOUT)
-            .disable_redirects()
-            .add_default_header((header::USER_AGENT, USER_AGENT))
-            .finish();
+    pub(super) fn new(named: Named, token: Option<Secret>) -> Self {
         Self {
-            client,
-            address,
+            named,
             token,
+            info: None,
         }
+    }
+
+    /// The same, of a service that has said what it is.
+    pub(super) fn of(self, info: ServiceInfo) -> Self {
+        Self {
+            info: Some(Arc::new(info)),
+            ..self
+        }
+    }
+
+    /// What the service said of itself when it was found.
+    pub(super) fn info(&self) -> Option<&ServiceInfo> {
+        self.info.as_deref()
     }
 
     /// Asks for something.
@@ -110,8 +118,8 @@ impl Connection {
         path: &str,
         query: &Query<'_>,
     ) -> Result<A, RequestError> {
-        let request = self.request(Method::GET, path, query)?;
-        self.answer(request.send().await).await
+        let request = self.request(Method::GET, path, query);
+        self.ask(request, Bytes::new(), HEAD_TIMEOUT).await
     }
 
     /// Gives an order.
@@ -124,8 +132,7 @@ impl Connection {
         path: &str,
         body: &impl Serialize,
     ) -> Result<A, RequestError> {
-        let request = self.request(method, path, &[])?;
-        self.answer(request.send_json(body).await).await
+        self.send(method, path, body, HEAD_TIMEOUT).await
     }
 
     /// Gives an order with `POST` that takes longer than others; its answer is waited for that
@@ -139,8 +146,7 @@ impl Connection {
         body: &impl Serialize,
         limit: Duration,
     ) -> Result<A, RequestError> {
-        let request = self.request(Method::POST, path, &[])?.timeout(limit);
-        self.answer(request.send_json(body).await).await
+        self.send(Method::POST, path, body, limit).await
     }
 
     /// Takes something away.
@@ -160,8 +166,8 @@ impl Connection {
         path: &str,
         query: &Query<'_>,
     ) -> Result<A, RequestError> {
-        let request = self.request(Method::DELETE, path, query)?;
-        self.answer(request.send().await).await
+        let request = self.request(Method::DELETE, path, query);
+        self.ask(request, Bytes::new(), HEAD_TIMEOUT).await
     }
 
     /// Opens an event stream.
@@ -174,115 +180,90 @@ impl Connection {
         query: &Query<'_>,
         last_event_id: Option<&str>,
     ) -> Result<Opened, RequestError> {
-        // awc knows how to write a query; nothing is sent by it.
-        let target = self.request(Method::GET, path, query)?;
-        let target = target
-            .get_uri()
-            .path_and_query()
-            .map_or(path, |it| it.as_str());
-        let mut request = hyper::Request::get(target)
-            .header("host", self.address.to_string())
-            .header("user-agent", USER_AGENT)
-            .header("accept", "text/event-stream");
+        let mut request = self.request(Method::GET, path, query);
+        request = request.header("accept", "text/event-stream");
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        if let Some(token) = &self.token {
-            request = request.header("authorization", format!("Bearer {}", token.expose()));
-        }
-        let request = request.body(Empty::new());
-        let request = request.map_err(|error| malformed(&error))?;
-        let address = self.address;
-        let opened = Opened::open(address, request, CONNECT_TIMEOUT, HEAD_TIMEOUT).await;
-        let opened = opened.map_err(|error| match error {
-            OpenError::Silent => RequestError::Silent { address },
-            OpenError::Failed(reason) => RequestError::Unreachable { address, reason },
-        })?;
-        let status = opened.status();
-        if status.is_success() {
+        let opened = self.opened(request, Bytes::new(), HEAD_TIMEOUT).await?;
+        if opened.status().is_success() {
             return Ok(opened);
         }
-        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
-        Err(refused(status.as_u16(), &body.unwrap_or_default()))
+        Err(self.refusal(opened).await)
     }
 
-    fn request(
+    fn request(&self, method: Method, path: &str, query: &Query<'_>) -> Builder {
+        let mut target = path.to_owned();
+        for (index, (name, value)) in query.iter().enumerate() {
+            target.push(if index == 0 { '?' } else { '&' });
+            target += &format!("{name}={}", encoded(value));
+        }
+        let request = Request::builder()
+            .method(method)
+            .uri(target)
+            .header("host", self.named.address.to_string())
+            .header("user-agent", USER_AGENT);
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {}", token.expose())),
+            None => request,
+        }
+    }
+
+    async fn send<A: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
-        query: &Query<'_>,
-    ) -> Result<ClientRequest, RequestError> {
-        // A connection of its own: awc does not notice in time that the service closed one that
-        // it kept, and an order must not be sent twice.
-        let request = self
-            .client
-            .request(method, format!("http://{}{path}", self.address))
-            .address(self.address)
-            .insert_header((header::HOST, self.address.to_string()))
-            .force_close();
-        let request = match &self.token {
-            Some(token) => request.bearer_auth(token.expose()),
-            None => request,
-        };
-        if query.is_empty() {
-            return Ok(request);
-        }
-        request.query(&query).map_err(|error| malformed(&error))
+        body: &impl Serialize,
+        limit: Duration,
+    ) -> Result<A, RequestError> {
+        let body = serde_json::to_vec(body).map_err(|error| malformed(&error))?;
+        let request = self.request(method, path, &[]);
+        let request = request.header("content-type", "application/json");
+        self.ask(request, body.into(), limit).await
     }
 
-    async fn answer<A: DeserializeOwned>(
+    async fn ask<A: DeserializeOwned>(
         &self,
-        sent: Result<ClientResponse, SendRequestError>,
+        request: Builder,
+        body: Bytes,
+        limit: Duration,
     ) -> Result<A, RequestError> {
-        let response = sent.map_err(|error| self.unsent(error))?;
-        if !response.status().is_success() {
-            return Err(self.refusal(response).await);
+        let opened = self.opened(request, body, limit).await?;
+        if !opened.status().is_success() {
+            return Err(self.refusal(opened).await);
         }
-        let body = self.body(response).await?;
+        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        let body = body.map_err(|error| self.unanswered(error))?;
         serde_json::from_slice(&body).map_err(|error| malformed(&error))
     }
 
-    async fn refusal(&self, response: ClientResponse) -> RequestError {
-        let status = response.status();
-        let body = match self.body(response).await {
-            Ok(body) => body,
-            Err(error) => return error,
-        };
-        refused(status.as_u16(), &body)
+    async fn opened(
+        &self,
+        request: Builder,
+        body: Bytes,
+        limit: Duration,
+    ) -> Result<Opened, RequestError> {
+        let request = request.body(Full::new(body));
+        let request = request.map_err(|error| malformed(&error))?;
+        let opened = Opened::open(&self.named, request, limit).await;
+        opened.map_err(|error| self.unanswered(error))
     }
 
-    async fn body(&self, mut response: ClientResponse) -> Result<bytes::Bytes, RequestError> {
-        let address = self.address;
-        let body = response.body().limit(MAX_ANSWER_BYTES);
-        match tokio::time::timeout(BODY_TIMEOUT, body).await {
-            Ok(Ok(body)) => Ok(body),
-            Ok(Err(error)) => {
-                let reason = error.to_string();
-                Err(RequestError::Unreachable { address, reason })
-            }
-            Err(_) => Err(RequestError::Silent { address }),
+    async fn refusal(&self, opened: Opened) -> RequestError {
+        let status = opened.status();
+        match opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await {
+            Ok(body) => refused(status.as_u16(), &body),
+            Err(error) => self.unanswered(error),
         }
     }
 
-    fn unsent(&self, error: SendRequestError) -> RequestError {
-        let address = self.address;
-        let reason = match error {
-            SendRequestError::Timeout | SendRequestError::Connect(ConnectError::Timeout) => {
-                return RequestError::Silent { address };
-            }
-            SendRequestError::Connect(ConnectError::Io(error)) => error.to_string(),
-            SendRequestError::Connect(ConnectError::Disconnected) => {
-                "it closed the connection".to_owned()
-            }
-            SendRequestError::Response(error) => {
-                return RequestError::Unreachable {
-                    address,
-                    reason: format!("it does not answer in HTTP: {error}"),
-                };
-            }
-            other => other.to_string(),
-        };
-        RequestError::Unreachable { address, reason }
+    fn unanswered(&self, error: OpenError) -> RequestError {
+        let address = self.named.address;
+        match error {
+            OpenError::Silent => RequestError::Silent { address },
+            OpenError::Failed(reason) => RequestError::Unreachable { address, reason },
+            OpenError::Unproven => RequestError::Unproven { address },
+        }
     }
 }
 
@@ -306,15 +287,20 @@ fn malformed(error: &dyn std::error::Error) -> RequestError {
 
 /// The path of something of a conversation, such as `/prompt`.
 pub(super) fn path(conversation: &str, of_it: &str) -> String {
-    let mut path = "/v1/conversations/".to_owned();
-    for byte in conversation.bytes() {
+    format!("/v1/conversations/{}{of_it}", encoded(conversation))
+}
+
+/// A text as a part of a path or a query (RFC 3986 §2.1).
+fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            path.push(char::from(byte));
+            encoded.push(char::from(byte));
         } else {
-            path += &format!("%{byte:02X}");
+            encoded += &format!("%{byte:02X}");
         }
     }
-    path + of_it
+    encoded
 }
 
 #[cfg(test)]
@@ -345,7 +331,7 @@ mod tests {
         server.on("/busy", vec![answer(409, &problem)]);
         server.on("/torn", vec![answer(502, &json!("no problem"))]);
         let token = Secret::from("0123456789abcdef");
-        let connection = Connection::new(server.address, Some(token));
+        let connection = Connection::new(server.named(), Some(token));
         let order = |path: &'static str| {
             let connection = connection.clone();
             async move {

@@ -1,8 +1,8 @@
 //! `harness conversations`: what can be done with conversations as a whole.
 
-use awc::http::Method;
 use harness_actors::Clock;
 use harness_protocol::{ChangeConversation, Deleted, ForkOrder, Summary};
+use hyper::Method;
 use serde_json::Value;
 
 use super::arguments::{Action, Conversations, Fork, New};

@@ -2,19 +2,20 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use derive_more::{Display, Error, From};
-use harness_protocol::{Discovery, Health};
+use harness_protocol::{Discovery, PROTOCOL, ServiceInfo};
 
 use super::connection::{Connection, RequestError};
+use super::opened::Named;
 use super::own_file::{self, FileError};
 use crate::config::{ClientConfig, Secret, as_token};
-use crate::lock::DISCOVERY_FILE;
+use crate::lock::{self, DISCOVERY_FILE};
+use crate::proof::ProofKey;
 use crate::state::TOKEN_FILE;
 
-/// How long the service may take to prove itself. It does so without looking at anything.
-const PROOF_TIMEOUT: Duration = Duration::from_secs(3);
+/// This program's version.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why there is no service to talk to.
 #[derive(Debug, Display, Error, From)]
@@ -37,43 +38,116 @@ pub(super) enum DiscoveryError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Something listens there and does not say what it is.
-    Silent(RequestError),
+    /// One runs that is too old to prove itself.
+    #[display(
+        "the running service (process {pid}) is older than 0.2 and cannot prove what it is; this is {VERSION}: `harness stop` ends it, and the next start is of this version"
+    )]
+    #[from(skip)]
+    Older {
+        /// Its process.
+        pid: u32,
+    },
+    /// Something listens there that is not the service, which runs all the same.
+    #[display(
+        "what listens at {address} is not the service (process {pid}) that uses {}; it was told nothing: is that address forwarded, or of another machine?", home.display()
+    )]
+    #[from(skip)]
+    Unproven {
+        /// Where it is.
+        address: SocketAddr,
+        /// The process of the service.
+        pid: u32,
+        /// The state folder.
+        home: PathBuf,
+    },
+    /// The service speaks another language.
+    #[display(
+        "the running service is {} and this is {VERSION}, and they do not understand each other: `harness restart` starts this version in its place", info.version
+    )]
+    #[from(skip)]
+    Incompatible {
+        /// What the service says of itself.
+        info: Box<ServiceInfo>,
+    },
+    /// The service does not answer, or does not let us in.
+    Request(RequestError),
 }
 
-/// The running service. What it is shown later is shown to nothing else: whatever listens must
-/// first prove that it wrote the file that names it.
+impl DiscoveryError {
+    /// Whether the service may be there a little later.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::None { .. } | Self::Unproven { .. } => true,
+            Self::Request(error) => error.is_passing(),
+            Self::File(_) | Self::Malformed { .. } | Self::Older { .. } => false,
+            Self::Incompatible { .. } => false,
+        }
+    }
+}
+
+/// The running service: what listens where `service.json` says, once it has proved that it wrote
+/// that file. Each connection to it proves that anew, so that what is sent over it is told to
+/// nothing else, also when the service dies and something else takes its port.
 ///
 /// # Errors
-/// If there is none, or none that can be trusted.
+/// If there is none, or none that can be trusted or understood.
 pub(super) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryError> {
     let none = || DiscoveryError::None {
         home: config.home.clone(),
     };
-    let path = config.home.join(DISCOVERY_FILE);
-    let bytes = own_file::read(&path)?.ok_or_else(none)?;
-    let malformed = |reason: String| DiscoveryError::Malformed {
-        path: path.clone(),
-        reason,
+    let found = read(config)?.ok_or_else(none)?;
+    let pid = found.pid;
+    let is_running = || lock::is_held(&config.home).unwrap_or(false);
+    let Some(key) = found.proof_key else {
+        return Err(if is_running() {
+            DiscoveryError::Older { pid }
+        } else {
+            none()
+        });
     };
-    let named: Discovery =
-        serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
-    let address = named
-        .address
-        .parse()
-        .map_err(|_| malformed("its address is none".to_owned()))?;
-    let address = reachable(address);
-    let stranger = Connection::new(address, None);
-    let asked = stranger.get::<Health>("/healthz", &[]);
-    let answer = tokio::time::timeout(PROOF_TIMEOUT, asked).await;
-    match answer.unwrap_or(Err(RequestError::Silent { address })) {
-        Ok(health) if health.status == "ok" && health.epoch == named.epoch => {
-            Ok(Connection::new(address, token(config)))
-        }
-        Err(error @ RequestError::Silent { .. }) => Err(error.into()),
+    let address = found.address.parse().map(reachable);
+    let address = address.map_err(|_| malformed(config, "its address is none"))?;
+    let named = Named {
+        address,
+        listens_on: found.address,
+        key: ProofKey::from(Secret::from(key)),
+    };
+    let connection = Connection::new(named, token(config));
+    match connection.get::<ServiceInfo>("/v1/service", &[]).await {
+        Ok(info) if !info.protocol.overlaps(PROTOCOL) => Err(DiscoveryError::Incompatible {
+            info: Box::new(info),
+        }),
+        Ok(info) => Ok(connection.of(info)),
         // A service that died leaves the file behind, and then another program, or another
         // service of ours, may have its port.
-        Ok(_) | Err(_) => Err(none()),
+        Err(RequestError::Unproven { address }) if is_running() => Err(DiscoveryError::Unproven {
+            address,
+            pid,
+            home: config.home.clone(),
+        }),
+        Err(RequestError::Unreachable { .. } | RequestError::Unproven { .. }) => Err(none()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the state folder says of the service that uses it, or that used it last.
+///
+/// # Errors
+/// If the file cannot be read, or is of another shape.
+pub(super) fn read(config: &ClientConfig) -> Result<Option<Discovery>, DiscoveryError> {
+    let Some(bytes) = own_file::read(&config.home.join(DISCOVERY_FILE))? else {
+        return Ok(None);
+    };
+    let found = serde_json::from_slice(&bytes);
+    found
+        .map(Some)
+        .map_err(|error| malformed(config, &error.to_string()))
+}
+
+fn malformed(config: &ClientConfig, reason: &str) -> DiscoveryError {
+    DiscoveryError::Malformed {
+        path: config.home.join(DISCOVERY_FILE),
+        reason: reason.to_owned(),
     }
 }
 
@@ -97,101 +171,5 @@ fn token(config: &ClientConfig) -> Option<Secret> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use tokio::net::TcpListener;
-
-    use super::*;
-    use crate::client::testing::{Home, Server, answer};
-
-    async fn refusal(config: &ClientConfig) -> String {
-        find(config).await.err().unwrap().to_string()
-    }
-
-    /// Spec: [CLI-02] [CLI-04]
-    #[actix::test]
-    async fn a_service_that_proves_itself_is_shown_the_token() {
-        let server = Server::start().await;
-        let home = Home::of(&server);
-        std::fs::write(home.config.home.join("token"), "0123456789abcdef\n").unwrap();
-        server.on("/v1/x", vec![answer(200, &json!({}))]);
-        let connection = find(&home.config).await.unwrap();
-        connection
-            .get::<serde_json::Value>("/v1/x", &[])
-            .await
-            .unwrap();
-        let requests = server.all_requests();
-        assert!(requests[0].starts_with("GET /healthz "), "{requests:?}");
-        assert!(!requests[0].contains("0123456789abcdef"));
-        assert!(requests[1].contains("Bearer 0123456789abcdef"));
-    }
-
-    /// Spec: [CLI-02]
-    #[actix::test]
-    async fn a_file_that_is_missing_or_stale_means_that_no_service_runs() {
-        let server = Server::start().await;
-        let home = Home::of(&server);
-        let folder = home.config.home.display().to_string();
-        let none = format!("no service runs for {folder}; start one with `harness serve`");
-
-        home.write_discovery(&server.address.to_string(), "another epoch");
-        assert_eq!(refusal(&home.config).await, none);
-
-        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = closed.local_addr().unwrap().to_string();
-        drop(closed);
-        home.write_discovery(&address, "e1");
-        assert_eq!(refusal(&home.config).await, none);
-
-        std::fs::remove_file(home.config.home.join("service.json")).unwrap();
-        assert_eq!(refusal(&home.config).await, none);
-        assert!(
-            server
-                .requests()
-                .iter()
-                .all(|request| !request.contains("earer"))
-        );
-    }
-
-    /// Spec: [CLI-66]
-    #[actix::test]
-    async fn what_listens_and_says_nothing_is_not_waited_for_long() {
-        let server = Server::start().await;
-        let home = Home::of(&server);
-        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = silent.local_addr().unwrap().to_string();
-        home.write_discovery(&address, "e1");
-        tokio::time::pause();
-        let start = tokio::time::Instant::now();
-        let said = format!("the service at {address} does not answer");
-        assert_eq!(refusal(&home.config).await, said);
-        let waited = start.elapsed();
-        assert!(waited < Duration::from_millis(3100), "{waited:?}");
-    }
-
-    /// Spec: [CLI-02]
-    #[actix::test]
-    async fn a_file_of_another_shape_is_named() {
-        let server = Server::start().await;
-        let home = Home::of(&server);
-        home.write_discovery("here", "e1");
-        assert!(
-            refusal(&home.config)
-                .await
-                .contains("service.json is not as expected")
-        );
-    }
-
-    /// Spec: [CLI-02]
-    #[test]
-    fn a_service_on_all_addresses_is_reached_on_this_machine() {
-        for (given, reached) in [
-            ("0.0.0.0:1", "127.0.0.1:1"),
-            ("[::]:1", "[::1]:1"),
-            ("192.0.2.7:1", "192.0.2.7:1"),
-        ] {
-            let reached: SocketAddr = reached.parse().unwrap();
-            assert_eq!(reachable(given.parse().unwrap()), reached);
-        }
-    }
-}
+#[path = "discovery_tests.rs"]
+mod tests;

@@ -141,7 +141,7 @@ mod tests {
             "settings": {}, "queue": [], "attached": 0, "history": {"events": []},
             "position": "e-3-0"});
         server.on("/v1/conversations/c", vec![answer(200, &snapshot)]);
-        let connection = Connection::new(server.address, None);
+        let connection = Connection::new(server.named(), None);
         let (mut output, record) = recorded();
         let export = Export {
             id: "c".to_owned(),

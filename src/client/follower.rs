@@ -174,7 +174,8 @@ impl<'a> Follower<'a> {
                 self.without_service += 1;
                 self.without_service < self.patience.tries_without_service
             }
-            CommandError::Discovery(DiscoveryError::Silent(_)) | CommandError::Broken(_) => true,
+            CommandError::Discovery(error) => error.is_passing(),
+            CommandError::Broken(_) => true,
             CommandError::Request(error) => error.is_passing(),
             _ => false,
         }

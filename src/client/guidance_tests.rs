@@ -21,7 +21,7 @@ fn parse(arguments: &[&str]) -> ClientCommand {
 async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandError>, Record) {
     let server = Server::start().await;
     server.on(&format!("/v1/{kind}"), vec![answer(200, body)]);
-    let connection = Connection::new(server.address, None);
+    let connection = Connection::new(server.named(), None);
     let (mut output, record) = recorded();
     let listing = Listing {
         json,

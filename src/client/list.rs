@@ -156,7 +156,7 @@ mod tests {
     async fn list(json: bool, pages: Vec<Vec<u8>>) -> (Result<(), CommandError>, String, Server) {
         let server = Server::start().await;
         server.on("/v1/conversations", pages);
-        let connection = Connection::new(server.address, None);
+        let connection = Connection::new(server.named(), None);
         let (mut output, record) = recorded();
         let list = List {
             json,

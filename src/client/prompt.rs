@@ -2,18 +2,18 @@
 
 use std::future::pending;
 
-use awc::http::Method;
 use futures_util::future::LocalBoxFuture;
 use harness_protocol::{
     CancelAnswer, CancelOrder, ContinueOrder, Event, History, Outcome, PromptAnswer, PromptOrder,
     Snapshot,
 };
+use hyper::Method;
 use serde_json::{Map, Value};
 
 use super::arguments::Prompt;
 use super::command::{CommandError, EXIT_CANCELLED, Message};
 use super::connection::{Connection, RequestError, path};
-use super::discovery::{self, DiscoveryError};
+use super::discovery;
 use super::events::with_position;
 use super::follower::{Follower, Patience, Start};
 use super::guidance::Sending;
@@ -260,11 +260,13 @@ async fn send_once(
 
 /// Whether nobody knows if the prompt arrived. What the service refuses is not sent again.
 pub(super) fn may_send_again(error: &CommandError) -> bool {
-    matches!(
-        error,
-        CommandError::Request(RequestError::Unreachable { .. } | RequestError::Silent { .. })
-            | CommandError::Discovery(DiscoveryError::None { .. } | DiscoveryError::Silent(_))
-    )
+    match error {
+        // Nothing was sent yet.
+        CommandError::Discovery(error) => error.is_passing(),
+        CommandError::Request(RequestError::Refused { .. }) => false,
+        CommandError::Request(error) => error.is_passing(),
+        _ => false,
+    }
 }
 
 /// The number of the first record of a run, found from the end of the history.

@@ -1,7 +1,7 @@
 //! `harness steer`, `harness follow-up` and `harness queue`: messages that wait to be said.
 
-use awc::http::Method;
 use harness_protocol::{PromptOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer};
+use hyper::Method;
 use serde_json::Value;
 
 use super::command::{CommandError, Message};
@@ -225,7 +225,7 @@ mod tests {
             ),
             (
                 &["queue", "clear", "--name", "ana b"],
-                "DELETE /v1/conversations/default/queue?by=ana+b HTTP/1.1",
+                "DELETE /v1/conversations/default/queue?by=ana%20b HTTP/1.1",
                 "withdrawn: 2, 1\n",
             ),
             (

@@ -1,7 +1,7 @@
 //! `harness settings`: what the next run of a conversation has.
 
-use awc::http::Method;
 use harness_protocol::{ChangeSettings, Settings, SettingsAnswer};
+use hyper::Method;
 use serde_json::{Map, Value};
 
 use super::command::CommandError;

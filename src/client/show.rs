@@ -165,7 +165,7 @@ mod tests {
     async fn show(json: bool) -> String {
         let server = Server::start().await;
         server.on("/v1/conversations/c-2", vec![answer(200, &snapshot())]);
-        let connection = Connection::new(server.address, None);
+        let connection = Connection::new(server.named(), None);
         let (mut output, record) = recorded();
         let show = Show {
             id: "c-2".to_owned(),

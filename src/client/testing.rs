@@ -15,8 +15,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::follower::Patience;
+use super::opened::Named;
 use super::output::Output;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, Secret};
+use crate::proof::ProofKey;
 
 /// When the tests take place, in Unix seconds.
 const NOW: u64 = 1_763_761_000;
@@ -41,7 +43,7 @@ impl From<Vec<u8>> for Part {
 type Requests = Rc<RefCell<Vec<String>>>;
 type Script = Rc<RefCell<HashMap<String, VecDeque<Vec<Part>>>>>;
 
-/// A service that answers as it is told, one answer a request, and proves itself as epoch `e1`.
+/// A service that answers as it is told, one answer a request, and proves itself by the key of [`Home`].
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     script: Script,
@@ -110,11 +112,26 @@ impl Server {
         script.entry(path.to_owned()).or_default().extend(answers);
     }
 
-    /// What was asked, as it came, without the questions whether it is the service.
+    /// What was asked, as it came, without the questions whether it is the service and which one.
     pub(super) fn requests(&self) -> Vec<String> {
         let mut requests = self.all_requests();
-        requests.retain(|request| path_of(request) != "/healthz");
+        let is_about_itself = |path: &str| matches!(path, "/healthz" | "/v1/service");
+        requests.retain(|request| !is_about_itself(&path_of(request)));
         requests
+    }
+
+    /// It, as a client that has read its file knows it.
+    pub(super) fn named(&self) -> Named {
+        Named {
+            address: self.address,
+            listens_on: self.address.to_string(),
+            key: ProofKey::from(Secret::from(Home::KEY)),
+        }
+    }
+
+    /// What it says of itself.
+    pub(super) fn info(&self) -> Value {
+        info(self.address)
     }
 
     /// All that was asked, as it came.
@@ -128,6 +145,23 @@ fn path_of(request: &str) -> String {
     target.split('?').next().unwrap_or_default().to_owned()
 }
 
+fn info(address: SocketAddr) -> Value {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"), "protocol": {"min": 1, "max": 1}, "epoch": "e1",
+        "pid": 1, "address": address.to_string(), "home": "/home/me/.harness",
+        "workspace": "/work", "upstream": {"kind": "demo"}, "model": "m", "sandbox": "none",
+        "started_at": NOW - 60, "clients": 0, "runs": 0,
+    })
+}
+
+/// The proof to a nonce in a request.
+fn proof(request: &str, address: SocketAddr) -> Value {
+    let nonce = request.split(' ').nth(1).unwrap_or_default();
+    let nonce = nonce.split('=').nth(1).unwrap_or_default();
+    let key = ProofKey::from(Secret::from(Home::KEY));
+    json!({"status": "ok", "proof": key.prove(nonce, &address.to_string())})
+}
+
 async fn serve(
     mut stream: TcpStream,
     script: Script,
@@ -136,21 +170,31 @@ async fn serve(
     arrivals: watch::Receiver<()>,
     leaving: &watch::Sender<Vec<String>>,
 ) -> io::Result<()> {
-    let request = read_request(&mut stream).await?;
-    let path = path_of(&request);
-    requests.borrow_mut().push(request);
-    arrived.send_replace(());
-    let answer = script
-        .borrow_mut()
-        .get_mut(&path)
-        .and_then(VecDeque::pop_front);
-    let parts = answer.unwrap_or_else(|| {
-        vec![Part::Bytes(if path == "/healthz" {
-            answer_with(200, &json!({"status": "ok", "epoch": "e1"}))
-        } else {
-            answer_with(500, &json!({"unexpected": path}))
-        })]
-    });
+    let address = stream.local_addr()?;
+    let (path, parts) = loop {
+        let request = read_request(&mut stream).await?;
+        let path = path_of(&request);
+        requests.borrow_mut().push(request.clone());
+        arrived.send_replace(());
+        let answer = script
+            .borrow_mut()
+            .get_mut(&path)
+            .and_then(VecDeque::pop_front);
+        match (answer, path.as_str()) {
+            (Some(parts), _) => break (path, parts),
+            (None, "/healthz") => {
+                let proof = answer_with(200, &proof(&request, address));
+                stream.write_all(&proof).await?;
+            }
+            (None, "/v1/service") => {
+                break (path, vec![answer_with(200, &info(address)).into()]);
+            }
+            (None, _) => {
+                let unexpected = answer_with(500, &json!({"unexpected": path}));
+                break (path, vec![unexpected.into()]);
+            }
+        }
+    };
     for part in parts {
         match part {
             Part::Bytes(bytes) => stream.write_all(&bytes).await?,
@@ -271,6 +315,14 @@ pub(super) struct Home {
 }
 
 impl Home {
+    /// The key by which the server proves itself.
+    pub(super) const KEY: &str = "the key of the tests";
+
+    /// The same, ready for use.
+    pub(super) fn key(&self) -> ProofKey {
+        ProofKey::from(Secret::from(Self::KEY))
+    }
+
     /// The state folder of a server.
     pub(super) fn of(server: &Server) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -281,12 +333,12 @@ impl Home {
             },
             _folder: folder,
         };
-        home.write_discovery(&server.address.to_string(), "e1");
+        home.write_discovery(&server.address.to_string(), Self::KEY);
         home
     }
 
-    pub(super) fn write_discovery(&self, address: &str, epoch: &str) {
-        let discovery = json!({"address": address, "pid": 1, "epoch": epoch});
+    pub(super) fn write_discovery(&self, address: &str, key: &str) {
+        let discovery = json!({"address": address, "pid": 1, "epoch": "e1", "proof_key": key});
         std::fs::write(self.config.home.join("service.json"), discovery.to_string()).unwrap();
     }
 }

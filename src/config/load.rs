@@ -113,6 +113,12 @@ impl Config {
         Self::gather(Layers::of_process(flags)?)
     }
 
+    /// The host of the API, with its port if the URL has one.
+    pub(crate) fn api_host(&self) -> &str {
+        let behind_scheme = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        behind_scheme.split('/').next().unwrap_or_default()
+    }
+
     /// Adds config.toml to the layers, if there is one, and checks them.
     pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
         layers.read_file()?;

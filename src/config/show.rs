@@ -1,16 +1,17 @@
 //! The configuration as `harness config` shows it: every setting, its value and its origin.
 //!
-//! Invariant: the value of a secret is never read here.
+//! Invariant: the value of a secret is never shown here.
 
 use std::time::Duration;
 
+use harness_protocol::SettingValue;
 use serde_json::{Value, json};
 
 use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, name_of};
 use super::layers::{Source, shorten};
 use super::load::Config;
-use super::secret::Credential;
-use super::setting::{Key, SETTINGS};
+use super::secret::{Credential, Secret};
+use super::setting::{Key, SETTINGS, Setting};
 
 /// Stands for a secret that is set.
 const MASK: &str = "***";
@@ -35,6 +36,27 @@ impl Config {
             json!({ "key": row.name, "value": row.value, "source": source })
         });
         format!("{:#}\n", Value::Array(rows.collect()))
+    }
+
+    /// The settings for those who ask the running service. Secrets that are in use are told by
+    /// what `fingerprint` makes of them.
+    pub(crate) fn values(&self, fingerprint: impl Fn(&Secret) -> String) -> Vec<SettingValue> {
+        let value = |(setting, row): (&Setting, Row)| SettingValue {
+            key: row.name.to_owned(),
+            value: row.value,
+            source: row.source.to_string(),
+            fingerprint: self.secret_in_use(setting.key).map(&fingerprint),
+        };
+        SETTINGS.iter().zip(self.rows()).map(value).collect()
+    }
+
+    fn secret_in_use(&self, key: Key) -> Option<&Secret> {
+        match (key, &self.credential) {
+            (Key::ApiKey, Some(Credential::ApiKey(secret)))
+            | (Key::AuthToken, Some(Credential::Bearer(secret))) => Some(secret),
+            (Key::Token, _) => self.token.as_ref(),
+            _ => None,
+        }
     }
 
     fn rows(&self) -> impl Iterator<Item = Row> {

@@ -4,15 +4,25 @@ use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage as _, HttpResponse, web};
+use actix_web::{Error, HttpMessage as _, web};
 
 use super::access::Access;
 use super::body;
 use super::connection::Connection;
-use super::problem::Kind;
+use super::problem::{Kind, Refusal};
 
-/// The one route that needs no token; it reveals nothing.
+/// The one route that needs no token; what it reveals to a stranger is that something answers, and
+/// to a nonce the proof that it is the service.
 pub(super) const OPEN_ROUTE: &str = "/healthz";
+
+/// Who sent a request. Stands among the extensions of each one that comes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// One of those who may use the service.
+    Known,
+    /// Anybody; only [`OPEN_ROUTE`] is answered.
+    Stranger,
+}
 
 /// Lets a request through to its route, or answers it.
 pub(super) async fn guard(
@@ -20,12 +30,15 @@ pub(super) async fn guard(
     mut request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let mut response = match refusal(&access, &request) {
-        Some(refusal) => {
-            body::hold(request.take_payload());
-            request.into_response(refusal)
+    let mut response = match judge(&access, &request) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.call(request).await?
         }
-        None => next.call(request).await?,
+        Err(refusal) => {
+            body::hold(request.take_payload());
+            request.error_response(refusal)
+        }
     };
     response.headers_mut().insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -34,21 +47,18 @@ pub(super) async fn guard(
     Ok(response)
 }
 
-fn refusal(access: &Access, request: &ServiceRequest) -> Option<HttpResponse> {
+fn judge(access: &Access, request: &ServiceRequest) -> Result<Caller, Refusal> {
     let connection = request.conn_data::<Connection>();
     let headers = request.headers();
     if !is_meant_for_us(access, request, connection) {
         let detail = "use the address that the service printed when it started, \
                       or name this host in the setting allowed_hosts";
-        return Some(Kind::ForeignHost.answer(detail));
+        return Err(Kind::ForeignHost.refuse(detail));
     }
     if comes_from_a_page(headers) {
         let detail = "requests with an Origin, or from another site, are refused: \
                       no web page may use the service";
-        return Some(Kind::ForeignOrigin.answer(detail));
-    }
-    if request.path() == OPEN_ROUTE {
-        return None;
+        return Err(Kind::ForeignOrigin.refuse(detail));
     }
     let is_owner = || connection.is_some_and(|peer| peer.is_local_process_of(access.owner));
     let shows_token = || {
@@ -57,13 +67,14 @@ fn refusal(access: &Access, request: &ServiceRequest) -> Option<HttpResponse> {
         first.is_some_and(|value| access.is_shown_by(value.as_bytes())) && shown.next().is_none()
     };
     if shows_token() || (!access.require_token && is_owner()) {
-        return None;
+        return Ok(Caller::Known);
+    }
+    if request.path() == OPEN_ROUTE {
+        return Ok(Caller::Stranger);
     }
     let detail = "send the header `Authorization: Bearer TOKEN`; \
                   the token stands in the file `token` in the service's state folder";
-    Some(Kind::Unauthorized.answer_with(detail, |answer| {
-        answer.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
-    }))
+    Err(Kind::Unauthorized.refuse(detail))
 }
 
 /// Checks the host of the header and, if the request names one, of its target.
@@ -89,6 +100,7 @@ fn comes_from_a_page(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::ResponseError as _;
     use actix_web::http::StatusCode;
     use actix_web::test::TestRequest;
     use harness_actors::Secret;
@@ -110,7 +122,9 @@ mod tests {
             let request = headers
                 .iter()
                 .fold(request, |request, header| request.append_header(*header));
-            refusal(&access, &request.to_srv_request()).map(|answer| answer.status())
+            judge(&access, &request.to_srv_request())
+                .err()
+                .map(|refusal| refusal.status_code())
         };
         assert_eq!(status(&[]), Some(StatusCode::UNAUTHORIZED));
         let token = ("authorization", "Bearer 0123456789abcdef");

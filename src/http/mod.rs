@@ -15,6 +15,7 @@ mod problem;
 mod queue;
 mod rest;
 mod server;
+mod service;
 mod settings;
 mod snapshot;
 mod start;
@@ -22,3 +23,4 @@ mod usage;
 
 pub(crate) use access::{Access, AllowedHosts};
 pub(crate) use server::{Shared, bind, serve};
+pub(crate) use service::About;

@@ -235,6 +235,9 @@ impl Kind {
         );
         let mut answer = HttpResponse::build(status);
         more(&mut answer);
+        if status == StatusCode::UNAUTHORIZED {
+            answer.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+        }
         if status == StatusCode::SERVICE_UNAVAILABLE {
             answer.insert_header((header::RETRY_AFTER, "1"));
         }

@@ -1,12 +1,10 @@
-//! Prompting, going on, cancelling and `GET /healthz`.
+//! Prompting, going on and cancelling.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::RunId;
 use harness_actors::directory::DEFAULT_CONVERSATION;
 use harness_actors::messages::{CancelRun, ContinueRun, Resumption, SubmitError, SubmitPrompt};
-use harness_protocol::{
-    Attachment, CancelAnswer, CancelOrder, ContinueOrder, Health, PromptAnswer,
-};
+use harness_protocol::{Attachment, CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
 use super::conversations::{Name, ask_conversation};
 use super::problem::{Answer, Kind, Refusal};
@@ -203,14 +201,6 @@ async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &S
     };
     let (_, cancelled) = ask_conversation(shared, id, cancel).await?;
     Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
-}
-
-/// Says that the service answers, and nothing else.
-pub(super) async fn healthz(shared: web::Data<Shared>) -> HttpResponse {
-    HttpResponse::Ok().json(Health {
-        status: "ok".to_owned(),
-        epoch: shared.epoch.clone(),
-    })
 }
 
 #[cfg(test)]

@@ -21,9 +21,10 @@ use super::access::Access;
 use super::connection::Connection;
 use super::guard::{OPEN_ROUTE, guard};
 use super::problem::Kind;
+use super::service::About;
 use super::{
-    attachments, compaction, conversations, events, guidance, models, queue, rest, settings,
-    snapshot, usage,
+    attachments, compaction, conversations, events, guidance, models, queue, rest, service,
+    settings, snapshot, usage,
 };
 use crate::guidance::GuidanceSource;
 use crate::prices::KeptFor;
@@ -54,8 +55,8 @@ pub(crate) struct Shared {
     pub(crate) subscribers: Arc<Semaphore>,
     /// How many there are.
     pub(crate) max_subscribers: usize,
-    /// Names this life of the service.
-    pub(crate) epoch: String,
+    /// What the service is, and how it proves it.
+    pub(crate) about: Arc<About>,
     /// Skills, templates and context files.
     pub(crate) guidance: GuidanceSource,
     /// Whether a conversation that says nothing else is told the context files.
@@ -190,12 +191,17 @@ fn routes(config: &mut web::ServiceConfig) {
                 .default_service(only("GET")),
         )
         .service(
+            web::resource("/v1/service")
+                .route(web::get().to(service::service))
+                .default_service(only("GET")),
+        )
+        .service(
             web::resource(OPEN_ROUTE)
-                .route(web::get().to(rest::healthz))
+                .route(web::get().to(service::healthz))
                 .default_service(only("GET")),
         )
         .default_service(web::to(|| async {
-            Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/attachments, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+            Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
         }));
 }
 

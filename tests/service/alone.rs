@@ -162,6 +162,8 @@ async fn what_listens_and_says_nothing_does_not_keep_a_client_from_its_user() {
         address: address.clone(),
         pid: 1,
         epoch: "e".to_owned(),
+        proof_key: Some("a key of the test".to_owned()),
+        version: None,
     };
     let folder = home.path().join(".harness");
     std::fs::create_dir(&folder).unwrap();

@@ -10,7 +10,7 @@ use crate::client::{Answer, Connection};
 use crate::program::{API_KEY, Service};
 
 /// Every route, with its method, and some that are none.
-const ROUTES: [(&str, &str); 30] = [
+const ROUTES: [(&str, &str); 31] = [
     ("GET", "/events"),
     ("POST", "/prompt"),
     ("POST", "/cancel"),
@@ -41,6 +41,7 @@ const ROUTES: [(&str, &str); 30] = [
     ("GET", "/v1/models"),
     ("GET", "/v1/tools"),
     ("GET", "/v1/attachments/x"),
+    ("GET", "/v1/service"),
 ];
 
 async fn raw(service: &Service, request: String) -> Answer {

@@ -25,6 +25,7 @@ mod fan_out;
 mod faults;
 mod guard;
 mod guidance;
+mod handshake;
 mod input;
 mod orders;
 mod program;

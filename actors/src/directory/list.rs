@@ -12,7 +12,7 @@ use super::conversation::Conversation;
 use crate::conversation::glance;
 use crate::ids::ConversationId;
 use crate::journal::{Header, JournalStore, Listed, StorageError};
-use crate::messages::{GetOverview, ListConversations, Overview, Row};
+use crate::messages::{CountRuns, GetOverview, IsRunning, ListConversations, Overview, Row};
 
 /// How long a conversation may take to say how it is; one that cannot holds no list up.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);
@@ -64,6 +64,22 @@ impl Handler<ListConversations> for DirectoryActor {
                 row(Arc::clone(&store), conversation, listed)
             });
             Ok(join_all(rows).await)
+        })
+    }
+}
+
+impl Handler<CountRuns> for DirectoryActor {
+    type Result = ResponseFuture<usize>;
+
+    fn handle(&mut self, _: CountRuns, _: &mut Context<Self>) -> Self::Result {
+        // A run keeps its conversation open. An actor that does not answer is not waited for.
+        let asked: Vec<_> = self
+            .opened()
+            .map(|(_, conversation)| conversation.actor.send(IsRunning).timeout(ROW_TIMEOUT))
+            .collect();
+        Box::pin(async move {
+            let answers = join_all(asked).await;
+            answers.into_iter().filter(|is| *is == Ok(true)).count()
         })
     }
 }

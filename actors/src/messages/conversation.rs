@@ -276,6 +276,11 @@ pub struct EndIfIdle;
 #[rtype(result = "bool")]
 pub struct RetireIfIdle;
 
+/// Asks whether a run is going. Sent by the directory; it reads nothing from disk.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct IsRunning;
+
 /// Stops the run that is going and takes no more prompts. Sent when the service stops; answered
 /// when the run has ended.
 #[derive(Debug, Clone, Copy, Message)]

@@ -26,6 +26,11 @@ pub struct CreateConversation {
     pub settings: Settings,
 }
 
+/// Asks how many runs are going. Sent by HTTP.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "usize")]
+pub struct CountRuns;
+
 /// Makes a conversation that begins like another. Sent by HTTP; answered when it is safe on disk.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Conversation, ForkError>")]

@@ -15,6 +15,7 @@ use super::lanes::Lanes;
 use super::reading::read;
 use crate::client::command::CommandError;
 use crate::client::connection::{RequestError, path};
+use crate::client::discovery::DiscoveryError;
 use crate::client::stream::{Arrival, EventStream, Piece};
 
 /// How many of the last events a snapshot has.
@@ -150,12 +151,15 @@ impl Follower {
 
 /// Whether no later try can lead to another answer.
 fn is_final(error: &CommandError) -> bool {
+    let (CommandError::Request(error) | CommandError::Discovery(DiscoveryError::Request(error))) =
+        error
+    else {
+        return false;
+    };
     match error {
-        CommandError::Request(RequestError::Refused { status, .. }) => {
-            // What the service cannot do now it may be able to do later.
-            !matches!(status, 408 | 429 | 500..)
-        }
-        CommandError::Request(RequestError::Malformed { .. }) => true,
+        // What the service cannot do now it may be able to do later.
+        RequestError::Refused { status, .. } => !matches!(status, 408 | 429 | 500..),
+        RequestError::Malformed { .. } => true,
         _ => false,
     }
 }

@@ -215,14 +215,14 @@ async fn it_never_gives_up_and_finds_a_service_with_another_port() {
     let mut client = Client::attached(&home.config, hasty());
     let downs: Vec<String> = (1..=20).map(|tries| format!("down {tries}")).collect();
     assert_eq!(client.tell(20).await, downs);
-    home.write_discovery(&server.address.to_string(), "e1");
+    home.write_discovery(&server.address.to_string(), Home::KEY);
     while client.told().await != "up" {}
     assert_eq!(client.told().await, "status a e-5-0");
 
     let other = Server::start().await;
     other.say(EVENTS, vec![open(5, &[(6, status("b"))])]);
-    home.write_discovery(&other.address.to_string(), "e1");
-    let stranger = crate::client::connection::Connection::new(server.address, None);
+    home.write_discovery(&other.address.to_string(), Home::KEY);
+    let stranger = crate::client::connection::Connection::new(server.named(), None);
     drop(stranger.get::<serde_json::Value>("/go", &[]).await);
     assert_eq!(client.tell(3).await, ["down 0", "up", "status b e-6-0"]);
     assert_eq!(asked(&other), [format!("{STREAM} e-5-0")]);
@@ -259,7 +259,7 @@ async fn a_wait_ends_when_the_client_is_in_a_hurry() {
         client.order(Order::TryNow);
     }
     client.told().await;
-    home.write_discovery(&server.address.to_string(), "e1");
+    home.write_discovery(&server.address.to_string(), Home::KEY);
     client.order(Order::TryNow);
     assert_eq!(client.tell(2).await, ["snapshot c e-4-0", "up"]);
 }
@@ -281,7 +281,7 @@ async fn a_hurry_while_the_stream_is_open_shortens_no_later_wait() {
     client.order(Order::TryNow);
     client.order(Order::List);
     client.told().await;
-    let stranger = crate::client::connection::Connection::new(server.address, None);
+    let stranger = crate::client::connection::Connection::new(server.named(), None);
     drop(stranger.get::<serde_json::Value>("/go", &[]).await);
     assert_eq!(client.told().await, "down 1");
     for _ in 0..3 {

@@ -13,10 +13,9 @@ use super::log_file;
 use crate::client::connection::Connection;
 use crate::client::discovery::{self, DiscoveryError};
 use crate::config::ClientConfig;
+use crate::lock::LOG_FILE;
 use crate::state::{StateError, io_error};
 
-/// What the service says.
-const LOG_FILE: &str = "serve.log";
 /// How many bytes of the log's end are looked at,
 const TOLD_BYTES: u64 = 4096;
 /// and how many of its lines are told.
@@ -157,7 +156,7 @@ impl Started {
                     return Ok((connection, is_ours));
                 }
                 // It may be about to answer.
-                Err(DiscoveryError::None { .. } | DiscoveryError::Silent(_)) => {}
+                Err(error) if error.is_passing() => {}
                 Err(error) => return Err(error.into()),
             }
             if ended.is_none() {

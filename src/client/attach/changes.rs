@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use awc::http::Method;
 use harness_protocol::{
     ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, PromptAnswer, SettingsAnswer,
     WithdrawAnswer,
 };
 use harness_tui::{Change, News};
+use hyper::Method;
 use serde_json::{Map, Value};
 
 use super::contact::Contact;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use awc::http::Method;
 use harness_tui::News;
+use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use awc::http::Method;
 use harness_protocol::{
     CancelAnswer, CancelOrder, ChangeConversation, ConversationPage, Deleted, Event, ForkOrder,
     History, NewConversation, Settings, Summary,
 };
 use harness_tui::News;
+use hyper::Method;
 
 use super::contact::Contact;
 use super::reading::read;

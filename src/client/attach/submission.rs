@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use awc::http::Method;
 use harness_protocol::{PromptAnswer, PromptOrder, Queue, QueueAnswer};
 use harness_tui::{News, Recipe};
+use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;

@@ -1,0 +1,171 @@
+//! What the service says of itself: to anybody that it answers, to its owner what it is.
+
+use serde::{Deserialize, Serialize};
+
+/// The versions of what crosses the wire that this program speaks.
+pub const PROTOCOL: ProtocolRange = ProtocolRange { min: 1, max: 1 };
+
+/// A range of versions of what crosses the wire, both ends included. Two programs understand each
+/// other when their ranges overlap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtocolRange {
+    /// The oldest.
+    pub min: u32,
+    /// The newest.
+    pub max: u32,
+}
+
+impl ProtocolRange {
+    /// Whether a program with this range understands one with the other.
+    #[must_use]
+    pub fn overlaps(self, other: Self) -> bool {
+        self.min <= other.max && other.min <= self.max
+    }
+}
+
+/// The answer to `GET /healthz`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Always `ok`: a service that cannot answer does not answer.
+    pub status: String,
+    /// Names this life of the service. Told only to those who may use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<String>,
+    /// The answer to the nonce of the query: HMAC-SHA256 with the key of the file `service.json`
+    /// over [`challenge`], in lower-case hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
+}
+
+/// The text that a service authenticates to prove that it wrote the file `service.json`. The
+/// address is the one in that file, so that a program in between has no use for the answer of a
+/// service that listens elsewhere.
+#[must_use]
+pub fn challenge(nonce: &str, address: &str) -> String {
+    format!("harness service proof 1\n{nonce}\n{address}\n")
+}
+
+/// The file `service.json` in the state folder, by which programs find the running service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// Where it listens, such as `127.0.0.1:8421`.
+    pub address: String,
+    /// Its process.
+    pub pid: u32,
+    /// Names this life of the service.
+    pub epoch: String,
+    /// The key by which it proves itself, new at each start, in hexadecimal digits. A service
+    /// older than 0.2 has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof_key: Option<String>,
+    /// Its version. A service older than 0.2 does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// The answer to `GET /v1/service`: what one is attached to. Programs ignore fields that they do
+/// not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceInfo {
+    /// Its release, such as `0.2.0`.
+    pub version: String,
+    /// What it speaks.
+    pub protocol: ProtocolRange,
+    /// What it can do that a client may ask for, by name.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// Names this life of the service.
+    pub epoch: String,
+    /// Its process.
+    pub pid: u32,
+    /// Where it listens.
+    pub address: String,
+    /// The state folder, absolute.
+    pub home: String,
+    /// The folder that its tools work in, absolute.
+    pub workspace: String,
+    /// Who answers.
+    pub upstream: Upstream,
+    /// The model of a conversation that sets none.
+    pub model: String,
+    /// What confines the tools: `none`.
+    pub sandbox: String,
+    /// When it started, in Unix seconds.
+    pub started_at: u64,
+    /// The file that it logs to; standard error if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// Whether a client started it in the background.
+    #[serde(default)]
+    pub detached: bool,
+    /// How many event streams are open.
+    pub clients: usize,
+    /// How many runs are going.
+    pub runs: usize,
+    /// Its settings, in the order of `harness config`.
+    #[serde(default)]
+    pub settings: Vec<SettingValue>,
+}
+
+/// Who answers the prompts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upstream {
+    /// Which kind.
+    pub kind: UpstreamKind,
+    /// The host of the API, with its port if it has one; nothing for the demo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// The kinds of upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UpstreamKind {
+    /// The rules that are built into the program.
+    Demo,
+    /// A server that speaks the Messages API.
+    Api,
+    /// One that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A setting of the running service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingValue {
+    /// Its name, as in `config.toml`.
+    pub key: String,
+    /// Its value as text; nothing if it is unset. A secret is `***`.
+    pub value: Option<String>,
+    /// Where it came from, as `harness config` says it.
+    pub source: String,
+    /// For a secret that is in use: HMAC-SHA256 over it with the key of `service.json`, cut to 16
+    /// hexadecimal digits, so that its owner can tell whether two are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [SEC-15]
+    #[test]
+    fn a_file_of_an_older_service_is_read_and_ranges_overlap_or_do_not() {
+        let old = r#"{"address":"127.0.0.1:8421","pid":1,"epoch":"e1"}"#;
+        let read: Discovery = serde_json::from_str(old).unwrap();
+        assert_eq!((read.proof_key, read.version), (None, None));
+        let range = |min, max| ProtocolRange { min, max };
+        assert!(range(1, 2).overlaps(range(2, 5)));
+        assert!(range(2, 5).overlaps(range(1, 2)));
+        assert!(!range(1, 2).overlaps(range(3, 5)));
+        assert!(!range(3, 5).overlaps(range(1, 2)));
+    }
+
+    /// Spec: [SEC-14]
+    #[test]
+    fn what_is_proved_names_the_nonce_and_the_address() {
+        let text = challenge("ab", "127.0.0.1:8421");
+        assert_eq!(text, "harness service proof 1\nab\n127.0.0.1:8421\n");
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET /healthz` and `GET /v1/service`: that a service answers, which one it is, and what it is.
+
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
+use harness_actors::messages::CountRuns;
+use harness_protocol::{Health, ServiceInfo};
+use serde::Deserialize;
+
+use super::conversations::{ask, query};
+use super::guard::Caller;
+use super::problem::{Answer, Kind};
+use super::server::Shared;
+use crate::proof::{ProofKey, is_nonce};
+
+/// What the service can tell of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// What does not change while it runs; how many clients and runs there are does.
+    pub(crate) info: ServiceInfo,
+    /// By what it proves that it wrote `service.json`.
+    pub(crate) proof: ProofKey,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HealthQuery {
+    nonce: Option<String>,
+}
+
+/// Says that the service answers. To a nonce, anybody gets the proof that this is the service of
+/// its `service.json`; which life of the service it is, only those hear who may use it.
+pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+    let asked: HealthQuery = query(&request)?;
+    let About { info, proof } = &*shared.about;
+    if asked.nonce.as_deref().is_some_and(|nonce| !is_nonce(nonce)) {
+        let detail = "a nonce has 32 to 128 hexadecimal digits";
+        return Err(Kind::BadRequest.refuse(detail));
+    }
+    let is_known = request.extensions().get() == Some(&Caller::Known);
+    Ok(HttpResponse::Ok().json(Health {
+        status: "ok".to_owned(),
+        epoch: is_known.then(|| info.epoch.clone()),
+        proof: asked.nonce.map(|nonce| proof.prove(&nonce, &info.address)),
+    }))
+}
+
+/// Says what the service is and how much it does.
+pub(super) async fn service(shared: web::Data<Shared>) -> Answer {
+    let runs = ask(shared.directory.send(CountRuns)).await?;
+    let free = shared.subscribers.available_permits();
+    Ok(HttpResponse::Ok().json(ServiceInfo {
+        clients: shared.max_subscribers.saturating_sub(free),
+        runs,
+        ..shared.about.info.clone()
+    }))
+}
