@@ -12,6 +12,7 @@ mod prices;
 mod proof;
 mod service;
 mod state;
+mod uid;
 mod wiring;
 
 use std::io::{IsTerminal as _, Write as _};
