@@ -1,11 +1,12 @@
 //! Clients that are slow, many, or handed on.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use crate::client::{Connection, LIMIT, within};
 use crate::program::Service;
