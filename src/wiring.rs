@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::guidance::GuidanceSource;
-use crate::http::Shared;
+use crate::http::{Attachable, Shared};
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
 
@@ -78,7 +78,7 @@ pub(crate) fn start(
         tells_context_files: config.context_files,
         heartbeat: config.heartbeat,
         attachments,
-        workspace: config.workspace.clone(),
+        workspace: Attachable::new(&config.workspace, &config.home),
         models,
         tools: entries,
         kept_for: match config.prompt_cache {

@@ -1,6 +1,7 @@
 //! The HTTP surface: the routes, who may use them, and errors that say what to do.
 
 mod access;
+mod attachable;
 mod attachments;
 mod body;
 mod compaction;
@@ -21,4 +22,5 @@ mod start;
 mod usage;
 
 pub(crate) use access::{Access, AllowedHosts};
+pub(crate) use attachable::Attachable;
 pub(crate) use server::{Shared, bind, serve};

@@ -1,7 +1,6 @@
 //! The HTTP server: its routes, limits and socket.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::Semaphore;
 
 use super::access::Access;
+use super::attachable::Attachable;
 use super::connection::Connection;
 use super::guard::{OPEN_ROUTE, guard};
 use super::problem::Kind;
@@ -64,8 +64,8 @@ pub(crate) struct Shared {
     pub(crate) heartbeat: Duration,
     /// Where the files of prompts are kept.
     pub(crate) attachments: Arc<dyn AttachmentStore>,
-    /// Where the paths of files start.
-    pub(crate) workspace: PathBuf,
+    /// The files that prompts may name by their path.
+    pub(crate) workspace: Attachable,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
     /// The tools, in their order.
