@@ -11,6 +11,7 @@ mod log_setup;
 mod prices;
 mod service;
 mod state;
+mod uid;
 mod wiring;
 
 use std::io::{IsTerminal as _, Write as _};

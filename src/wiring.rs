@@ -10,7 +10,7 @@ use harness_actors::model::{
     Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy,
 };
 use harness_actors::{
-    AttachmentStore, Clock, Config as HarnessConfig, Secret, Tool, parts, standard_tools,
+    AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, Tool, parts, standard_tools,
 };
 use harness_protocol::ToolEntry;
 use harness_standin::Standin;
@@ -59,7 +59,8 @@ pub(crate) fn start(
     };
     let entries = tools.iter().map(entry).collect();
     let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
-    let guidance = GuidanceSource::load(&config.home, &config.workspace, clock);
+    let redaction = redaction(&settings);
+    let guidance = GuidanceSource::load(&config.home, &config.workspace, redaction, clock);
     let seams = Seams {
         guidance: guidance.shelf().clone(),
         attachments: Arc::clone(&attachments),
@@ -90,6 +91,13 @@ pub(crate) fn start(
         shared,
         _model: model,
     })
+}
+
+/// What guidance may not show: what no tool may show either.
+fn redaction(settings: &HarnessConfig) -> Redaction {
+    let (Credential::ApiKey(key) | Credential::Bearer(key)) = &settings.api.credential;
+    let secrets = settings.secrets.iter().chain([key]);
+    Redaction::new(secrets.cloned().collect())
 }
 
 /// Where keys come from that conversations name; the stand-in never sees a real one.
