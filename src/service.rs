@@ -9,7 +9,6 @@ use harness_actors::ConfigError as HarnessError;
 use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
 use harness_protocol::Discovery;
-use harness_standin::Standin;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -71,7 +70,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let mut signals = Signals::new()?;
     raise_open_file_limit(config.max_subscribers);
     let model = if serve.demo {
-        Model::Demo(Standin::demo()?)
+        Model::Demo
     } else {
         let demo = if serve.detached {
             "harness --demo"
