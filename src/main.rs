@@ -3,6 +3,7 @@
 mod cli;
 mod client;
 mod config;
+mod demo;
 mod doctor;
 mod guidance;
 mod http;

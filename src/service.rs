@@ -9,7 +9,6 @@ use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
 use harness_actors::{Clock, ConfigError as HarnessError};
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
-use harness_standin::Standin;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -77,7 +76,7 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
     let mut signals = Signals::new()?;
     let door = Door::new(connections(config.max_subscribers, open_files(config)));
     let model = if serve.demo {
-        Model::Demo(Standin::demo()?)
+        Model::Demo
     } else {
         let demo = if serve.detached {
             "harness --demo"

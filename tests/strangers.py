@@ -15,6 +15,7 @@ Spec: [SEC-05] [SEC-14] [SEC-16] [SEC-17] [SEC-19] [SEC-52] [HTTP-83]
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -136,11 +137,19 @@ def as_user(uid, work):
     return result["value"]
 
 
+def connect(address, limit=LIMIT):
+    """A connection. No name is looked up: a demoted child cannot load what that takes."""
+    connection = socket.socket()
+    connection.settimeout(limit)
+    connection.connect(address)
+    return connection
+
+
 def ask(address, method, path, headers=(), body=b"", limit=LIMIT):
     """One request on a connection of its own: the status and the body."""
     head = [f"{method} {path} HTTP/1.1", f"host: {address[0]}:{address[1]}", "connection: close",
             f"content-length: {len(body)}", *headers]
-    with socket.create_connection(address, timeout=limit) as connection:
+    with connect(address, limit) as connection:
         connection.sendall("\r\n".join([*head, "", ""]).encode() + body)
         answer = b""
         while piece := connection.recv(65536):
@@ -284,8 +293,8 @@ def a_flood_takes_nothing_of_the_owner(world):
                 pass
         return [len(connections), alive]
 
-    soft, hard = __import__("resource").getrlimit(7)
-    __import__("resource").setrlimit(7, (min(hard, 10000), hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 10000), hard))
     # The owner's requests come from the owner.
     child = os.fork()
     if child == 0:
@@ -322,7 +331,7 @@ def slow_requests_end(world):
 
     def drip():
         start, lasted = time.monotonic(), {}
-        connections = {socket.create_connection(world.address): first for first in firsts}
+        connections = {connect(world.address): first for first in firsts}
         for connection, first in connections.items():
             connection.sendall(first.encode())
         while connections and time.monotonic() - start < 30:

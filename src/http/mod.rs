@@ -1,6 +1,7 @@
 //! The HTTP surface: the routes, who may use them, and errors that say what to do.
 
 mod access;
+mod attachable;
 mod attachments;
 mod body;
 mod compaction;
@@ -26,6 +27,7 @@ mod token;
 mod usage;
 
 pub(crate) use access::{Access, AllowedHosts, Token};
+pub(crate) use attachable::Attachable;
 pub(crate) use door::Door;
 pub(crate) use server::{Shared, bind, serve};
 pub(crate) use service::About;

@@ -2,7 +2,6 @@
 
 use std::future::ready;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +22,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::Semaphore;
 
 use super::access::Access;
+use super::attachable::Attachable;
 use super::body::Bodies;
 use super::connection::{Connection, Reception};
 use super::door::Door;
@@ -72,8 +72,8 @@ pub(crate) struct Shared {
     pub(crate) heartbeat: Duration,
     /// Where the files of prompts are kept.
     pub(crate) attachments: Arc<dyn AttachmentStore>,
-    /// Where the paths of files start.
-    pub(crate) workspace: PathBuf,
+    /// The files that prompts may name by their path.
+    pub(crate) workspace: Attachable,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
     /// The tools, in their order.
