@@ -27,6 +27,9 @@ pub(super) const OPEN_ROUTE: &str = "/healthz";
 pub(super) enum Caller {
     /// One of those who may use the service.
     Known,
+    /// A process of the owner that has not shown the token, which everybody needs here; only
+    /// [`OPEN_ROUTE`] is answered.
+    Owner,
     /// Anybody; only [`OPEN_ROUTE`] is answered.
     Stranger,
 }
@@ -85,18 +88,26 @@ async fn judge(
                       no web page may use the service";
         return Err(Kind::ForeignOrigin.refuse(detail));
     }
-    let goes_by_user = !access.require_token && !is_forwarded(headers);
-    let is_owner = || connection.is_some_and(|peer| peer.is_local_process_of(access.owner));
-    if shows_token(access, headers).await || (goes_by_user && is_owner()) {
+    let goes_by_user = !is_forwarded(headers);
+    let is_owner = goes_by_user
+        && connection.is_some_and(|connection| connection.is_local_process_of(access.owner));
+    if shows_token(access, headers).await || (is_owner && !access.require_token) {
         return match connection.is_none_or(|connection| connection.watch().recognize()) {
             true => Ok(Caller::Known),
             false => Err(Kind::Overloaded.refuse("too many connections are open; close some")),
         };
     }
     if request.path() == OPEN_ROUTE {
-        return Ok(Caller::Stranger);
+        return Ok(if is_owner {
+            Caller::Owner
+        } else {
+            Caller::Stranger
+        });
     }
-    if goes_by_user && connection.is_some_and(Connection::may_be_told_later) {
+    if goes_by_user
+        && !access.require_token
+        && connection.is_some_and(Connection::may_be_told_later)
+    {
         let detail = "the system does not say now whose connection this is; try again";
         return Err(Kind::Overloaded.refuse(detail));
     }

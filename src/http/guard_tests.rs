@@ -61,8 +61,15 @@ async fn who_may_use_the_service() {
     }
     let health = judged(true, Some(Peer::Unknown), OPEN_ROUTE, &[]).await;
     assert_eq!(health, Ok(Caller::Stranger));
-    let health = judged(false, owner, OPEN_ROUTE, &[]).await;
-    assert_eq!(health, Ok(Caller::Known));
+    for (require_token, headers, caller) in [
+        (false, &[][..], Caller::Known),
+        (true, &[], Caller::Owner),
+        (true, &[TOKEN], Caller::Known),
+        (false, &[("via", "x")], Caller::Stranger),
+    ] {
+        let health = judged(require_token, owner, OPEN_ROUTE, headers).await;
+        assert_eq!(health, Ok(caller));
+    }
 }
 
 /// Spec: [SEC-52]

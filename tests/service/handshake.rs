@@ -43,8 +43,12 @@ async fn health_proves_the_service_and_tells_its_life_only_to_those_who_may_use_
     let path = format!("/healthz?nonce={NONCE}");
     let health = service.get(&path).await;
     let proof = proof(key, NONCE, address);
+    assert_eq!(health["proof"], json!(proof));
+    let forwarded = "via: 1.1 somebody\r\n";
+    let health = service.send("GET", &path, forwarded, "").await.json();
     assert_eq!(health, json!({"status": "ok", "proof": proof}));
-    assert_eq!(service.get("/healthz").await, json!({"status": "ok"}));
+    let health = service.send("GET", "/healthz", forwarded, "").await.json();
+    assert_eq!(health, json!({"status": "ok"}));
     for wrong in ["", "ab", "zz", &"g".repeat(32), &"a".repeat(129)] {
         let path = format!("/healthz?nonce={wrong}");
         assert_eq!(service.send("GET", &path, "", "").await.status, 400);
