@@ -121,3 +121,59 @@ async fn a_token_that_is_replaced_counts_at_once() {
     assert_eq!((status(&old).await, status(new).await), (401, 200));
     assert!(!service.log().contains(new));
 }
+
+/// Spec: [SEC-54]
+#[tokio::test]
+async fn what_strangers_ask_for_does_not_fill_the_log() {
+    let (service, _standin, _script) = Service::scripted(&["--log", "info"]).await;
+    for headers in ["via: x\r\n", "origin: https://evil.example\r\n"] {
+        for _ in 0..20 {
+            let answer = service.send("GET", "/v1/tools", headers, "").await;
+            assert!(matches!(answer.status, 401 | 403), "{answer:?}");
+        }
+    }
+    assert_eq!(service.send("GET", "/nowhere", "", "").await.status, 404);
+    let log = service.log();
+    let told: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("refused"))
+        .collect();
+    assert_eq!(told.len(), 1, "{log}");
+    assert!(told[0].contains("404"), "{log}");
+}
+
+/// Spec: [HTTP-84]
+#[tokio::test]
+async fn bodies_under_way_have_a_bound_and_leave_room_for_a_prompt() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let head = format!(
+        "POST /prompt HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{{",
+        service.address,
+        30 * 1024 * 1024
+    );
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut connection = Connection::open(service.address).await;
+        connection.send(head.as_bytes()).await;
+        held.push(connection);
+    }
+    let refused = within("a refusal", async {
+        loop {
+            let mut connection = Connection::open(service.address).await;
+            connection.send(head.as_bytes()).await;
+            let limit = Duration::from_millis(200);
+            // What is not refused was there before one of the two.
+            match tokio::time::timeout(limit, connection.answer()).await {
+                Ok(answer) => return answer,
+                Err(_) => held.push(connection),
+            }
+        }
+    });
+    let refused = refused.await;
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.header("retry-after").is_some() && refused.body.contains("bodies of"));
+    script.push(harness_standin::Reply::text("x"));
+    service.submit("there is room for this").await;
+    service.idle("default").await;
+    drop(held);
+}
