@@ -16,6 +16,7 @@ mod wiring;
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::Parser as _;
+use harness_actors::Redaction;
 
 use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
 use crate::config::Config;
@@ -52,7 +53,8 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
         nix::unistd::setsid().map_err(std::io::Error::from)?;
     }
     let config = Config::from_process(&serve.settings)?;
-    log_setup::start(&config.log, env_logger::Target::Stderr);
+    let redaction = Redaction::new(config.secrets.clone());
+    log_setup::start(&config.log, env_logger::Target::Stderr, redaction.clone());
     if rustls::crypto::ring::default_provider()
         .install_default()
         .is_err()
@@ -60,7 +62,7 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
         log::debug!("a TLS provider was installed before");
     }
     actix::System::new().block_on(async {
-        let result = service::run(serve, &config).await;
+        let result = service::run(serve, &config, &redaction).await;
         // The end of the system would wait for threads that wait for a hanging file system or a
         // slow look-up of a name.
         exit(result)

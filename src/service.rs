@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use derive_more::{Display, Error, From};
 use harness_actors::ConfigError as HarnessError;
+use harness_actors::Redaction;
 use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
 use harness_protocol::Discovery;
@@ -63,11 +64,15 @@ impl ServiceError {
     }
 }
 
-/// Serves until SIGTERM or Ctrl-C.
+/// Serves until SIGTERM or Ctrl-C. Secrets that are known only now are added to the redaction.
 ///
 /// # Errors
 /// Anything that keeps the service from starting.
-pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceError> {
+pub(crate) async fn run(
+    serve: &Serve,
+    config: &Config,
+    redaction: &Redaction,
+) -> Result<(), ServiceError> {
     let mut signals = Signals::new()?;
     raise_open_file_limit(config.max_subscribers);
     let model = if serve.demo {
@@ -86,11 +91,13 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         Some(token) => token.clone(),
         None => state.token()?,
     };
+    // The file's token is good again at a start without the other one.
+    redaction.add_all(state.kept_token().into_iter().chain([token.clone()]));
     let listener = listen(serve, config)?;
     let address = listener.local_addr()?;
 
     let epoch = Epoch::random().to_string();
-    let actors = wiring::start(config, model, &token, epoch.clone())?;
+    let actors = wiring::start(config, model, redaction, epoch.clone())?;
     let access = Access {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token,

@@ -7,10 +7,10 @@ use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore};
 use harness_actors::model::{
-    Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy,
+    Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy,
 };
 use harness_actors::{
-    AttachmentStore, Clock, Config as HarnessConfig, Secret, Tool, parts, standard_tools,
+    AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, Tool, parts, standard_tools,
 };
 use harness_protocol::ToolEntry;
 use harness_standin::Standin;
@@ -21,6 +21,7 @@ use crate::guidance::GuidanceSource;
 use crate::http::Shared;
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
+use crate::state::TOKEN_FILE;
 
 /// Where the model is.
 pub(crate) enum Model {
@@ -38,11 +39,12 @@ pub(crate) struct Actors {
 }
 
 /// Starts the actors. Broadcasters have a thread of their own, so that fanning out to many
-/// clients never delays the reading of a reply.
+/// clients never delays the reading of a reply. What `redaction` takes out, tools and the API show
+/// to nobody.
 pub(crate) fn start(
     config: &Config,
     model: Model,
-    token: &Secret,
+    redaction: &Redaction,
     epoch: String,
 ) -> Result<Actors, ServiceError> {
     let (base_url, credential) = match &model {
@@ -50,7 +52,7 @@ pub(crate) fn start(
         // The stand-in never sees a real key.
         Model::Demo(standin) => (standin.base_url(), Credential::ApiKey(Secret::from("demo"))),
     };
-    let settings = settings(config, base_url, credential, token);
+    let settings = settings(config, base_url, credential);
     let clock = Clock::system();
     let tools = standard_tools(&config.workspace);
     let entry = |tool: &Arc<dyn Tool>| ToolEntry {
@@ -60,10 +62,14 @@ pub(crate) fn start(
     let entries = tools.iter().map(entry).collect();
     let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
     let guidance = GuidanceSource::load(&config.home, &config.workspace, clock);
+    let keys = keys(config);
+    // Also those that no conversation has used yet. A word or a path is a mistake, and no key.
+    redaction.add_all(keys.present().filter(|key| !key.is_plain()));
     let seams = Seams {
         guidance: guidance.shelf().clone(),
         attachments: Arc::clone(&attachments),
-        keys: keys(&model),
+        keys: resolver(&model, keys),
+        redaction: redaction.clone(),
         ..Seams::default()
     };
     let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
@@ -81,6 +87,7 @@ pub(crate) fn start(
         workspace: config.workspace.clone(),
         models,
         tools: entries,
+        key_sources: config.key_sources.names().into(),
         kept_for: match config.prompt_cache {
             Caching::OneHour => KeptFor::OneHour,
             Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
@@ -92,21 +99,25 @@ pub(crate) fn start(
     })
 }
 
+/// The keys that conversations can choose; never the service's own token.
+fn keys(config: &Config) -> NamedKeys {
+    let token_file = config.home.join(TOKEN_FILE).display().to_string();
+    let variable = KeyOrigin::Environment("HARNESS_TOKEN".to_owned());
+    let never = vec![KeyOrigin::File(token_file), variable];
+    let never_these = config.token.iter().cloned().collect();
+    NamedKeys::new(config.key_sources.origins.clone(), never, never_these)
+}
+
 /// Where keys come from that conversations name; the stand-in never sees a real one.
-fn keys(model: &Model) -> Option<Arc<dyn KeyResolver>> {
+fn resolver(model: &Model, keys: NamedKeys) -> Option<Arc<dyn KeyResolver>> {
     match model {
-        Model::Api(_) => Some(Arc::new(EnvOrFileKeys)),
+        Model::Api(_) => Some(Arc::new(keys)),
         Model::Demo(_) => None,
     }
 }
 
-/// The settings of the conversation. `token` is the service's own, which no tool may show.
-fn settings(
-    config: &Config,
-    base_url: String,
-    credential: Credential,
-    token: &Secret,
-) -> HarnessConfig {
+/// The settings of the conversation.
+fn settings(config: &Config, base_url: String, credential: Credential) -> HarnessConfig {
     HarnessConfig {
         api: ModelSettings {
             base_url,
@@ -138,7 +149,8 @@ fn settings(
         context_files: config.context_files,
         caching: config.prompt_cache,
         tool_timeout: config.tool_timeout,
-        secrets: vec![token.clone()],
+        // All that the configuration holds are in the redaction.
+        secrets: Vec::new(),
     }
 }
 
@@ -149,12 +161,10 @@ mod tests {
     /// Spec: [LIB-06]
     #[test]
     fn the_service_and_the_library_have_the_same_defaults() {
-        let mut library = HarnessConfig::new("key");
+        let library = HarnessConfig::new("key");
         let config = Config::of_defaults();
         let credential = Credential::ApiKey(Secret::from("key"));
-        let token = Secret::from("0123456789abcdef");
-        let service = settings(&config, config.base_url.clone(), credential, &token);
-        library.secrets.push(token);
+        let service = settings(&config, config.base_url.clone(), credential);
         assert_eq!(service, library);
     }
 }

@@ -278,6 +278,7 @@ impl Home {
             config: ClientConfig {
                 home: folder.path().to_owned(),
                 token: None,
+                secrets: Vec::new(),
             },
             _folder: folder,
         };

@@ -16,6 +16,7 @@ use super::base_url::base_url;
 use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, choice};
 use super::error::ConfigError;
 use super::flags::SettingFlags;
+use super::key_sources::KeySources;
 use super::layers::{Given, Layers, Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
@@ -98,6 +99,10 @@ pub(crate) struct Config {
     pub(crate) heartbeat: Duration,
     /// What to log, as `RUST_LOG` says it.
     pub(crate) log: String,
+    /// Where keys are that conversations can choose.
+    pub(crate) key_sources: KeySources,
+    /// Every secret that a layer holds, in use or not.
+    pub(crate) secrets: Vec<Secret>,
     /// Where each setting came from, in the order of the table.
     pub(super) sources: Vec<Source>,
     /// The file that gave the standing instructions, if one did.
@@ -180,6 +185,8 @@ impl Config {
             heartbeat: duration(given.raw(Key::Heartbeat))?,
             log: header_text(given.raw(Key::Log))?,
             sources: given.sources(),
+            key_sources: given.key_sources.clone(),
+            secrets: given.secrets.clone(),
             system_prompt_file: prompt.file,
         };
         if !config.bind.is_loopback() && !config.require_token {

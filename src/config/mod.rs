@@ -7,9 +7,11 @@ mod client;
 mod error;
 mod file;
 mod flags;
+mod key_sources;
 mod layers;
 mod load;
 mod secret;
+mod secrets;
 mod setting;
 mod show;
 #[cfg(test)]

@@ -19,12 +19,12 @@ use sse_core::MessageEvent;
 
 use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
-use super::error::shortened;
 use super::retry::{self, Advice, Hints};
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
 use crate::clock::Clock;
 use crate::reply::{Block, Object, ReplyEnd};
+use crate::secret::Redaction;
 
 /// How much of an error's body is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -137,7 +137,7 @@ async fn send(
         .send_body(SizedStream::new(size as u64, pieces))
         .await
         .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
-    let answer = expect_stream(head, clock).await?;
+    let answer = expect_stream(head, clock, client.redaction()).await?;
     Ok(answer
         .map(|chunk| chunk.map_err(|error| broken(&error)))
         .boxed_local())
@@ -252,6 +252,7 @@ fn drain(mut answer: impl Stream<Item = Result<Bytes, ModelError>> + Unpin + 'st
 async fn expect_stream<S>(
     mut answer: ClientResponse<S>,
     clock: Clock,
+    redaction: &Redaction,
 ) -> Result<ClientResponse<S>, AttemptError>
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
@@ -264,6 +265,7 @@ where
                 text(answer.headers(), "location")
                     .unwrap_or("nowhere")
                     .as_bytes(),
+                redaction,
             ),
         }));
     }
@@ -272,7 +274,13 @@ where
             Some(encoding) => format!("(a body encoded as {encoding})").into_bytes(),
             None => start_of_body(&mut answer).await,
         };
-        return Err(error_answer(status, answer.headers(), &body, clock));
+        return Err(error_answer(
+            status,
+            answer.headers(),
+            &body,
+            clock,
+            redaction,
+        ));
     }
     let content_type = text(answer.headers(), "content-type");
     let refused = match (content_type, encoding(answer.headers())) {
@@ -286,7 +294,7 @@ where
     };
     match refused {
         Some(content) => Err(AttemptError::before_stream(ModelError::NotAStream {
-            content: quote(content.as_bytes()),
+            content: quote(content.as_bytes(), redaction),
         })),
         None => Ok(answer),
     }
@@ -316,6 +324,7 @@ fn error_answer(
     headers: &HeaderMap,
     body: &[u8],
     clock: Clock,
+    redaction: &Redaction,
 ) -> AttemptError {
     let hints = Hints {
         should_retry: text(headers, "x-should-retry"),
@@ -354,7 +363,7 @@ fn error_answer(
                 let reason = status.canonical_reason().unwrap_or("error");
                 format!("HTTP {} {reason}", status.as_u16())
             }),
-            message: message.map_or_else(|| quote(body), shortened),
+            message: message.unwrap_or_else(|| quote(body, redaction)),
             request_id,
         },
         advice,
@@ -371,16 +380,20 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Foreign text as part of an error message: short, on one line, without control characters.
-fn quote(body: &[u8]) -> String {
+/// Foreign text as part of an error message: short, on one line, without control characters and
+/// without what must not be seen, which is taken out before the cut.
+fn quote(body: &[u8], redaction: &Redaction) -> String {
     if body.is_empty() {
         return "(no body)".to_owned();
     }
-    let cut = &body[..body.len().min(MAX_QUOTED_BYTES)];
-    let quoted = String::from_utf8_lossy(cut);
-    let quoted = quoted.trim().escape_debug();
-    let more = if cut.len() < body.len() { "…" } else { "" };
-    format!("{quoted}{more}")
+    if body.len() <= MAX_QUOTED_BYTES {
+        let quoted = redaction.apply(String::from_utf8_lossy(body).into_owned());
+        return quoted.trim().escape_debug().to_string();
+    }
+    let looked_at = body.len().min(MAX_QUOTED_BYTES + redaction.reach());
+    let text = String::from_utf8_lossy(&body[..looked_at]);
+    let quoted = redaction.apply_to_start(&text, MAX_QUOTED_BYTES);
+    format!("{}…", quoted.trim().escape_debug())
 }
 
 fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {

@@ -25,7 +25,7 @@ const TOO_LONG: [&str; 9] = [
 ];
 
 /// The API's message, not longer than is good for a status.
-pub(super) fn shortened(mut message: String) -> String {
+fn shortened(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
         message.push('…');
@@ -139,9 +139,9 @@ pub enum ModelError {
         limit: usize,
     },
     /// There is no key for the call.
-    #[display("no key from {origin}: {reason}")]
+    #[display("{origin} gives no key; {reason}")]
     Key {
-        /// Where it was to come from.
+        /// What was to give it.
         origin: String,
         /// What was wrong; never holds the key.
         reason: String,
@@ -165,24 +165,34 @@ fn in_brackets(status: u16, request_id: Option<&str>) -> String {
 }
 
 impl ModelError {
-    /// The error without secrets: the API's words may quote what it was sent.
+    /// The error without secrets, as the API's words may quote what it was sent, and not longer
+    /// than is good for a status.
     #[must_use]
     pub(super) fn redacted(mut self, redaction: &Redaction) -> Self {
         let foreign = match &mut self {
-            Self::Api { kind, message, .. } => vec![kind, message],
+            Self::Api {
+                kind,
+                message,
+                request_id,
+                ..
+            } => [kind, message].into_iter().chain(request_id).collect(),
             Self::Redirected { location, .. } => vec![location],
             Self::NotAStream { content } => vec![content],
-            Self::Connection { reason } | Self::Malformed { reason } => vec![reason],
-            Self::Key { reason, .. } => vec![reason],
+            Self::Connection { reason }
+            | Self::Malformed { reason }
+            | Self::Compaction { reason }
+            | Self::Prompt { reason }
+            | Self::Projection { reason } => vec![reason],
+            Self::Key {
+                origin: name,
+                reason,
+            }
+            | Self::ToolInput { name, reason } => vec![name, reason],
             Self::NoAnswer { .. }
             | Self::Stalled { .. }
             | Self::Truncated
-            | Self::ToolInput { .. }
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
-            | Self::Compaction { .. }
-            | Self::Prompt { .. }
-            | Self::Projection { .. }
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => vec![],
@@ -190,7 +200,37 @@ impl ModelError {
         for text in foreign {
             *text = redaction.apply(std::mem::take(text));
         }
+        // Only now: a cut before could leave the start of a secret.
+        if let Self::Api { message, .. } = &mut self {
+            *message = shortened(std::mem::take(message));
+        }
         self
+    }
+
+    /// Whether it tells that the API took the key of the request: some answer came, and it was not
+    /// that the key is none.
+    #[must_use]
+    pub(super) fn took_key(&self) -> bool {
+        match self {
+            Self::Api { status, .. } => !matches!(status, 401 | 403),
+            Self::Redirected { .. }
+            | Self::NotAStream { .. }
+            | Self::Stalled { .. }
+            | Self::Truncated
+            | Self::Malformed { .. }
+            | Self::ToolInput { .. } => true,
+            Self::Connection { .. }
+            | Self::NoAnswer { .. }
+            | Self::TooLarge { .. }
+            | Self::TooLong { .. }
+            | Self::Compaction { .. }
+            | Self::Prompt { .. }
+            | Self::Projection { .. }
+            | Self::Key { .. }
+            | Self::Panicked
+            | Self::Unavailable
+            | Self::Cancelled => false,
+        }
     }
 
     /// Whether the request has outgrown what the model or the API takes, so that it is worth
@@ -265,6 +305,70 @@ mod tests {
             message: message.to_owned(),
             request_id: None,
         }
+    }
+
+    /// Spec: [SEC-12]
+    #[test]
+    fn nothing_that_the_api_said_keeps_a_secret() {
+        let secret = "sk-ant-0123456789";
+        let said = || format!("a {secret} b");
+        let redaction = Redaction::new(vec![secret.into()]);
+        for error in [
+            ModelError::Api {
+                status: 400,
+                kind: said(),
+                message: said(),
+                request_id: Some(said()),
+            },
+            ModelError::Connection { reason: said() },
+            ModelError::Compaction { reason: said() },
+            ModelError::Prompt { reason: said() },
+            ModelError::Projection { reason: said() },
+            ModelError::Malformed { reason: said() },
+            ModelError::ToolInput {
+                name: said(),
+                reason: said(),
+            },
+            ModelError::NotAStream { content: said() },
+            ModelError::Redirected {
+                status: 302,
+                location: said(),
+            },
+            ModelError::Key {
+                origin: said(),
+                reason: said(),
+            },
+        ] {
+            let told = error.redacted(&redaction).to_string();
+            assert!(told.contains("a *** b") && !told.contains(secret), "{told}");
+        }
+    }
+
+    /// Spec: [SEC-22]
+    #[test]
+    fn a_long_message_is_cut_behind_its_secrets() {
+        let secret = "sk-ant-0123456789";
+        let redaction = Redaction::new(vec![secret.into()]);
+        for before in MAX_MESSAGE_BYTES - secret.len()..=MAX_MESSAGE_BYTES {
+            let message = format!("{}{secret}{}", "x".repeat(before), " and more".repeat(9));
+            let error = api(400, "error", &message).redacted(&redaction);
+            let told = error.to_string();
+            assert!(!told.contains("sk-") && told.contains('…'), "{told}");
+        }
+    }
+
+    /// Spec: [SEC-24]
+    #[test]
+    fn an_answer_other_than_that_the_key_is_none_takes_it() {
+        for status in [400, 404, 429, 500, 529] {
+            assert!(api(status, "error", "no").took_key(), "{status}");
+        }
+        for status in [401, 403] {
+            assert!(!api(status, "error", "no").took_key(), "{status}");
+        }
+        let reason = String::new();
+        assert!(!ModelError::Connection { reason }.took_key());
+        assert!(ModelError::Truncated.took_key());
     }
 
     /// Spec: [MODEL-46]
