@@ -5,6 +5,7 @@ mod client;
 mod config;
 mod doctor;
 mod guidance;
+mod hardening;
 mod http;
 mod lock;
 mod log_setup;
@@ -24,9 +25,11 @@ use crate::doctor::Examine;
 use crate::service::ServiceError;
 
 fn main() {
+    // Before any secret is read.
+    let closed = hardening::close_memory();
     let Cli { command, alone } = Cli::parse();
     let result = match command {
-        Some(Command::Serve(serve)) => run_service(&serve),
+        Some(Command::Serve(serve)) => run_service(&serve, closed),
         Some(Command::Config(show)) => show_config(&show),
         Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine)),
         Some(Command::Client(command)) => std::process::exit(client::run(&command)),
@@ -47,7 +50,7 @@ fn exit(result: Result<(), ServiceError>) -> ! {
     std::process::exit(code);
 }
 
-fn run_service(serve: &Serve) -> Result<(), ServiceError> {
+fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), ServiceError> {
     if serve.detached {
         // What ends the terminal's session then leaves the service alone.
         nix::unistd::setsid().map_err(std::io::Error::from)?;
@@ -55,6 +58,9 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
     let config = Config::from_process(&serve.settings)?;
     let redaction = Redaction::new(config.secrets.clone());
     log_setup::start(&config.log, env_logger::Target::Stderr, redaction.clone());
+    if let Err(error) = closed {
+        log::warn!("a crash may leave the key in a core file: {error}");
+    }
     if rustls::crypto::ring::default_provider()
         .install_default()
         .is_err()

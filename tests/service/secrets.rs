@@ -1,15 +1,23 @@
 //! Secrets that the service could see, and that nobody sees through it.
 
 use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use harness_standin::{Message, Reply};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, Uid};
 use serde_json::json;
+use tokio::io::AsyncBufReadExt as _;
 
 use crate::cancel::children;
 use crate::client::within;
 use crate::program::{API_KEY, MODEL, Service};
+
+/// A user who owns nothing.
+const NOBODY: u32 = 65534;
 
 /// Spec: [SEC-20] [SEC-21] [SEC-23] [SEC-12]
 #[tokio::test]
@@ -135,6 +143,90 @@ async fn whatever_part_of_an_answer_quotes_the_key_it_is_not_shown() {
         "{log}"
     );
     assert!(!log.contains(API_KEY));
+}
+
+/// A service that runs as a user who is not root.
+struct Ordinary(Child);
+
+impl Ordinary {
+    async fn start() -> (Self, tempfile::TempDir) {
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("harness");
+        fs::copy(env!("CARGO_BIN_EXE_harness"), &program).unwrap();
+        let mut command = Command::new(&program);
+        command
+            .args(["serve", "--demo", "--port", "0", "--workspace"])
+            .arg(home.path())
+            .env_clear()
+            .env("HOME", home.path())
+            .env("SOME_TOKEN", "canary-0123456789")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        as_ordinary(&mut command);
+        if Uid::effective().is_root() {
+            let nobody = Some(Uid::from_raw(NOBODY));
+            nix::unistd::chown(home.path(), nobody, None).unwrap();
+        }
+        let mut child = command.spawn().unwrap();
+        let out = tokio::process::ChildStdout::from_std(child.stdout.take().unwrap()).unwrap();
+        let mut lines = tokio::io::BufReader::new(out).lines();
+        within("the address", lines.next_line())
+            .await
+            .unwrap()
+            .unwrap();
+        (Self(child), home)
+    }
+}
+
+impl Drop for Ordinary {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Runs it as a user who is not root: ourselves, or nobody.
+fn as_ordinary(command: &mut Command) {
+    if Uid::effective().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+}
+
+/// Spec: [SEC-27]
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_other_process_looks_into_the_service_and_no_core_is_left() {
+    let (mut service, home) = Ordinary::start().await;
+    let id = service.0.id();
+    for file in ["environ", "mem", "auxv", "maps"] {
+        let mut command = Command::new("head");
+        command.args(["-c", "1"]).arg(format!("/proc/{id}/{file}"));
+        as_ordinary(&mut command);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("Permission denied"), "{file}: {said}");
+        assert!(output.stdout.is_empty(), "{file}");
+    }
+    // What everybody may know of a process is still there.
+    let mut command = Command::new("cat");
+    command.arg(format!("/proc/{id}/limits"));
+    as_ordinary(&mut command);
+    let limits = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let core: Vec<&str> = core.unwrap().split_whitespace().skip(4).take(2).collect();
+    assert_eq!(core, ["0", "0"]);
+    kill(Pid::from_raw(i32::try_from(id).unwrap()), Signal::SIGABRT).unwrap();
+    let ended = service.0.wait().unwrap();
+    assert!(
+        !std::os::unix::process::ExitStatusExt::core_dumped(&ended),
+        "{ended}"
+    );
+    let left = fs::read_dir(home.path()).unwrap();
+    let names = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!names.into_iter().any(|name| name.starts_with("core")));
 }
 
 /// Spec: [TOOL-45]
