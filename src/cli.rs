@@ -46,6 +46,12 @@ Secrets have no flag, because other users can list flags; set them in the enviro
   ANTHROPIC_AUTH_TOKEN  auth_token  bearer token, in place of an API key
   HARNESS_TOKEN         token       what clients send, in place of the token file
 
+Keys that single conversations use instead are named in config.toml only, and chosen by their names
+with `harness settings set key_source=NAME`:
+  [key_sources]
+  team = \"env:TEAM_KEY\"
+  mine = \"file:~/keys/mine\"     mode 0600, and yours
+
 Exit codes:
   0  stopped as asked
   1  failed

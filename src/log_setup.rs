@@ -1,15 +1,16 @@
-//! Log lines: one record a line, whatever a record holds.
+//! Log lines: one record a line and no secret in it, whatever a record holds.
 
 use std::io::Write as _;
 
 use env_logger::{Builder, Target};
+use harness_actors::Redaction;
 use log::Level;
 
 /// Starts logging. `filter` is in the format of `RUST_LOG`.
-pub(crate) fn start(filter: &str, target: Target) {
+pub(crate) fn start(filter: &str, target: Target, redaction: Redaction) {
     let mut builder = Builder::new();
     builder.parse_filters(filter).target(target);
-    builder.format(|line, record| {
+    builder.format(move |line, record| {
         let time = line.timestamp_millis();
         let (level, target) = (record.level(), record.target());
         // The finer records of libraries hold whole requests, with keys and tokens in them.
@@ -17,7 +18,7 @@ pub(crate) fn start(filter: &str, target: Target) {
             return Ok(());
         }
         // Foreign text could otherwise forge records or steer the terminal.
-        let text = escaped(&record.args().to_string());
+        let text = escaped(&redaction.apply(record.args().to_string()));
         writeln!(line, "{time} {level:5} {target}: {text}")
     });
     builder.init();

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod doctor;
 mod guidance;
+mod hardening;
 mod http;
 mod lock;
 mod log_setup;
@@ -19,6 +20,7 @@ mod wiring;
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::Parser as _;
+use harness_actors::Redaction;
 
 use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
 use crate::config::Config;
@@ -26,9 +28,11 @@ use crate::doctor::Examine;
 use crate::service::ServiceError;
 
 fn main() {
+    // Before any secret is read.
+    let closed = hardening::close_memory();
     let Cli { command, alone } = Cli::parse();
     let result = match command {
-        Some(Command::Serve(serve)) => run_service(&serve),
+        Some(Command::Serve(serve)) => run_service(&serve, closed),
         Some(Command::Config(show)) => show_config(&show),
         Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine)),
         Some(Command::Client(command)) => std::process::exit(client::run(&command)),
@@ -49,13 +53,17 @@ fn exit(result: Result<(), ServiceError>) -> ! {
     std::process::exit(code);
 }
 
-fn run_service(serve: &Serve) -> Result<(), ServiceError> {
+fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), ServiceError> {
     if serve.detached {
         // What ends the terminal's session then leaves the service alone.
         nix::unistd::setsid().map_err(std::io::Error::from)?;
     }
     let config = Config::from_process(&serve.settings)?;
-    log_setup::start(&config.log, env_logger::Target::Stderr);
+    let redaction = Redaction::new(config.secrets.clone());
+    log_setup::start(&config.log, env_logger::Target::Stderr, redaction.clone());
+    if let Err(error) = closed {
+        log::warn!("a crash may leave the key in a core file: {error}");
+    }
     if rustls::crypto::ring::default_provider()
         .install_default()
         .is_err()
@@ -63,7 +71,7 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
         log::debug!("a TLS provider was installed before");
     }
     actix::System::new().block_on(async {
-        let result = service::run(serve, &config).await;
+        let result = service::run(serve, &config, &redaction).await;
         // The end of the system would wait for threads that wait for a hanging file system or a
         // slow look-up of a name.
         exit(result)

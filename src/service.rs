@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use derive_more::{Display, Error, From};
+use harness_actors::Redaction;
 use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
 use harness_actors::{Clock, ConfigError as HarnessError};
@@ -14,7 +15,7 @@ use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Serve;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Secret};
 use crate::http::{self, About, Access, AllowedHosts, Door, Token};
 use crate::lock::LOG_FILE;
 use crate::proof::ProofKey;
@@ -68,11 +69,15 @@ impl ServiceError {
     }
 }
 
-/// Serves until SIGTERM or Ctrl-C.
+/// Serves until SIGTERM or Ctrl-C. Secrets that are known only now are added to the redaction.
 ///
 /// # Errors
 /// Anything that keeps the service from starting.
-pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceError> {
+pub(crate) async fn run(
+    serve: &Serve,
+    config: &Config,
+    redaction: &Redaction,
+) -> Result<(), ServiceError> {
     let mut signals = Signals::new()?;
     let door = Door::new(connections(config.max_subscribers, open_files(config)));
     let model = if serve.demo {
@@ -91,10 +96,14 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         Some(token) => token.clone(),
         None => state.token()?,
     };
+    // The file's token is good again at a start without the other one.
+    redaction.add_all(state.kept_token().into_iter().chain([token.clone()]));
     let listener = listen(serve, config)?;
     let address = listener.local_addr()?;
 
     let about = about(serve, config, address)?;
+    // Only the state folder has it, and no tool may show it.
+    redaction.add_all([about.proof.text().clone()]);
     let found_by = Discovery {
         address: about.info.address.clone(),
         pid: about.info.pid,
@@ -102,12 +111,16 @@ pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceErr
         proof_key: Some(about.proof.text().expose().to_owned()),
         version: Some(about.info.version.clone()),
     };
-    let actors = wiring::start(config, model, &token, about)?;
+    let actors = wiring::start(config, model, redaction, about)?;
     let access = Access {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token: match &config.token {
             Some(token) => Token::fixed(token.clone()),
-            None => Token::in_file(state.clone(), token, |_| {}),
+            None => {
+                let redaction = redaction.clone();
+                let learn = move |token: &Secret| redaction.add_all([token.clone()]);
+                Token::in_file(state.clone(), token, learn)
+            }
         },
         require_token: config.require_token || !uid::all_can_be_told(),
         owner: Uid::effective().as_raw(),

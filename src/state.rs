@@ -123,6 +123,12 @@ impl StateFolder {
             .ok_or_else(|| io_error("read", &path)(io::Error::from(io::ErrorKind::NotFound)))
     }
 
+    /// The token that is kept, even where another one is in use; nothing if there is none, or what
+    /// is there is no token.
+    pub(crate) fn kept_token(&self) -> Option<Secret> {
+        self.read_token().ok().flatten()
+    }
+
     fn open_as(path: &Path, owner: Uid) -> Result<Self, StateError> {
         // A slash at the end would make the system follow a link before we can see it.
         let path: PathBuf = path.components().collect();

@@ -7,7 +7,7 @@ use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore};
 use harness_actors::model::{
-    Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy, Transport,
+    Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, Tool, parts, standard_tools,
@@ -21,6 +21,7 @@ use crate::guidance::GuidanceSource;
 use crate::http::{About, Attachable, Shared};
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
+use crate::state::TOKEN_FILE;
 
 /// Where the model is.
 pub(crate) enum Model {
@@ -36,15 +37,19 @@ pub(crate) struct Actors {
 }
 
 /// Starts the actors. Broadcasters have a thread of their own, so that fanning out to many
-/// clients never delays the reading of a reply.
+/// clients never delays the reading of a reply. What `redaction` takes out, tools and the API show
+/// to nobody.
 pub(crate) fn start(
     config: &Config,
     model: Model,
-    token: &Secret,
+    redaction: &Redaction,
     about: About,
 ) -> Result<Actors, ServiceError> {
-    let way = Way::to(model);
-    let settings = settings(config, way.credential, token);
+    let keys = keys(config);
+    // Also those that no conversation has used yet. A word or a path is a mistake, and no key.
+    redaction.add_all(keys.present().filter(|key| !key.is_plain()));
+    let way = Way::to(model, keys);
+    let settings = settings(config, way.credential);
     let clock = Clock::system();
     let tools = standard_tools(&config.workspace);
     let entry = |tool: &Arc<dyn Tool>| ToolEntry {
@@ -53,13 +58,13 @@ pub(crate) fn start(
     };
     let entries = tools.iter().map(entry).collect();
     let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
-    let redaction = redaction(&settings);
-    let guidance = GuidanceSource::load(&config.home, &config.workspace, redaction, clock);
+    let guidance = GuidanceSource::load(&config.home, &config.workspace, redaction.clone(), clock);
     let seams = Seams {
         guidance: guidance.shelf().clone(),
         attachments: Arc::clone(&attachments),
         transport: way.transport,
         keys: way.keys,
+        redaction: redaction.clone(),
         ..Seams::default()
     };
     let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
@@ -77,19 +82,13 @@ pub(crate) fn start(
         workspace: Attachable::new(&config.workspace, &config.home),
         models,
         tools: entries,
+        key_sources: config.key_sources.names().into(),
         kept_for: match config.prompt_cache {
             Caching::OneHour => KeptFor::OneHour,
             Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
         },
     };
     Ok(Actors { shared })
-}
-
-/// What guidance may not show: what no tool may show either.
-fn redaction(settings: &HarnessConfig) -> Redaction {
-    let (Credential::ApiKey(key) | Credential::Bearer(key)) = &settings.api.credential;
-    let secrets = settings.secrets.iter().chain([key]);
-    Redaction::new(secrets.cloned().collect())
 }
 
 /// How the model is reached.
@@ -102,12 +101,12 @@ struct Way {
 }
 
 impl Way {
-    fn to(model: Model) -> Self {
+    fn to(model: Model, keys: NamedKeys) -> Self {
         match model {
             Model::Api(credential) => Self {
                 credential,
                 transport: None,
-                keys: Some(Arc::new(EnvOrFileKeys)),
+                keys: Some(Arc::new(keys)),
             },
             // It needs no key, and never sees a real one.
             Model::Demo => Self {
@@ -119,8 +118,17 @@ impl Way {
     }
 }
 
-/// The settings of the conversation. `token` is the service's own, which no tool may show.
-fn settings(config: &Config, credential: Credential, token: &Secret) -> HarnessConfig {
+/// The keys that conversations can choose; never the service's own token.
+fn keys(config: &Config) -> NamedKeys {
+    let token_file = config.home.join(TOKEN_FILE).display().to_string();
+    let variable = KeyOrigin::Environment("HARNESS_TOKEN".to_owned());
+    let never = vec![KeyOrigin::File(token_file), variable];
+    let never_these = config.token.iter().cloned().collect();
+    NamedKeys::new(config.key_sources.origins.clone(), never, never_these)
+}
+
+/// The settings of the conversation.
+fn settings(config: &Config, credential: Credential) -> HarnessConfig {
     HarnessConfig {
         api: ModelSettings {
             base_url: config.base_url.clone(),
@@ -152,7 +160,8 @@ fn settings(config: &Config, credential: Credential, token: &Secret) -> HarnessC
         context_files: config.context_files,
         caching: config.prompt_cache,
         tool_timeout: config.tool_timeout,
-        secrets: vec![token.clone()],
+        // All that the configuration holds are in the redaction.
+        secrets: Vec::new(),
     }
 }
 
@@ -163,12 +172,10 @@ mod tests {
     /// Spec: [LIB-06]
     #[test]
     fn the_service_and_the_library_have_the_same_defaults() {
-        let mut library = HarnessConfig::new("key");
+        let library = HarnessConfig::new("key");
         let config = Config::of_defaults();
         let credential = Credential::ApiKey(Secret::from("key"));
-        let token = Secret::from("0123456789abcdef");
-        let service = settings(&config, credential, &token);
-        library.secrets.push(token);
+        let service = settings(&config, credential);
         assert_eq!(service, library);
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! * [`conversation`] decides, in a pure machine; its actor only maps messages.
 //! * [`model`] streams one reply from the Messages API, with retries.
-//! * [`tool`] runs one tool at a time for a conversation.
+//! * [`tool`] runs tools, a few at once for all conversations.
 //! * [`journal`] keeps every fact before anybody sees it.
 //! * [`broadcast`] fans events out and waits for nobody.
 //! * [`directory`] finds conversations, and starts their actors when they are needed.
@@ -50,4 +50,4 @@ pub use harness::{
 pub use ids::{CallId, ConversationId, ItemId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
-pub use tool::{Cancellation, Tool, ToolError, ToolFuture};
+pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture};

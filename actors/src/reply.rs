@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::secret::Redaction;
+
 /// A JSON object, its fields in the order in which they came.
 pub type Object = Map<String, Value>;
 
@@ -232,6 +234,32 @@ pub struct ReplyEnd {
     pub stop_details: Object,
     /// The final token counts.
     pub usage: Usage,
+}
+
+impl ReplyEnd {
+    /// The end without what must not be seen.
+    #[must_use]
+    pub(crate) fn redacted(self, redaction: &Redaction) -> Self {
+        let details = Value::from(self.stop_details).to_string();
+        Self {
+            id: redaction.apply(self.id),
+            model: redaction.apply(self.model),
+            stop_reason: match self.stop_reason {
+                StopReason::Other(other) => StopReason::Other(redaction.apply(other)),
+                known @ (StopReason::EndTurn
+                | StopReason::MaxTokens
+                | StopReason::StopSequence
+                | StopReason::ToolUse
+                | StopReason::PauseTurn
+                | StopReason::Refusal
+                | StopReason::ContextWindowExceeded) => known,
+            },
+            stop_sequence: self.stop_sequence.map(|text| redaction.apply(text)),
+            // It stays JSON, unless a secret is some.
+            stop_details: serde_json::from_str(&redaction.apply(details)).unwrap_or_default(),
+            usage: self.usage,
+        }
+    }
 }
 
 impl fmt::Display for StopReason {

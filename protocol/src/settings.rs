@@ -33,8 +33,8 @@ pub struct Settings {
     /// How many follow-ups are said at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up_mode: Option<QueueMode>,
-    /// Where the key of the API comes from: `env:NAME` or `file:PATH`; the service's own if left
-    /// out.
+    /// The key of the API to use, by the name that an operator gave it in `config.toml`; the
+    /// service's own if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_source: Option<String>,
     /// How many tokens a request may have, where the API does not say it.

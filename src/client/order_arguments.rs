@@ -101,7 +101,7 @@ Settings:
   tool_execution    sequential_fail_fast, sequential or parallel
   steering_mode     one_at_a_time or all
   follow_up_mode    one_at_a_time or all
-  key_source        where the key of the API is: env:NAME or file:PATH
+  key_source        the key to use, by its name in key_sources of config.toml
   context_window    the most tokens of a request, where the API does not say it
   auto_compact      true or false: whether a long past is summarized by itself
   reserve_tokens    how far below the window that is

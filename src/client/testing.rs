@@ -330,6 +330,7 @@ impl Home {
             config: ClientConfig {
                 home: folder.path().to_owned(),
                 token: None,
+                secrets: Vec::new(),
             },
             _folder: folder,
         };

@@ -43,6 +43,8 @@ pub(crate) struct ClientConfig {
     pub(crate) home: PathBuf,
     /// The token that is set; without it the token file may hold one.
     pub(crate) token: Option<Secret>,
+    /// Every secret that a layer holds.
+    pub(crate) secrets: Vec<Secret>,
 }
 
 impl ClientConfig {
@@ -63,6 +65,7 @@ impl ClientConfig {
         Ok(Self {
             home: layers.home()?,
             token: raw.is_given().then(|| token(raw)).transpose()?,
+            secrets: given.secrets.clone(),
         })
     }
 }

@@ -8,14 +8,22 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::ConfigError;
+use super::key_sources::{self, KeySources};
 use super::layers::{Raw, Source};
 use super::setting::{Key, SETTINGS, nearest};
 
 /// The longest unknown key that an error repeats; a longer one may be a pasted secret.
 const MAX_KEY_SHOWN: usize = 32;
 
-/// The settings that the text gives.
-pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, Raw>, ConfigError> {
+/// What the text gives.
+#[derive(Default)]
+pub(super) struct InFile {
+    pub(super) settings: BTreeMap<Key, Raw>,
+    pub(super) key_sources: KeySources,
+}
+
+/// What the text gives.
+pub(super) fn parse(text: &str) -> Result<InFile, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(text.len(), |span| span.start);
         let reason = error
@@ -28,12 +36,16 @@ pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, Raw>, ConfigError> {
             line_at(text, start)
         ))
     })?;
-    let mut given = BTreeMap::new();
+    let mut given = InFile::default();
     for (name, value) in table.get_ref() {
         let line = line_at(text, name.span().start);
+        if name.get_ref() == key_sources::NAME {
+            given.key_sources = KeySources::parse(value, line, |at| line_at(text, at))?;
+            continue;
+        }
         let key = known_key(name.get_ref(), line)?;
         if let Some(raw) = raw(key, value, line)? {
-            given.insert(key, raw);
+            given.settings.insert(key, raw);
         }
     }
     Ok(given)

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use derive_more::Display;
 
 use super::error::ConfigError;
-use super::file;
+use super::file::{self, InFile};
 use super::flags::SettingFlags;
+use super::key_sources::KeySources;
+use super::secret::Secret;
 use super::setting::{Empty, Key, SETTINGS, Setting};
 
 /// The most characters of a wrong value that an error repeats.
@@ -115,15 +117,23 @@ impl Layers {
 
     /// Every setting as the highest layer gives it.
     pub(super) fn resolve(&self) -> Result<Given, ConfigError> {
-        let mut file = match &self.file {
+        let InFile {
+            mut settings,
+            key_sources,
+        } = match &self.file {
             Some(text) => file::parse(text)?,
-            None => BTreeMap::new(),
+            None => InFile::default(),
         };
+        let in_file = settings.values();
+        let in_file = in_file.map(|raw| (raw.key.setting().name, raw.text.clone()));
+        let secrets = self.secrets(&in_file.collect::<Vec<_>>());
         let raws = SETTINGS
             .iter()
-            .map(|setting| self.raw(setting, file.remove(&setting.key)));
+            .map(|setting| self.raw(setting, settings.remove(&setting.key)));
         Ok(Given {
             raws: raws.collect::<Result<_, _>>()?,
+            key_sources,
+            secrets,
         })
     }
 
@@ -194,6 +204,10 @@ impl Layers {
 /// One value for every setting, in the order of the table.
 pub(super) struct Given {
     raws: Vec<Raw>,
+    /// The sources of keys that config.toml names.
+    pub(super) key_sources: KeySources,
+    /// Every secret that a layer holds.
+    pub(super) secrets: Vec<Secret>,
 }
 
 impl Given {

@@ -17,6 +17,7 @@ use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, choice}
 use super::container::is_container;
 use super::error::ConfigError;
 use super::flags::SettingFlags;
+use super::key_sources::KeySources;
 use super::layers::{Given, Layers, Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
@@ -99,6 +100,10 @@ pub(crate) struct Config {
     pub(crate) heartbeat: Duration,
     /// What to log, as `RUST_LOG` says it.
     pub(crate) log: String,
+    /// Where keys are that conversations can choose.
+    pub(crate) key_sources: KeySources,
+    /// Every secret that a layer holds, in use or not.
+    pub(crate) secrets: Vec<Secret>,
     /// Where each setting came from, in the order of the table.
     pub(super) sources: Vec<Source>,
     /// The file that gave the standing instructions, if one did.
@@ -188,6 +193,8 @@ impl Config {
             heartbeat: duration(given.raw(Key::Heartbeat))?,
             log: header_text(given.raw(Key::Log))?,
             sources: given.sources(),
+            key_sources: given.key_sources.clone(),
+            secrets: given.secrets.clone(),
             system_prompt_file: prompt.file,
         };
         if !config.bind.is_loopback() && !config.require_token {

@@ -8,9 +8,11 @@ mod container;
 mod error;
 mod file;
 mod flags;
+mod key_sources;
 mod layers;
 mod load;
 mod secret;
+mod secrets;
 mod setting;
 mod show;
 #[cfg(test)]

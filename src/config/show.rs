@@ -8,6 +8,7 @@ use harness_protocol::SettingValue;
 use serde_json::{Value, json};
 
 use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, name_of};
+use super::key_sources;
 use super::layers::{Source, shorten};
 use super::load::Config;
 use super::secret::{Credential, Secret};
@@ -68,6 +69,18 @@ impl Config {
                 value: self.shown(setting.key, *source),
                 source: *source,
             })
+            .chain([self.key_sources_row()])
+    }
+
+    /// The names of the sources of keys: where the keys are is nobody else's matter.
+    fn key_sources_row(&self) -> Row {
+        let names = self.key_sources.names();
+        let line = self.key_sources.line;
+        Row {
+            name: key_sources::NAME,
+            value: (!names.is_empty()).then(|| names.join(", ")),
+            source: line.map_or(Source::Default, |line| Source::File { line }),
+        }
     }
 
     /// The value in effect, as text; nothing if the setting is unset.

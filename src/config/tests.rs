@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
-use harness_actors::model::{Caching, ModelChoice};
+use harness_actors::model::{Caching, KeyOrigin, ModelChoice};
 use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 
 use super::layers::Layers;
-use super::secret::Credential;
+use super::secret::{Credential, Secret};
 use super::setting::SETTINGS;
 use super::{Config, SettingFlags};
 
@@ -720,7 +720,8 @@ fn the_state_folder_is_a_flag_a_variable_or_in_the_home_folder() {
 #[test]
 fn the_table_shows_every_setting_with_its_origin_on_one_line() {
     let config = load(&["--system-prompt", "a\n\u{1b}[31mb"], &[], "");
-    assert_eq!(config.as_table().lines().count(), SETTINGS.len());
+    // And the keys that conversations can choose.
+    assert_eq!(config.as_table().lines().count(), SETTINGS.len() + 1);
     assert_eq!(
         row(&config, "system_prompt"),
         r"system_prompt a\n\u{1b}[31mb --system-prompt"
@@ -742,11 +743,12 @@ fn json_holds_key_value_and_source_of_every_setting() {
     let config = load(&["--port", "0"], &[("ANTHROPIC_API_KEY", "k")], "");
     let rows: serde_json::Value = serde_json::from_str(&config.as_json()).unwrap();
     let rows = rows.as_array().unwrap();
-    assert_eq!(rows.len(), SETTINGS.len());
+    assert_eq!(rows.len(), SETTINGS.len() + 1);
     for expected in [
         serde_json::json!({ "key": "port", "value": "0", "source": "--port" }),
         serde_json::json!({ "key": "api_key", "value": "***", "source": "ANTHROPIC_API_KEY" }),
         serde_json::json!({ "key": "token", "value": null, "source": "default" }),
+        serde_json::json!({ "key": "key_sources", "value": null, "source": "default" }),
     ] {
         assert!(rows.contains(&expected), "{expected}");
     }
@@ -795,4 +797,82 @@ fn in_a_container_the_token_is_asked_for_unless_somebody_says_otherwise() {
     };
     assert!(required(&[]));
     assert!(!required(&[("HARNESS_REQUIRE_TOKEN", "false")]));
+}
+
+/// Spec: [CONF-53] [CONF-54]
+#[test]
+fn key_sources_are_named_in_the_file_and_shown_by_their_names() {
+    let file = "port = 1\n\n[key_sources]\nteam = \"env:TEAM_KEY\"\nmine-2 = 'file:~/keys/SEEN'\n";
+    let config = load(&[], &[], file);
+    let expected = [
+        ("mine-2", KeyOrigin::File("~/keys/SEEN".to_owned())),
+        ("team", KeyOrigin::Environment("TEAM_KEY".to_owned())),
+    ];
+    let expected = expected.map(|(name, origin)| (name.to_owned(), origin));
+    assert_eq!(config.key_sources.origins, expected.into());
+    assert_eq!(
+        row(&config, "key_sources"),
+        "key_sources mine-2, team config.toml line 3"
+    );
+    for text in [config.as_table(), config.as_json()] {
+        assert!(
+            !text.contains("SEEN") && !text.contains("TEAM_KEY"),
+            "{text}"
+        );
+    }
+    let inline = load(&[], &[], "key_sources = { a = 'file:/k' }");
+    assert_eq!(inline.key_sources.names(), ["a"]);
+}
+
+/// Spec: [CONF-55]
+#[test]
+fn a_mistake_in_key_sources_is_told_without_the_value() {
+    let must = r#"must be "env:NAME" or "file:PATH", and not the key itself"#;
+    let name = "a name in key_sources must be 1 to 32 letters, digits, - or _, and no key";
+    for (text, said) in [
+        (
+            "key_sources = 'SEEN'",
+            r#"line 1: key_sources must be a table of names, such as [key_sources] team = "env:TEAM_KEY""#
+                .to_owned(),
+        ),
+        (
+            "[key_sources]\nteam = 'sk-SEEN'",
+            format!("line 2: key_sources.team {must} (a source is env:NAME or file:PATH)"),
+        ),
+        (
+            "[key_sources]\nz = 'file:SEEN'\na = 'env:1'",
+            format!(
+                "line 2: key_sources.z {must} (the path of the file must be absolute or begin with ~/)"
+            ),
+        ),
+        (
+            "[key_sources]\nteam = 5",
+            format!("line 2: key_sources.team {must} (a source is env:NAME or file:PATH)"),
+        ),
+        (
+            "[key_sources]\nsk-SEEN = 'env:A'",
+            format!("line 2: {name}"),
+        ),
+        (
+            "[key_sources]\n\"a b\" = 'env:A'",
+            format!("line 2: {name}"),
+        ),
+        (
+            "[key_sources]\nown = 'env:HARNESS_TOKEN'",
+            "line 2: key_sources.own must not be the service's own token, which is sent nowhere"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(error(&[], &[], text), format!("config.toml {said}"));
+    }
+}
+
+/// Spec: [SEC-20]
+#[test]
+fn the_configuration_knows_every_secret_of_every_layer() {
+    let environment = [("ANTHROPIC_API_KEY", "sk-environment")];
+    let file = "api_key = 'sk-of-the-file'\ntoken = '0123456789abcdef'";
+    let config = load(&[], &environment, file);
+    let secrets = config.secrets.iter().map(Secret::expose);
+    assert!(secrets.eq(["0123456789abcdef", "sk-environment", "sk-of-the-file"]));
 }

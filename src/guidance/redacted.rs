@@ -59,31 +59,31 @@ mod tests {
     /// Spec: [GUIDE-66] [GUIDE-67]
     #[test]
     fn no_text_of_guidance_shows_a_secret() {
-        let redaction = Redaction::new(vec!["sk-key".into()]);
+        let redaction = Redaction::new(vec!["sk-a-key".into()]);
         let skill = |name: &str| Skill {
             name: name.to_owned(),
-            description: "for sk-key".to_owned(),
-            content: "say sk-key".to_owned(),
+            description: "for sk-a-key".to_owned(),
+            content: "say sk-a-key".to_owned(),
             hidden: false,
-            path: Some(format!("/sk-key/{name}/SKILL.md")),
+            path: Some(format!("/sk-a-key/{name}/SKILL.md")),
         };
         let template = |name: &str| PromptTemplate {
             name: name.to_owned(),
-            description: "sk-key".to_owned(),
-            content: "$1 sk-key".to_owned(),
+            description: "sk-a-key".to_owned(),
+            content: "$1 sk-a-key".to_owned(),
             path: Some(format!("/{name}.md")),
         };
         let guidance = Guidance {
             context_files: vec![ContextFile {
-                path: "/sk-key/AGENTS.md".to_owned(),
-                text: "sk-key, sk-key".to_owned(),
+                path: "/sk-a-key/AGENTS.md".to_owned(),
+                text: "sk-a-key, sk-a-key".to_owned(),
             }],
-            skills: vec![skill("a"), skill("of-sk-key")],
-            templates: vec![template("b"), template("b sk-key")],
-            problems: vec!["/sk-key: it is not a file".to_owned()],
+            skills: vec![skill("a"), skill("of-sk-a-key")],
+            templates: vec![template("b"), template("b sk-a-key")],
+            problems: vec!["/sk-a-key: it is not a file".to_owned()],
         };
         let clean = redacted(guidance, &redaction);
-        assert!(!format!("{clean:?}").contains("sk-key"), "{clean:?}");
+        assert!(!format!("{clean:?}").contains("sk-a-key"), "{clean:?}");
         assert_eq!(clean.context_files[0].text, "***, ***");
         assert_eq!((clean.skills.len(), clean.templates.len()), (1, 1));
         assert_eq!(clean.skills[0].content, "say ***");

@@ -60,7 +60,7 @@ pub(super) async fn create(
     let order: NewOrder = body::json_or_default(&request, payload).await?;
     let create = CreateConversation {
         title: order.title.as_deref().map(checked_title).transpose()?,
-        settings: settings::first(order.settings, &shared.tools)?,
+        settings: settings::first(order.settings, &shared.tools, &shared.key_sources)?,
     };
     let conversation = ask(shared.directory.send(create)).await?;
     created(&conversation.map_err(|error| refuse_open(&error, Kind::NotKept))?).await

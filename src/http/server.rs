@@ -78,6 +78,8 @@ pub(crate) struct Shared {
     pub(crate) models: Recipient<ListModels>,
     /// The tools, in their order.
     pub(crate) tools: Arc<[ToolEntry]>,
+    /// The names of the keys that conversations can choose.
+    pub(crate) key_sources: Arc<[String]>,
     /// How long the API is asked to remember requests, which has its price.
     pub(crate) kept_for: KeptFor,
 }

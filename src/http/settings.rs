@@ -31,7 +31,8 @@ pub(super) async fn change(
     shared: web::Data<Shared>,
 ) -> Answer {
     let order: ChangeSettings = body::json(&request, payload).await?;
-    check_patch(&order.settings).map_err(|reason| Kind::BadRequest.refuse(reason))?;
+    check_patch(&order.settings, &shared.key_sources)
+        .map_err(|reason| Kind::BadRequest.refuse(reason))?;
     let change = Change {
         patch: order.settings,
         by: name_of(order.by),
@@ -66,9 +67,10 @@ fn refuse_change(error: &ChangeError) -> Refusal {
 pub(super) fn first(
     given: Map<String, Value>,
     tools: &[ToolEntry],
+    key_sources: &[String],
 ) -> Result<KeptSettings, Refusal> {
     let refuse = |reason: String| Kind::BadRequest.refuse(reason);
-    check_patch(&given).map_err(refuse)?;
+    check_patch(&given, key_sources).map_err(refuse)?;
     let settings = Settings::deserialize(Value::from(given));
     let settings = settings.map_err(|error| refuse(error.to_string()))?;
     let is_tool = |name: &&String| tools.iter().any(|tool| tool.name == **name);
@@ -91,7 +93,7 @@ pub(super) fn first(
 ///
 /// # Errors
 /// One line that names the setting, its value and what it can be.
-fn check_patch(patch: &Map<String, Value>) -> Result<(), String> {
+fn check_patch(patch: &Map<String, Value>, key_sources: &[String]) -> Result<(), String> {
     for (name, value) in patch {
         let Some(allowed) = allowed(name) else {
             let names = NAMES.join(", ");
@@ -101,11 +103,30 @@ fn check_patch(patch: &Map<String, Value>) -> Result<(), String> {
         let alone = Map::from_iter([(name.clone(), value.clone())]);
         let settings = Settings::deserialize(Value::from(alone))
             .map_err(|_| refusal(name, value, &format!("it is {allowed}")))?;
+        if let Some(source) = &settings.key_source
+            && !key_sources.contains(source)
+        {
+            return Err(refusal(name, value, &key_source_rule(key_sources)));
+        }
         KeptSettings::from(settings)
             .check()
             .map_err(|reason| refusal(name, value, &reason))?;
     }
     Ok(())
+}
+
+/// What the source of a key can be. Clients do not say where keys are: they would have any file or
+/// variable of the operator sent to the API.
+fn key_source_rule(names: &[String]) -> String {
+    let names = if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    };
+    format!(
+        "it is a name that an operator gave to a key in config.toml, such as \
+         [key_sources] team = \"env:TEAM_KEY\" or \"file:/path\"; there are: {names}"
+    )
 }
 
 /// The settings that there are.
@@ -140,7 +161,7 @@ fn allowed(name: &str) -> Option<&'static str> {
         "active_tools" => "a list of names of tools",
         "tool_execution" => "sequential_fail_fast, sequential or parallel",
         "steering_mode" | "follow_up_mode" => "one_at_a_time or all",
-        "key_source" => "env:NAME or file:PATH",
+        "key_source" => "the name of a key source of config.toml",
         "auto_compact" | "context_files" => "true or false",
         _ => return None,
     })
@@ -166,7 +187,8 @@ mod tests {
     use super::*;
 
     fn check(patch: &Value) -> Result<(), String> {
-        check_patch(patch.as_object().unwrap())
+        let key_sources = ["team".to_owned(), "mine".to_owned()];
+        check_patch(patch.as_object().unwrap(), &key_sources)
     }
 
     /// Spec: [HTTP-65]
@@ -197,7 +219,7 @@ mod tests {
             ),
             (
                 json!({"key_source": "secret"}),
-                &["\"key_source\"", "env:NAME", "file:PATH"],
+                &["\"key_source\" cannot be that", "there are: team, mine"],
             ),
             (
                 json!({"active_tools": "read"}),
@@ -208,8 +230,12 @@ mod tests {
                 &["\"auto_compact\" cannot be \"yes\": it is true or false"],
             ),
             (
-                json!({"key_source": "env: "}),
-                &["\"key_source\"", "env:NAME"],
+                json!({"key_source": "env:HOME"}),
+                &["\"key_source\" cannot be that", "[key_sources] team ="],
+            ),
+            (
+                json!({"key_source": 7}),
+                &["\"key_source\"", "the name of a key source"],
             ),
         ] {
             let error = check(&patch).unwrap_err();
@@ -246,12 +272,13 @@ mod tests {
             let Value::Object(given) = given else {
                 panic!("{given}");
             };
-            first(given, &tools).map_err(|refusal| refusal.to_string())
+            first(given, &tools, &[]).map_err(|refusal| refusal.to_string())
         };
         let made = told(json!({"max_turns": 3, "active_tools": ["read"], "model": null})).unwrap();
         assert_eq!((made.max_turns, made.model), (Some(3), None));
         for (given, part) in [
             (json!({"max_turns": 0}), "\"max_turns\" cannot be 0"),
+            (json!({"key_source": "team"}), "there are: none"),
             (
                 json!({"active_tools": ["read", "raed"]}),
                 "there is no tool \"raed\"; the tools are read",
@@ -267,6 +294,8 @@ mod tests {
     fn values_that_can_be_and_null_are_taken() {
         check(&json!({"model": "m", "thinking": "xhigh", "max_turns": null})).unwrap();
         check(&json!({"active_tools": ["read"], "auto_compact": false})).unwrap();
+        check(&json!({"key_source": "team"})).unwrap();
+        check(&json!({"key_source": null})).unwrap();
         check(&json!({})).unwrap();
     }
 }

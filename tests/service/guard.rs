@@ -158,20 +158,22 @@ async fn secrets_in_files_and_in_the_api_s_words_are_not_shown() {
     let token = token.trim_end();
     let read = |id: &str, path: &str| Message::new().tool_use(id, "read", json!({ "path": path }));
     script.push(read("a", ".harness/token"));
-    script.push(read("b", &format!("/proc/{}/environ", service.id())));
     script.push(Message::new().tool_use(
         "c",
         "grep",
         json!({"pattern": ".", "path": ".harness/token"}),
     ));
+    script.push(read("b", &format!("/proc/{}/environ", service.id())));
     let quoting = format!("there is no key {API_KEY} here");
     script.push(Reply::error(401, "authentication_error", quoting.as_str()));
     let mut events = service.events().await;
     service.submit("what is the key?").await;
     let run = events.run().await;
     let shown = serde_json::to_string(&run).unwrap();
-    assert_eq!(shown.matches("***").count(), 4, "{shown}");
-    assert_eq!(shown.matches("\"isError\":false").count(), 3, "{shown}");
+    assert_eq!(shown.matches("***").count(), 3, "{shown}");
+    assert_eq!(shown.matches("\"isError\":false").count(), 2, "{shown}");
+    let refused = "permission denied: the memory and the environment of processes are not read";
+    assert!(shown.contains(refused), "{shown}");
     for secret in [API_KEY, token] {
         assert!(!shown.contains(secret) && !service.log().contains(secret));
         let sent = standin.requests();

@@ -40,6 +40,7 @@ pub(crate) struct Service {
     pub(crate) home: Arc<TempDir>,
     base_url: String,
     flags: Vec<String>,
+    environment: Vec<(String, String)>,
 }
 
 impl Service {
@@ -54,6 +55,16 @@ impl Service {
         base_url: &str,
         flags: &[&str],
     ) -> Self {
+        Self::start_with(home, base_url, flags, &[]).await
+    }
+
+    /// Starts a service with further variables.
+    pub(crate) async fn start_with(
+        home: impl Into<Arc<TempDir>>,
+        base_url: &str,
+        flags: &[&str],
+        environment: &[(String, String)],
+    ) -> Self {
         let home = home.into();
         let log = std::fs::File::options()
             .create(true)
@@ -67,6 +78,7 @@ impl Service {
             .env("ANTHROPIC_BASE_URL", base_url)
             .env("ANTHROPIC_API_KEY", API_KEY)
             .env("RUST_LOG", "trace")
+            .envs(environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -84,6 +96,7 @@ impl Service {
             home,
             base_url: base_url.to_owned(),
             flags: flags.iter().map(ToString::to_string).collect(),
+            environment: environment.to_vec(),
         }
     }
 
@@ -91,7 +104,8 @@ impl Service {
     pub(crate) async fn restart(mut self) -> Self {
         self.kill();
         let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
-        Self::start_in(Arc::clone(&self.home), &self.base_url, &flags).await
+        let home = Arc::clone(&self.home);
+        Self::start_with(home, &self.base_url, &flags, &self.environment).await
     }
 
     /// Kills the program without warning.
@@ -142,6 +156,24 @@ impl Service {
         script.set_models(vec![Model::new(MODEL)]);
         let flags: Vec<&str> = ["--model", MODEL].iter().chain(flags).copied().collect();
         let service = Self::start(&standin.base_url(), &flags).await;
+        (service, standin, script)
+    }
+
+    /// Starts a service with a scripted API behind it, a config.toml and further variables.
+    pub(crate) async fn configured(
+        config: &str,
+        environment: &[(&str, &str)],
+    ) -> (Self, Standin, Script) {
+        let (standin, script) = Standin::scripted().unwrap();
+        script.set_models(vec![Model::new(MODEL)]);
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join(".harness")).unwrap();
+        std::fs::write(home.path().join(".harness/config.toml"), config).unwrap();
+        let variable = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let environment: Vec<_> = environment.iter().map(variable).collect();
+        let flags = ["--model", MODEL];
+        let base_url = standin.base_url();
+        let service = Self::start_with(home, &base_url, &flags, &environment).await;
         (service, standin, script)
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cancel::children;
 use crate::client::within;
-use crate::program::{API_KEY, Service, slow_search};
+use crate::program::{Service, slow_search};
 use crate::talk::{Talk, asked, bare, model, serving};
 
 const OTHER: &str = "claude-other";
@@ -26,7 +26,7 @@ fn every_setting() -> Value {
         "tool_execution": "parallel",
         "steering_mode": "all",
         "follow_up_mode": "all",
-        "key_source": "env:NOT_SET_ANYWHERE",
+        "key_source": "team",
         "context_window": 150_000,
         "auto_compact": false,
         "reserve_tokens": 9_000,
@@ -39,7 +39,8 @@ fn every_setting() -> Value {
 /// Spec: [CONV-123] [HTTP-64]
 #[tokio::test]
 async fn every_setting_is_seen_by_everybody_and_kept() {
-    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let config = "[key_sources]\nteam = 'env:NOT_SET_ANYWHERE'\n";
+    let (service, _standin, _script) = Service::configured(config, &[]).await;
     let talk = Talk::with(&service);
     let mut ann = talk.follow("ann").await;
     let mut bob = talk.follow("bob").await;
@@ -338,74 +339,6 @@ async fn parallel_calls_run_at_once_and_their_results_come_in_order() {
     assert_eq!(ids, ["a", "b", "c"]);
     assert_eq!(run, 1);
     assert_eq!(standin.violations(), [""; 0]);
-}
-
-/// Spec: [CONV-128]
-#[tokio::test]
-async fn the_key_comes_from_where_the_settings_say() {
-    const OTHER_KEY: &str = "sk-ant-other-77aa31";
-    let (service, standin, script) = Service::scripted(&[]).await;
-    let talk = Talk::with(&service);
-    let file = service.home.path().join("key");
-    std::fs::write(&file, format!("{OTHER_KEY}\n")).unwrap();
-    let sources = [
-        (Value::Null, API_KEY),
-        (json!(format!("file:{}", file.display())), OTHER_KEY),
-        (json!("env:ANTHROPIC_API_KEY"), API_KEY),
-        (
-            json!(format!("file:{}", file.display())),
-            "sk-ant-changed-1",
-        ),
-    ];
-    for (source, key) in sources {
-        if key.starts_with("sk-ant-changed") {
-            std::fs::write(&file, key).unwrap();
-        }
-        talk.set(&json!({"key_source": source})).await;
-        script.push(Reply::text("done"));
-        talk.say("go").await;
-        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
-        let sent = standin.requests().pop().unwrap();
-        assert_eq!(sent.header("x-api-key"), Some(key));
-    }
-    let asked_before = standin.requests().len();
-    for (source, parts) in [
-        ("env:NOT_SET_ANYWHERE", ["NOT_SET_ANYWHERE", "not set"]),
-        ("file:/not/here", ["/not/here", "No such file"]),
-    ] {
-        talk.set(&json!({"key_source": source})).await;
-        talk.say("go").await;
-        let (outcome, message) = talk.outcome().await;
-        assert_eq!(outcome, "error");
-        for part in parts {
-            assert!(message.contains(part), "{part}: {message}");
-        }
-    }
-    assert_eq!(standin.requests().len(), asked_before);
-    let answer = talk
-        .send(
-            "PATCH",
-            "/settings",
-            &json!({"settings": {"key_source": API_KEY}}),
-        )
-        .await;
-    assert_eq!(answer.status, 400);
-    assert!(answer.body.contains("env:NAME"), "{answer:?}");
-    // Who mistakes the setting for the key itself does not find it in the log.
-    assert!(!answer.body.contains(API_KEY), "{answer:?}");
-    let made = json!({"settings": {"key_source": API_KEY}}).to_string();
-    let answer = service.post("/v1/conversations", &made).await;
-    assert_eq!(answer.status, 400);
-    assert!(!answer.body.contains(API_KEY), "{answer:?}");
-    // A key that works again is all that it takes.
-    talk.set(&json!({"key_source": null})).await;
-    script.push(Reply::text("done"));
-    talk.order("POST", "/continue", &json!({})).await;
-    assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
-    let told = std::fs::read_to_string(service.journal("default")).unwrap() + &service.log();
-    for key in [OTHER_KEY, "sk-ant-changed-1", API_KEY] {
-        assert!(!told.contains(key), "{key}");
-    }
 }
 
 /// Spec: [CONV-123]

@@ -86,7 +86,8 @@ fn a_change_that_cannot_be_says_why_and_changes_nothing() {
         (json!({"max_turns": "many"}), ["max_turns", "many"]),
         (json!({"thinking": "hard"}), ["thinking", "hard"]),
         (json!({"model": " "}), ["model", "blank"]),
-        (json!({"key_source": "x"}), ["key_source", "env:NAME"]),
+        (json!({"key_source": " "}), ["key_source", "blank"]),
+        (json!({"key_source": "sk-x"}), ["key_source", "not a key"]),
         (
             json!({"tool_execution": ["parallel"]}),
             ["tool_execution", "parallel"],

@@ -18,6 +18,7 @@ use crate::messages::{
     CancelModelCall, CancelTool, DescribeModel, ListModels, Publish, RunTool, StartModelCall,
 };
 use crate::model::{KeyResolver, Transport};
+use crate::secret::Redaction;
 use crate::tool::Registry;
 use actix::prelude::*;
 
@@ -41,6 +42,9 @@ pub struct Seams {
     pub projection: Option<Arc<dyn Projection>>,
     /// Writes summaries, in place of the model.
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// What is taken out of what tools return and the API says, besides the credential and the
+    /// configuration's secrets. More can be added to it at any time.
+    pub redaction: Redaction,
 }
 
 impl Default for Seams {
@@ -53,6 +57,7 @@ impl Default for Seams {
             system_prompt: None,
             projection: None,
             summarizer: None,
+            redaction: Redaction::default(),
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::clock::Clock;
 use crate::conversation::Defaults;
 use crate::directory::{Parts, Seams};
 use crate::model::{Credential, ModelActor, ModelSeams};
-use crate::secret::Redaction;
 use crate::tool::{Registry, Tool, ToolActor};
 
 /// Starts what all conversations share, on this thread's arbiter.
@@ -25,10 +24,9 @@ pub fn parts(
 ) -> Result<Parts, ConfigError> {
     config.check(&seams)?;
     let registry = Registry::new(tools)?;
-    let mut secrets = config.secrets;
+    let redaction = seams.redaction.clone();
     let (Credential::ApiKey(key) | Credential::Bearer(key)) = &config.api.credential;
-    secrets.push(key.clone());
-    let redaction = Redaction::new(secrets);
+    redaction.add_all(config.secrets.into_iter().chain([key.clone()]));
     let tools = ToolActor::new(config.tool_timeout, redaction.clone()).start();
     let model_seams = ModelSeams {
         attachments: Arc::clone(&seams.attachments),

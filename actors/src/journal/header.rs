@@ -56,7 +56,7 @@ pub struct Settings {
     /// How many follow-ups are said at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up_mode: Option<QueueMode>,
-    /// Where the key of the API comes from: `env:NAME` or `file:PATH`.
+    /// The name of the source that the key of the API comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_source: Option<String>,
     /// How many tokens a request may have, where the API does not say it.
@@ -132,30 +132,16 @@ impl Settings {
                 "system_prompt must not be larger than {MAX_SYSTEM_PROMPT} bytes"
             ));
         }
-        if let Some(source) = &self.key_source
-            && !is_key_source(source)
+        if self
+            .key_source
+            .as_ref()
+            .is_some_and(|source| source.starts_with("sk-"))
         {
-            // Not told: it may be a key that was put in the wrong place.
-            return Err(
-                "key_source must be env:NAME, with the name of a variable, or file:PATH, with a \
-                 path from / or ~/ on"
-                    .to_owned(),
-            );
+            // Not repeated: it is a key that was put in the wrong place.
+            return Err("key_source must be the name of a key source, not a key".to_owned());
         }
         Ok(())
     }
-}
-
-/// Whether a text says where a key is.
-fn is_key_source(source: &str) -> bool {
-    if let Some(name) = source.strip_prefix("env:") {
-        let mut letters = name.chars();
-        let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-        return letters.next().is_some_and(begins)
-            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    }
-    let path = source.strip_prefix("file:");
-    path.is_some_and(|path| path.starts_with('/') || path.starts_with("~/"))
 }
 
 impl From<harness_protocol::Settings> for Settings {

@@ -5,7 +5,7 @@ use actix::{Message, Recipient};
 use crate::ids::CallId;
 use crate::tool::{Registry, ToolCall, ToolOutcome};
 
-/// Runs one tool. Sent by a conversation; ends with one `Finished`.
+/// Runs one tool, when its turn comes. Sent by a conversation; ends with one `Finished`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct RunTool {
@@ -19,7 +19,8 @@ pub struct RunTool {
     pub reply_to: Recipient<ToolEvent>,
 }
 
-/// Stops a running tool and what it started. The call still ends with its `Finished`.
+/// Stops a running tool and what it started, or a call that waits. It still ends with its
+/// `Finished`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct CancelTool {

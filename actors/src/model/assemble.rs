@@ -503,7 +503,7 @@ fn api_error(event: &Object) -> ModelError {
     ModelError::Api {
         status,
         kind,
-        message: super::error::shortened(text(error, "message").unwrap_or_default()),
+        message: text(error, "message").unwrap_or_default(),
         request_id: text(Some(event), "request_id"),
     }
 }

@@ -25,6 +25,7 @@ use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
 use crate::clock::Clock;
 use crate::reply::{Block, Object, ReplyEnd};
+use crate::secret::Redaction;
 
 /// How much of an error's body is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -135,7 +136,7 @@ async fn send(
         .send_body(SizedStream::new(size as u64, pieces))
         .await
         .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
-    let answer = expect_stream(head, clock).await?;
+    let answer = expect_stream(head, clock, client.redaction()).await?;
     Ok(answer
         .map(|chunk| chunk.map_err(|error| broken(&error)))
         .boxed_local())
@@ -250,6 +251,7 @@ fn drain(mut answer: impl Stream<Item = Result<Bytes, ModelError>> + Unpin + 'st
 async fn expect_stream<S>(
     mut answer: ClientResponse<S>,
     clock: Clock,
+    redaction: &Redaction,
 ) -> Result<ClientResponse<S>, AttemptError>
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
@@ -262,6 +264,7 @@ where
                 text(answer.headers(), "location")
                     .unwrap_or("nowhere")
                     .as_bytes(),
+                redaction,
             ),
         }));
     }
@@ -270,7 +273,13 @@ where
             Some(encoding) => format!("(a body encoded as {encoding})").into_bytes(),
             None => start_of_body(&mut answer).await,
         };
-        return Err(error_answer(status, answer.headers(), &body, clock));
+        return Err(error_answer(
+            status,
+            answer.headers(),
+            &body,
+            clock,
+            redaction,
+        ));
     }
     let content_type = text(answer.headers(), "content-type");
     let refused = match (content_type, encoding(answer.headers())) {
@@ -284,7 +293,7 @@ where
     };
     match refused {
         Some(content) => Err(AttemptError::before_stream(ModelError::NotAStream {
-            content: quote(content.as_bytes()),
+            content: quote(content.as_bytes(), redaction),
         })),
         None => Ok(answer),
     }
@@ -314,6 +323,7 @@ fn error_answer(
     headers: &HeaderMap,
     body: &[u8],
     clock: Clock,
+    redaction: &Redaction,
 ) -> AttemptError {
     let hints = Hints {
         should_retry: text(headers, "x-should-retry"),
@@ -328,7 +338,7 @@ fn error_answer(
     );
     let request_id = text(headers, "request-id").map(ToOwned::to_owned);
     AttemptError {
-        error: ModelError::of_answer(status.as_u16(), body, request_id),
+        error: ModelError::of_answer_without(status.as_u16(), body, request_id, redaction),
         advice,
         in_stream: false,
     }

@@ -4,6 +4,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
+use super::super::error::MAX_QUOTED_BYTES;
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -74,4 +75,18 @@ async fn an_end_or_a_break_before_message_stop_is_told_apart() {
     let last = Ok(Bytes::from_static(b"data: {\"type\":\"message_stop\"}"));
     let (whole, _) = read(vec![start(), (1, last)], true).await;
     assert_eq!(whole, Ok(ReplyEnd::default()));
+}
+
+/// Spec: [MODEL-21] [SEC-22]
+#[test]
+fn a_body_is_quoted_without_secrets_and_without_their_starts() {
+    let secret = "sk-ant-0123456789";
+    let redaction = Redaction::new(vec![secret.into()]);
+    assert_eq!(quote(b"", &redaction), "(no body)");
+    assert_eq!(quote(b"no \"credits", &redaction), "no \\\"credits");
+    for before in MAX_QUOTED_BYTES - secret.len()..=MAX_QUOTED_BYTES {
+        let body = format!("{}{secret}{}", "x".repeat(before), "y".repeat(600));
+        let quoted = quote(body.as_bytes(), &redaction);
+        assert!(!quoted.contains("sk-") && quoted.ends_with('…'), "{quoted}");
+    }
 }

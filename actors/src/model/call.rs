@@ -43,7 +43,7 @@ impl Call {
             .for_call(self.order.request.key_source().map(|source| &**source))
             .await
         {
-            Ok(client) => self.client = client,
+            Ok(client) => self.client = client.of(&self.order.call_id.conversation),
             Err(error) => {
                 log::warn!("call {} failed: {error}", self.order.call_id);
                 return failed(self.order.call_id, error, false, Vec::new());
@@ -128,15 +128,24 @@ impl Call {
             };
             reply(&order.reply_to, event);
         };
-        let made = attempt(&self.client, self.clock, prepared, &self.assembler, emit);
-        made.await.map_err(|refused| AttemptError {
-            error: refused.error.redacted(&self.client.redaction()),
+        let made = attempt(&self.client, self.clock, prepared, &self.assembler, emit).await;
+        if made
+            .as_ref()
+            .err()
+            .is_none_or(|refused| refused.error.took_key())
+        {
+            self.client.learn_key(&order.call_id.conversation);
+        }
+        made.map_err(|refused| AttemptError {
+            error: refused.error.redacted(self.client.redaction()),
             ..refused
         })
     }
 
     fn finished(&self, end: ReplyEnd, took: Duration) -> ModelEvent {
         let call_id = self.order.call_id.clone();
+        // A gateway may quote what it was sent anywhere.
+        let end = end.redacted(self.client.redaction());
         let usage = end.usage.counts();
         let input = usage
             .input_tokens

@@ -9,6 +9,7 @@ use awc::{Client, ClientRequest, Connector};
 
 use super::{ModelError, ModelSeams, RetryPolicy, Transport};
 use crate::attachment::AttachmentStore;
+use crate::ids::ConversationId;
 use crate::secret::{Redaction, Secret};
 
 /// The version of the API that this client speaks.
@@ -51,6 +52,8 @@ pub(super) struct ApiClient {
     settings: Rc<ModelSettings>,
     /// A key that was resolved for this call, in place of the settings' credential.
     resolved: Option<Secret>,
+    /// What must not come back from the API.
+    redaction: Redaction,
     seams: Rc<ModelSeams>,
 }
 
@@ -73,43 +76,70 @@ impl ApiClient {
             ))
             .add_default_header(("anthropic-version", API_VERSION))
             .finish();
+        let (Credential::ApiKey(secret) | Credential::Bearer(secret)) = &settings.credential;
+        seams.redaction.add(secret.clone());
         Self {
             client,
             settings: Rc::new(settings),
             resolved: None,
+            redaction: seams.redaction.clone(),
             seams: Rc::new(seams),
         }
     }
 
     /// The client for one call: with the key that its source, or the service's resolver, has now.
     pub(super) async fn for_call(&self, source: Option<&str>) -> Result<Self, ModelError> {
-        let no_key = |reason: String| ModelError::Key {
-            origin: source.unwrap_or("the service's own source").to_owned(),
+        let no_key = |reason: &str| {
+            let origin = source.map(|source| format!("the key source {source:?}"));
+            let error = ModelError::Key {
+                origin: origin.unwrap_or_else(|| "the service's own source".to_owned()),
+                reason: reason.to_owned(),
+            };
             // A resolver may quote the key that it had before.
-            reason: self.seams.redaction.apply(reason),
+            error.redacted(&self.redaction)
         };
         let Some(keys) = &self.seams.keys else {
             let Some(_) = source else {
                 return Ok(self.clone());
             };
-            return Err(no_key("this service resolves no keys".to_owned()));
+            return Err(no_key("this service resolves no keys"));
         };
         let resolved = tokio::time::timeout(KEY_TIMEOUT, keys.resolve(source));
         let key = match resolved.await {
             Ok(Ok(key)) => key.filter(|key| !key.expose().is_empty()),
-            Ok(Err(reason)) => return Err(no_key(reason)),
-            Err(_) => return Err(no_key(format!("nothing within {KEY_TIMEOUT:?}"))),
+            Ok(Err(reason)) => return Err(no_key(&reason)),
+            Err(_) => return Err(no_key(&format!("nothing within {KEY_TIMEOUT:?}"))),
         };
-        if let Some(key) = &key {
-            self.seams.redaction.add(key.clone());
-            if !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
-                return Err(no_key("it has characters that no key has".to_owned()));
-            }
+        let Some(key) = key else {
+            return Ok(Self {
+                resolved: None,
+                ..self.clone()
+            });
+        };
+        if !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(no_key("it has characters that no key has"));
         }
         Ok(Self {
-            resolved: key,
+            redaction: self.redaction.with(&key),
+            resolved: Some(key),
             ..self.clone()
         })
+    }
+
+    /// The client with what that conversation must not see.
+    pub(super) fn of(self, conversation: &ConversationId) -> Self {
+        Self {
+            redaction: self.redaction.of(conversation),
+            ..self
+        }
+    }
+
+    /// Notes that the API took the key of this call, so that it is one: from now on the
+    /// conversation that brought it does not see it.
+    pub(super) fn learn_key(&self, conversation: &ConversationId) {
+        if let Some(key) = &self.resolved {
+            self.redaction.learn(conversation, key.clone());
+        }
     }
 
     /// What requests go through in place of HTTP.
@@ -134,11 +164,10 @@ impl ApiClient {
         &self.settings
     }
 
-    /// What must not come back from the API: the credential, which a gateway may quote.
-    pub(super) fn redaction(&self) -> Redaction {
-        let (Credential::ApiKey(secret) | Credential::Bearer(secret)) = &self.settings.credential;
-        let resolved = self.resolved.iter().cloned();
-        Redaction::new(resolved.chain([secret.clone()]).collect())
+    /// What must not come back from the API: secrets that a gateway may quote, the key of this call
+    /// among them.
+    pub(super) fn redaction(&self) -> &Redaction {
+        &self.redaction
     }
 
     pub(super) fn post(&self, path: &str) -> ClientRequest {

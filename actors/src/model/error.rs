@@ -13,7 +13,7 @@ use crate::secret::Redaction;
 const MAX_MESSAGE_BYTES: usize = 2048;
 
 /// How much of an error's body that is not the API's JSON is quoted, in bytes.
-const MAX_QUOTED_BYTES: usize = 512;
+pub(super) const MAX_QUOTED_BYTES: usize = 512;
 
 /// What the API, and gateways in front of it, say of a request that outgrew the model's window.
 ///
@@ -31,7 +31,7 @@ const TOO_LONG: [&str; 9] = [
 ];
 
 /// The API's message, not longer than is good for a status.
-pub(super) fn shortened(mut message: String) -> String {
+fn shortened(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
         message.push('…');
@@ -39,16 +39,20 @@ pub(super) fn shortened(mut message: String) -> String {
     message
 }
 
-/// Foreign text as part of an error message: short, on one line, without control characters.
-pub(super) fn quote(body: &[u8]) -> String {
+/// Foreign text as part of an error message: short, on one line, without control characters and
+/// without what must not be seen, which is taken out before the cut.
+pub(super) fn quote(body: &[u8], redaction: &Redaction) -> String {
     if body.is_empty() {
         return "(no body)".to_owned();
     }
-    let cut = &body[..body.len().min(MAX_QUOTED_BYTES)];
-    let quoted = String::from_utf8_lossy(cut);
-    let quoted = quoted.trim().escape_debug();
-    let more = if cut.len() < body.len() { "…" } else { "" };
-    format!("{quoted}{more}")
+    if body.len() <= MAX_QUOTED_BYTES {
+        let quoted = redaction.apply(String::from_utf8_lossy(body).into_owned());
+        return quoted.trim().escape_debug().to_string();
+    }
+    let looked_at = body.len().min(MAX_QUOTED_BYTES + redaction.reach());
+    let text = String::from_utf8_lossy(&body[..looked_at]);
+    let quoted = redaction.apply_to_start(&text, MAX_QUOTED_BYTES);
+    format!("{}…", quoted.trim().escape_debug())
 }
 
 /// What went wrong with one attempt.
@@ -157,9 +161,9 @@ pub enum ModelError {
         limit: usize,
     },
     /// There is no key for the call.
-    #[display("no key from {origin}: {reason}")]
+    #[display("{origin} gives no key; {reason}")]
     Key {
-        /// Where it was to come from.
+        /// What was to give it.
         origin: String,
         /// What was wrong; never holds the key.
         reason: String,
@@ -187,6 +191,16 @@ impl ModelError {
     /// [`super::Transport`] that gets such answers. `request_id` is the header of that name.
     #[must_use]
     pub fn of_answer(status: u16, body: &[u8], request_id: Option<String>) -> Self {
+        Self::of_answer_without(status, body, request_id, &Redaction::default())
+    }
+
+    /// The same, without what must not be seen where a body is quoted in part.
+    pub(super) fn of_answer_without(
+        status: u16,
+        body: &[u8],
+        request_id: Option<String>,
+        redaction: &Redaction,
+    ) -> Self {
         let json: Option<Object> = serde_json::from_slice(body).ok();
         let field = |object: &Object, key: &str| {
             let value = object.get(key).and_then(Value::as_str);
@@ -209,29 +223,39 @@ impl ModelError {
         Self::Api {
             status,
             kind: kind.unwrap_or_else(|| format!("HTTP {status} {}", reason().unwrap_or("error"))),
-            message: message.map_or_else(|| quote(body), shortened),
+            message: message.unwrap_or_else(|| quote(body, redaction)),
             request_id: request_id.or_else(in_body),
         }
     }
 
-    /// The error without secrets: the API's words may quote what it was sent.
+    /// The error without secrets, as the API's words may quote what it was sent, and not longer
+    /// than is good for a status.
     #[must_use]
     pub(super) fn redacted(mut self, redaction: &Redaction) -> Self {
         let foreign = match &mut self {
-            Self::Api { kind, message, .. } => vec![kind, message],
+            Self::Api {
+                kind,
+                message,
+                request_id,
+                ..
+            } => [kind, message].into_iter().chain(request_id).collect(),
             Self::Redirected { location, .. } => vec![location],
             Self::NotAStream { content } => vec![content],
-            Self::Connection { reason } | Self::Malformed { reason } => vec![reason],
-            Self::Key { reason, .. } => vec![reason],
+            Self::Connection { reason }
+            | Self::Malformed { reason }
+            | Self::Compaction { reason }
+            | Self::Prompt { reason }
+            | Self::Projection { reason } => vec![reason],
+            Self::Key {
+                origin: name,
+                reason,
+            }
+            | Self::ToolInput { name, reason } => vec![name, reason],
             Self::NoAnswer { .. }
             | Self::Stalled { .. }
             | Self::Truncated
-            | Self::ToolInput { .. }
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
-            | Self::Compaction { .. }
-            | Self::Prompt { .. }
-            | Self::Projection { .. }
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => vec![],
@@ -239,7 +263,37 @@ impl ModelError {
         for text in foreign {
             *text = redaction.apply(std::mem::take(text));
         }
+        // Only now: a cut before could leave the start of a secret.
+        if let Self::Api { message, .. } = &mut self {
+            *message = shortened(std::mem::take(message));
+        }
         self
+    }
+
+    /// Whether it tells that the API took the key of the request: some answer came, and it was not
+    /// that the key is none.
+    #[must_use]
+    pub(super) fn took_key(&self) -> bool {
+        match self {
+            Self::Api { status, .. } => !matches!(status, 401 | 403),
+            Self::Redirected { .. }
+            | Self::NotAStream { .. }
+            | Self::Stalled { .. }
+            | Self::Truncated
+            | Self::Malformed { .. }
+            | Self::ToolInput { .. } => true,
+            Self::Connection { .. }
+            | Self::NoAnswer { .. }
+            | Self::TooLarge { .. }
+            | Self::TooLong { .. }
+            | Self::Compaction { .. }
+            | Self::Prompt { .. }
+            | Self::Projection { .. }
+            | Self::Key { .. }
+            | Self::Panicked
+            | Self::Unavailable
+            | Self::Cancelled => false,
+        }
     }
 
     /// Whether the request has outgrown what the model or the API takes, so that it is worth
@@ -314,6 +368,70 @@ mod tests {
             message: message.to_owned(),
             request_id: None,
         }
+    }
+
+    /// Spec: [SEC-12]
+    #[test]
+    fn nothing_that_the_api_said_keeps_a_secret() {
+        let secret = "sk-ant-0123456789";
+        let said = || format!("a {secret} b");
+        let redaction = Redaction::new(vec![secret.into()]);
+        for error in [
+            ModelError::Api {
+                status: 400,
+                kind: said(),
+                message: said(),
+                request_id: Some(said()),
+            },
+            ModelError::Connection { reason: said() },
+            ModelError::Compaction { reason: said() },
+            ModelError::Prompt { reason: said() },
+            ModelError::Projection { reason: said() },
+            ModelError::Malformed { reason: said() },
+            ModelError::ToolInput {
+                name: said(),
+                reason: said(),
+            },
+            ModelError::NotAStream { content: said() },
+            ModelError::Redirected {
+                status: 302,
+                location: said(),
+            },
+            ModelError::Key {
+                origin: said(),
+                reason: said(),
+            },
+        ] {
+            let told = error.redacted(&redaction).to_string();
+            assert!(told.contains("a *** b") && !told.contains(secret), "{told}");
+        }
+    }
+
+    /// Spec: [SEC-22]
+    #[test]
+    fn a_long_message_is_cut_behind_its_secrets() {
+        let secret = "sk-ant-0123456789";
+        let redaction = Redaction::new(vec![secret.into()]);
+        for before in MAX_MESSAGE_BYTES - secret.len()..=MAX_MESSAGE_BYTES {
+            let message = format!("{}{secret}{}", "x".repeat(before), " and more".repeat(9));
+            let error = api(400, "error", &message).redacted(&redaction);
+            let told = error.to_string();
+            assert!(!told.contains("sk-") && told.contains('…'), "{told}");
+        }
+    }
+
+    /// Spec: [SEC-24]
+    #[test]
+    fn an_answer_other_than_that_the_key_is_none_takes_it() {
+        for status in [400, 404, 429, 500, 529] {
+            assert!(api(status, "error", "no").took_key(), "{status}");
+        }
+        for status in [401, 403] {
+            assert!(!api(status, "error", "no").took_key(), "{status}");
+        }
+        let reason = String::new();
+        assert!(!ModelError::Connection { reason }.took_key());
+        assert!(ModelError::Truncated.took_key());
     }
 
     /// Spec: [MODEL-46]

@@ -42,10 +42,10 @@ pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, Mo
         return Ok(Models::default());
     }
     match get(&client, &format!("/v1/models/{model}")).await {
-        Ok(info) => Ok(serde_json::from_value(info)
-            .into_iter()
-            .map(Arc::new)
-            .collect()),
+        Ok(info) => {
+            let read = serde_json::from_value(info).into_iter();
+            Ok(read.map(|info| shown(info, &client)).collect())
+        }
         Err(ModelError::Api { status: 404, .. }) => Ok(Models::default()),
         Err(error) => Err(error),
     }
@@ -55,8 +55,11 @@ pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, Mo
 pub(super) async fn live_models(client: &ApiClient) -> (Models, Result<(), ModelError>) {
     if let Some(transport) = client.transport() {
         return match transport.models().await {
-            Ok(models) => (models.into_iter().map(Arc::new).collect(), Ok(())),
-            Err(error) => (Models::default(), Err(error.redacted(&client.redaction()))),
+            Ok(models) => {
+                let models = models.into_iter().map(|info| shown(info, client));
+                (models.collect(), Ok(()))
+            }
+            Err(error) => (Models::default(), Err(error.redacted(client.redaction()))),
         };
     }
     let mut models = Vec::new();
@@ -68,13 +71,23 @@ pub(super) async fn live_models(client: &ApiClient) -> (Models, Result<(), Model
         };
         // One that makes no sense does not lose the others.
         let read = page.data.into_iter().map(serde_json::from_value);
-        models.extend(read.flatten().map(|info: ModelInfo| Arc::new(info)));
+        models.extend(read.flatten().map(|info| shown(info, client)));
         match page.last_id {
             Some(last_id) if page.has_more => after = format!("&after_id={last_id}"),
             _ => break,
         }
     }
     (models.into(), Ok(()))
+}
+
+/// A model as it may be shown: a gateway may quote what it was sent anywhere.
+fn shown(info: ModelInfo, client: &ApiClient) -> Arc<ModelInfo> {
+    let redaction = client.redaction();
+    Arc::new(ModelInfo {
+        id: redaction.apply(info.id),
+        display_name: redaction.apply(info.display_name),
+        ..info
+    })
 }
 
 async fn page(client: &ApiClient, after: &str) -> Result<Page, ModelError> {
@@ -102,7 +115,8 @@ async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelError> {
     };
     let limit = PAGE_TIMEOUT;
     let read = tokio::time::timeout(limit, read).await;
-    read.unwrap_or(Err(ModelError::NoAnswer { limit }))
+    let read = read.unwrap_or(Err(ModelError::NoAnswer { limit }));
+    read.map_err(|error| error.redacted(client.redaction()))
 }
 
 fn malformed() -> ModelError {

@@ -11,8 +11,10 @@ mod error;
 mod files;
 mod halves;
 mod info;
+mod key_origin;
 mod keys;
 mod live_models;
+mod named_keys;
 mod request;
 mod retry;
 mod scripted;
@@ -29,7 +31,9 @@ pub use error::{ModelError, ModelFailure};
 pub use info::{
     EffortSupport, ModelCapabilities, ModelInfo, Support, ThinkingSupport, ThinkingTypes,
 };
+pub use key_origin::KeyOrigin;
 pub use keys::{EnvOrFileKeys, KeyResolver};
+pub use named_keys::NamedKeys;
 pub use request::{
     Caching, HeadSettings, MAX_REQUEST_BYTES, ModelChoice, ModelRequest, Piece, RequestHead,
 };

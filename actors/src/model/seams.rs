@@ -17,7 +17,8 @@ pub struct ModelSeams {
     pub transport: Option<Arc<dyn Transport>>,
     /// What is asked for a key before every call; the settings' credential is used if none.
     pub keys: Option<Arc<dyn KeyResolver>>,
-    /// What learns the keys that are resolved, so that they are never seen either.
+    /// What is taken out of what the API says. It learns the settings' credential, and the keys that
+    /// are resolved, so that they are never seen either.
     pub redaction: Redaction,
 }
 

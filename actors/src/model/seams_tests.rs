@@ -305,7 +305,7 @@ async fn the_key_is_resolved_for_every_call() {
     script.push(Reply::error(
         400,
         "invalid_request_error",
-        "bad key-two, not static-key",
+        "bad key-two-0123456789, not static-key",
     ));
     let keys = Arc::new(Keys::default());
     let redaction = Redaction::default();
@@ -318,11 +318,11 @@ async fn the_key_is_resolved_for_every_call() {
     };
     let mut subject = Subject::new(settings, seams);
     let answers = [
-        Ok(Some("key-one".into())),
-        Ok(Some("key-two".into())),
+        Ok(Some("key-one-0123456789".into())),
+        Ok(Some("key-two-0123456789".into())),
         Ok(Some("".into())),
         Ok(None),
-        Ok(Some("key-two".into())),
+        Ok(Some("key-two-0123456789".into())),
     ];
     *keys.answers.lock().unwrap() = answers.into();
     let from_vault = || HeadSettings {
@@ -341,7 +341,8 @@ async fn the_key_is_resolved_for_every_call() {
         .map(|sent| (sent.header("x-api-key"), sent.header("authorization")))
         .collect();
     let bearer = (None, Some("Bearer static-key"));
-    let (one, two) = ((Some("key-one"), None), (Some("key-two"), None));
+    let one = (Some("key-one-0123456789"), None);
+    let two = (Some("key-two-0123456789"), None);
     assert_eq!(sent, [one, two, bearer, bearer, two]);
     let vault = Some("vault:x".to_owned());
     let asked = keys.sources.lock().unwrap().clone();
@@ -349,8 +350,11 @@ async fn the_key_is_resolved_for_every_call() {
         asked,
         [&vault, &vault, &vault, &None, &vault].map(Clone::clone)
     );
-    let text = redaction.apply("key-one key-two".to_owned());
-    assert_eq!(text, "*** ***");
+    // The keys are hidden from the conversation that brought them, the settings' from all.
+    let text = || "key-one-0123456789 static-key".to_owned();
+    let ours = ConversationId::new("c");
+    assert_eq!(redaction.of(&ours).apply(text()), "*** ***");
+    assert_eq!(redaction.apply(text()), "key-one-0123456789 ***");
 }
 
 /// Spec: [MODEL-44] [MODEL-45]
@@ -363,24 +367,30 @@ async fn a_call_without_its_key_fails_and_says_from_where() {
     };
     let mut subject = Subject::new(settings(&standin.base_url()), ModelSeams::default());
     let failed = subject.call(from_vault()).await.unwrap_err().to_string();
-    assert_eq!(failed, "no key from vault:x: this service resolves no keys");
+    assert_eq!(
+        failed,
+        "the key source \"vault:x\" gives no key; this service resolves no keys"
+    );
 
     let keys = Arc::new(Keys::default());
     let seams = ModelSeams {
         keys: Some(Arc::clone(&keys) as Arc<dyn KeyResolver>),
-        redaction: Redaction::new(vec!["old-key".into()]),
+        redaction: Redaction::new(vec!["the-old-key".into()]),
         ..ModelSeams::default()
     };
     let mut subject = Subject::new(settings(&standin.base_url()), seams);
     let answers = [
-        Err("sealed, it was old-key".to_owned()),
+        Err("sealed, it was the-old-key".to_owned()),
         Ok(Some("two\nlines".into())),
     ];
     *keys.answers.lock().unwrap() = answers.into();
     let failed = subject.call(from_vault()).await.unwrap_err().to_string();
-    assert_eq!(failed, "no key from vault:x: sealed, it was ***");
+    assert_eq!(
+        failed,
+        "the key source \"vault:x\" gives no key; sealed, it was ***"
+    );
     let failed = subject.call(plain("m")).await.unwrap_err().to_string();
-    let said = "no key from the service's own source: it has characters that no key has";
+    let said = "the service's own source gives no key; it has characters that no key has";
     assert_eq!(failed, said);
     assert!(standin.requests().is_empty());
 }

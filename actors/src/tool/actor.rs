@@ -1,4 +1,4 @@
-//! Runs tools. A conversation asks for one at a time; conversations do not wait for each other.
+//! Runs tools. A few calls run at once in the whole service; the others wait for their turn.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -8,8 +8,9 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures_util::FutureExt as _;
 
-use super::cap::{self, MAX_RESULT_BYTES};
-use super::{Cancellation, Registry, ToolCall, ToolOutcome};
+use super::cap::MAX_RESULT_BYTES;
+use super::waiting::Waiting;
+use super::{Cancellation, Registry, ToolCall, ToolContext, ToolOutcome};
 use crate::ids::CallId;
 use crate::messages::{CancelTool, RunTool, ToolEvent, reply};
 use crate::secret::Redaction;
@@ -19,11 +20,15 @@ const MAILBOX: usize = 1024;
 /// How long a cancelled tool has to stop by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How many calls run at once: each may be a program that takes a processor and memory.
+const MAX_AT_ONCE: usize = 8;
+
 /// Runs the tools of all conversations of the service.
 pub struct ToolActor {
     limit: Duration,
     redaction: Redaction,
     calls: HashMap<CallId, RunningTool>,
+    waiting: Waiting,
 }
 
 /// A call that is under way.
@@ -42,7 +47,43 @@ impl ToolActor {
             limit,
             redaction,
             calls: HashMap::new(),
+            waiting: Waiting::default(),
         }
+    }
+
+    /// Begins calls that wait while there is room.
+    fn begin(&mut self, ctx: &mut Context<Self>) {
+        while self.calls.len() < MAX_AT_ONCE
+            && let Some(order) = self.waiting.next(self.calls.keys())
+        {
+            self.run(order, ctx);
+        }
+    }
+
+    fn run(&mut self, order: RunTool, ctx: &mut Context<Self>) {
+        let RunTool {
+            call_id,
+            call,
+            tools,
+            reply_to,
+        } = order;
+        let cancellation = Cancellation::new();
+        let context = ToolContext {
+            cancellation: cancellation.clone(),
+            redaction: self.redaction.of(&call_id.conversation),
+        };
+        let work = run(tools, call, self.limit, context);
+        let id = call_id.clone();
+        let future = ctx.spawn(work.into_actor(self).map(move |outcome, actor, ctx| {
+            actor.finish(id, outcome);
+            actor.begin(ctx);
+        }));
+        let running = RunningTool {
+            future,
+            cancellation,
+            reply_to,
+        };
+        self.calls.insert(call_id, running);
     }
 
     fn finish(&mut self, call_id: CallId, outcome: ToolOutcome) {
@@ -52,8 +93,9 @@ impl ToolActor {
         let outcome = if call.cancellation.is_cancelled() {
             ToolOutcome::failed("cancelled by user")
         } else {
+            let redaction = self.redaction.of(&call_id.conversation);
             ToolOutcome {
-                result: self.redaction.apply(outcome.result),
+                result: bounded(outcome.result, &redaction),
                 ..outcome
             }
         };
@@ -73,25 +115,8 @@ impl Handler<RunTool> for ToolActor {
     type Result = ();
 
     fn handle(&mut self, order: RunTool, ctx: &mut Context<Self>) {
-        let RunTool {
-            call_id,
-            call,
-            tools,
-            reply_to,
-        } = order;
-        let cancellation = Cancellation::new();
-        let work = run(tools, call, self.limit, cancellation.clone());
-        let id = call_id.clone();
-        let future = ctx.spawn(
-            work.into_actor(self)
-                .map(move |outcome, actor, _| actor.finish(id, outcome)),
-        );
-        let running = RunningTool {
-            future,
-            cancellation,
-            reply_to,
-        };
-        self.calls.insert(call_id, running);
+        self.waiting.push(order);
+        self.begin(ctx);
     }
 }
 
@@ -99,6 +124,12 @@ impl Handler<CancelTool> for ToolActor {
     type Result = ();
 
     fn handle(&mut self, order: CancelTool, ctx: &mut Context<Self>) {
+        if let Some(waiting) = self.waiting.remove(&order.call_id) {
+            let outcome = ToolOutcome::failed("cancelled by user");
+            let call_id = waiting.call_id;
+            reply(&waiting.reply_to, ToolEvent::Finished { call_id, outcome });
+            return;
+        }
         let Some(call) = self.calls.get(&order.call_id) else {
             return; // It has ended, and its end is on the way.
         };
@@ -109,6 +140,7 @@ impl Handler<CancelTool> for ToolActor {
                 log::warn!("tool call {} did not stop by itself", order.call_id);
                 ctx.cancel_future(future);
                 actor.finish(order.call_id, ToolOutcome::failed("cancelled by user"));
+                actor.begin(ctx);
             }
         });
     }
@@ -118,16 +150,20 @@ async fn run(
     registry: Registry,
     call: ToolCall,
     limit: Duration,
-    cancellation: Cancellation,
+    context: ToolContext,
 ) -> ToolOutcome {
     let Some(tool) = registry.get(&call.name) else {
-        return bounded(ToolOutcome::failed(&format!("unknown tool: {}", call.name)));
+        return ToolOutcome::failed(&format!("unknown tool: {}", call.name));
     };
-    let stop = cancellation.child_token();
+    let stop = context.cancellation.child_token();
     let _stop_at_end = stop.clone().drop_guard();
+    let context = ToolContext {
+        cancellation: stop,
+        ..context
+    };
     // A panic while the future is made counts like one while it runs.
-    let work = AssertUnwindSafe(async { tool.execute(call.input, stop).await });
-    let outcome = match tokio::time::timeout(limit, work.catch_unwind()).await {
+    let work = AssertUnwindSafe(async { tool.execute_in(call.input, context).await });
+    match tokio::time::timeout(limit, work.catch_unwind()).await {
         Ok(Ok(result)) => result.into(),
         Ok(Err(panic)) => {
             let reason = panic_text(&*panic);
@@ -138,17 +174,19 @@ async fn run(
             "the tool {} took longer than {limit:?}",
             call.name
         )),
-    };
-    bounded(outcome)
+    }
 }
 
-fn bounded(mut outcome: ToolOutcome) -> ToolOutcome {
-    if outcome.result.len() > MAX_RESULT_BYTES {
-        let size = outcome.result.len();
-        let kept = cap::start_of(&outcome.result, MAX_RESULT_BYTES);
-        outcome.result = format!("{kept}… [cut: {MAX_RESULT_BYTES} of {size} bytes]");
+/// A result without what must not be seen, and not longer than any may be.
+fn bounded(result: String, redaction: &Redaction) -> String {
+    let size = result.len();
+    if size <= MAX_RESULT_BYTES {
+        return redaction.apply(result);
     }
-    outcome
+    // However large it is, only what is shown of it is looked at, and what a secret may reach over.
+    let looked_at = result.floor_char_boundary(MAX_RESULT_BYTES + redaction.reach());
+    let kept = redaction.apply_to_start(&result[..looked_at], MAX_RESULT_BYTES);
+    format!("{kept}… [cut: {MAX_RESULT_BYTES} of {size} bytes]")
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {

@@ -2,6 +2,7 @@
 
 use std::panic;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -89,15 +90,18 @@ struct Bench {
     tools: Addr<ToolActor>,
     asker: Recipient<ToolEvent>,
     answers: UnboundedReceiver<ToolEvent>,
+    redaction: Redaction,
 }
 
 impl Bench {
     fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
         let (sender, answers) = mpsc::unbounded_channel();
         let registry = Registry::new(tools).unwrap();
+        let redaction = Redaction::default();
         Self {
             registry,
-            tools: ToolActor::new(TIME_LIMIT, Redaction::default()).start(),
+            tools: ToolActor::new(TIME_LIMIT, redaction.clone()).start(),
+            redaction,
             asker: Probe(sender).start().recipient(),
             answers,
         }
@@ -105,7 +109,15 @@ impl Bench {
 
     /// Has a tool run for a conversation.
     fn run(&self, conversation: &str, name: &str, input: Value) -> CallId {
-        let call_id = call_id(conversation);
+        self.run_numbered(conversation, 1, name, input)
+    }
+
+    /// Has one of several tools of a conversation run.
+    fn run_numbered(&self, conversation: &str, number: u64, name: &str, input: Value) -> CallId {
+        let call_id = CallId {
+            number,
+            ..call_id(conversation)
+        };
         let order = RunTool {
             call_id: call_id.clone(),
             call: ToolCall {
@@ -349,6 +361,101 @@ async fn tools_of_several_conversations_run_at_the_same_time() {
     let answers = [bench.answer().await, bench.answer().await];
     for id in ids {
         assert!(answers.contains(&(id, done("met"))), "{answers:?}");
+    }
+}
+
+/// Spec: [TOOL-45]
+#[actix::test]
+async fn a_few_calls_run_at_once_and_all_get_their_results() {
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
+    let busy = tool("busy", move |input, _| {
+        let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+        async move {
+            most.fetch_max(1 + running.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
+            for _ in 0..5 {
+                tokio::task::yield_now().await;
+            }
+            running.fetch_sub(1, Ordering::SeqCst);
+            Ok(Value::Object(input).to_string())
+        }
+    });
+    let mut bench = Bench::new(vec![echo(), busy]);
+    bench.is_alive_and_done().await;
+    for number in 0..400 {
+        bench.run_numbered("c", number, "busy", json!({"n": number}));
+    }
+    let mut ended = Vec::new();
+    for _ in 0..400 {
+        let (call_id, outcome) = bench.answer().await;
+        assert_eq!(outcome, done(&format!(r#"{{"n":{}}}"#, call_id.number)));
+        ended.push(call_id.number);
+    }
+    ended.sort_unstable();
+    assert!(ended.into_iter().eq(0..400));
+    assert_eq!(seen.load(Ordering::SeqCst), MAX_AT_ONCE);
+}
+
+/// Spec: [TOOL-46]
+#[actix::test]
+async fn a_call_that_waits_has_its_time_before_it_and_can_be_cancelled() {
+    tokio::time::pause();
+    let (sender, _told) = mpsc::unbounded_channel();
+    let mut bench = Bench::new(vec![stubborn(sender)]);
+    let start = Instant::now();
+    let calls = MAX_AT_ONCE as u64 + 2;
+    let ids: Vec<_> = (0..calls)
+        .map(|number| bench.run_numbered("c", number, "stubborn", json!({})))
+        .collect();
+    let (waits, last) = (&ids[MAX_AT_ONCE], &ids[MAX_AT_ONCE + 1]);
+    bench.cancel(waits);
+    let answer = bench.answer().await;
+    assert_eq!(answer, (waits.clone(), failed("cancelled by user")));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    let outcome = failed("the tool stubborn took longer than 60s");
+    for _ in 0..MAX_AT_ONCE {
+        assert_eq!(bench.answer().await.1, outcome);
+    }
+    assert_eq!(start.elapsed().as_secs(), TIME_LIMIT.as_secs());
+    assert_eq!(bench.answer().await, (last.clone(), outcome));
+    assert_eq!(start.elapsed().as_secs(), 2 * TIME_LIMIT.as_secs());
+}
+
+/// Spec: [TOOL-47]
+#[actix::test]
+async fn many_calls_of_one_conversation_hold_up_no_other() {
+    tokio::time::pause();
+    let (sender, _told) = mpsc::unbounded_channel();
+    let mut bench = Bench::new(vec![echo(), stubborn(sender)]);
+    bench.is_alive_and_done().await;
+    let ids: Vec<_> = (0..40)
+        .map(|number| bench.run_numbered("many", number, "stubborn", json!({})))
+        .collect();
+    let other = bench.run("other", "echo", json!({}));
+    bench.cancel(&ids[0]);
+    assert_eq!(bench.answer().await.0, ids[0]);
+    assert_eq!(bench.answer().await, (other, done("{}")));
+}
+
+/// Spec: [SEC-12] [SEC-22] [SEC-24]
+#[actix::test]
+async fn a_result_has_no_secrets_of_the_service_or_its_conversation() {
+    let mut bench = Bench::new(vec![echo()]);
+    bench.redaction.add("sk-of-the-service".into());
+    let ours = ConversationId::new("ours");
+    bench.redaction.learn(&ours, "sk-of-ours-0123456789".into());
+    let input = || json!({"a": "sk-of-the-service", "b": "sk-of-ours-0123456789"});
+    bench.run("ours", "echo", input());
+    assert_eq!(bench.answer().await.1, done(r#"{"a":"***","b":"***"}"#));
+    bench.run("theirs", "echo", input());
+    let left = r#"{"a":"***","b":"sk-of-ours-0123456789"}"#;
+    assert_eq!(bench.answer().await.1, done(left));
+    // Over the limit of a result.
+    for before in MAX_RESULT_BYTES - 30..MAX_RESULT_BYTES {
+        let text = "x".repeat(before) + "sk-of-the-service" + &"y".repeat(100);
+        bench.run("ours", "echo", json!({"a": text}));
+        let (_, outcome) = bench.answer().await;
+        assert!(!outcome.result.contains("sk-") && outcome.result.contains("[cut: "));
     }
 }
 

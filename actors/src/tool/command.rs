@@ -11,6 +11,7 @@ use tokio::process::{Child, Command};
 
 use super::cap::MAX_TEXT_BYTES;
 use super::{Cancellation, ToolError};
+use crate::secret::Redaction;
 
 /// How much of what a program says about its errors is kept, in bytes.
 const MAX_STDERR_BYTES: usize = 8 * 1024;
@@ -22,6 +23,19 @@ pub(super) struct Output {
     pub(super) status: Option<ExitStatus>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
+}
+
+impl Output {
+    /// What the program says about its errors, without what must not be seen.
+    pub(super) fn complaint(&self, redaction: &Redaction) -> String {
+        // One that was cut may end inside a secret.
+        let text = if self.stderr.len() < MAX_STDERR_BYTES {
+            redaction.apply(self.stderr.clone())
+        } else {
+            redaction.apply_to_start(&self.stderr, self.stderr.len())
+        };
+        text.trim().to_owned()
+    }
 }
 
 /// Runs a program and waits for its end, or until its output is over the cap, for which a newline

@@ -5,6 +5,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::reply::Object;
+use crate::secret::Redaction;
 
 /// Tells a running tool that its result is no longer wanted.
 pub type Cancellation = tokio_util::sync::CancellationToken;
@@ -69,6 +70,33 @@ pub trait Tool: Send + Sync + 'static {
     /// Runs the tool. The future must not block its thread. When `cancellation` fires it should
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;
+
+    /// Runs the tool for a conversation. For tools that cut what they return: secrets are taken
+    /// out of every result, but of one that was cut before, the start of a secret could be left.
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
+        self.execute(input, context.cancellation)
+    }
+}
+
+/// What a call of a tool is given besides its input.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ToolContext {
+    /// Tells that the result is no longer wanted.
+    pub cancellation: Cancellation,
+    /// Takes out what the conversation must not see.
+    pub redaction: Redaction,
+}
+
+impl ToolContext {
+    /// A context for the tool alone, in which nothing is taken out.
+    #[must_use]
+    pub fn new(cancellation: Cancellation) -> Self {
+        Self {
+            cancellation,
+            ..Self::default()
+        }
+    }
 }
 
 /// Why a tool failed, in words for the model.

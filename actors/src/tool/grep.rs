@@ -1,16 +1,18 @@
 //! The tool `grep`: lines that match a basic regular expression, by the system's `grep`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
-use std::path::PathBuf;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::cap::{self, MAX_TEXT_BYTES};
+use super::cap::{MAX_TEXT_BYTES, shown};
 use super::command::Output;
-use super::{Cancellation, Tool, ToolError, ToolFuture, command, input, path};
+use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, command, input, path, procfs};
 use crate::reply::Object;
+use crate::secret::Redaction;
 
 /// Searches files.
 #[derive(Debug, Clone)]
@@ -66,6 +68,10 @@ impl Tool for Grep {
     }
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
             if input.pattern.is_empty() {
@@ -73,14 +79,36 @@ impl Tool for Grep {
             }
             input::no_nul("pattern", &input.pattern)?;
             let at = path::resolve(&self.workspace, &input.path)?;
-            let metadata = tokio::task::spawn_blocking(move || path::look(&at, "path not found"))
+            let recursive = input.recursive.unwrap_or(false);
+            let left_out = tokio::task::spawn_blocking(move || look(&at, recursive))
                 .await
                 .map_err(|error| ToolError(format!("searching failed: {error}")))??;
-            let recursive = input.recursive.unwrap_or(false);
-            check_searchable(&metadata, recursive)?;
-            self.search(&input, recursive, &cancellation).await
+            let scope = Scope {
+                recursive,
+                left_out,
+            };
+            self.search(&input, &scope, &context).await
         })
     }
+}
+
+/// What is searched below a path.
+struct Scope {
+    recursive: bool,
+    /// Folders and files below that are not.
+    left_out: Vec<PathBuf>,
+}
+
+/// Whether a place may be searched; what of it may not.
+fn look(at: &Path, recursive: bool) -> Result<Vec<PathBuf>, ToolError> {
+    let metadata = path::look(at, "path not found")?;
+    check_searchable(&metadata, recursive)?;
+    if metadata.is_dir() {
+        procfs::check_folder(at)?;
+        return Ok(procfs::mounts_below(at));
+    }
+    procfs::check_path(at)?;
+    Ok(Vec::new())
 }
 
 fn check_searchable(metadata: &Metadata, recursive: bool) -> Result<(), ToolError> {
@@ -97,13 +125,18 @@ impl Grep {
     async fn search(
         &self,
         input: &Input,
-        recursive: bool,
-        cancellation: &Cancellation,
+        scope: &Scope,
+        context: &ToolContext,
     ) -> Result<String, ToolError> {
         // GNU and BSD grep differ in when they show file names, so that is said explicitly; a
         // pattern or path that looks like an option stays a pattern or path; devices and FIFOs
         // are skipped.
-        let scope: &[&str] = if recursive { &["-r", "-H"] } else { &["-h"] };
+        let names: &[&str] = if scope.recursive {
+            &["-r", "-H"]
+        } else {
+            &["-h"]
+        };
+        let left_out: Vec<OsString> = scope.left_out.iter().map(|at| without(at)).collect();
         // And `-` would be the standard input.
         let path = if input.path == "-" {
             "./-"
@@ -113,33 +146,66 @@ impl Grep {
         let pattern_and_path = ["-e", &input.pattern, "--", path];
         let args: Vec<&OsStr> = ["-n", "-D", "skip"]
             .iter()
-            .chain(scope)
-            .chain(&pattern_and_path)
+            .chain(names)
             .map(OsStr::new)
+            .chain(left_out.iter().map(OsString::as_os_str))
+            .chain(pattern_and_path.iter().map(OsStr::new))
             .collect();
-        let output = command::run("grep", &args, &self.workspace, cancellation).await?;
-        answer(&output, path)
+        let output = command::run("grep", &args, &self.workspace, &context.cancellation).await?;
+        answer(&output, path, scope, &context.redaction)
     }
 }
 
-fn answer(output: &Output, path: &str) -> Result<String, ToolError> {
+/// The option by which grep passes over a folder or file. It knows them by their last name only,
+/// so that others of that name are passed over as well.
+fn without(place: &Path) -> OsString {
+    let name = place.file_name().unwrap_or_default();
+    let option = if place.is_dir() {
+        "--exclude-dir="
+    } else {
+        "--exclude="
+    };
+    let mut option = OsString::from(option).into_vec();
+    for byte in name.as_bytes() {
+        if b"*?[]\\".contains(byte) {
+            option.push(b'\\');
+        }
+        option.push(*byte);
+    }
+    OsString::from_vec(option)
+}
+
+fn answer(
+    output: &Output,
+    path: &str,
+    scope: &Scope,
+    redaction: &Redaction,
+) -> Result<String, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let failed = output
         .status
         .is_some_and(|status| !matches!(status.code(), Some(0 | 1)));
-    let complaint = output.stderr.trim();
+    let mut complaint = output.complaint(redaction);
     if failed && text.is_empty() {
-        return Err(failure(complaint, path));
+        return Err(failure(&complaint, path));
     }
-    let kept = cap::lines_of(text, MAX_TEXT_BYTES);
-    let mut result = json!({ "matches": kept });
-    if kept.len() < text.len() {
+    let shown = shown(text, MAX_TEXT_BYTES, redaction);
+    let mut result = json!({ "matches": shown.text });
+    if shown.is_cut {
         let note = format!(
             "cut at the limit of {MAX_TEXT_BYTES} bytes; there are more matches, \
              use a narrower pattern or path"
         );
         result["note"] = note.into();
+    }
+    for place in &scope.left_out {
+        let name = place.file_name().unwrap_or_default().display();
+        let place = place.display();
+        if !complaint.is_empty() {
+            complaint.push('\n');
+        }
+        complaint += &format!("{name}: not searched, because of the files of processes at {place}");
     }
     // Without an error, it is a binary file that matches or a doubtful pattern.
     if !complaint.is_empty() {

@@ -40,7 +40,11 @@ fn no(reason: &str) -> Result<Value, String> {
 }
 
 fn answered(output: &Output, path: &str) -> Result<Value, String> {
-    parsed(answer(output, path).map_err(|error| error.to_string()))
+    let scope = Scope {
+        recursive: false,
+        left_out: Vec::new(),
+    };
+    parsed(answer(output, path, &scope, &Redaction::default()).map_err(|error| error.to_string()))
 }
 
 fn output(code: i32, stdout: &str, stderr: &str) -> Output {
@@ -372,4 +376,63 @@ fn what_may_not_be_read_is_permission_denied() {
     let looked = as_nobody(|| path::look(&closed, "path not found").map(|_| ()));
     assert_eq!(looked, Err("permission denied".into()));
     set_mode(&folder.at("sub"), 0o755);
+}
+
+/// Spec: [SEC-25] [SEC-26]
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_files_of_processes_are_not_searched() {
+    let folder = Folder::new();
+    let us = std::process::id();
+    symlink("/proc", folder.at("all")).unwrap();
+    symlink("/proc/self/environ", folder.at("link")).unwrap();
+    let hidden = "permission denied: the memory and the environment of processes are not read";
+    for path in [&format!("/proc/{us}/environ"), "/proc/self/mem", "link"] {
+        for recursive in [false, true] {
+            let input = json!({"pattern": "a", "path": path, "recursive": recursive});
+            assert_eq!(call(&searcher(&folder), input).await, no(hidden), "{path}");
+        }
+    }
+    let whole = "permission denied: the files of processes are not searched, only one at a time";
+    for path in [
+        "/proc",
+        &format!("/proc/{us}"),
+        "/proc/self/task",
+        "all",
+        "all/",
+    ] {
+        let input = json!({"pattern": "a", "path": path, "recursive": true});
+        assert_eq!(call(&searcher(&folder), input).await, no(whole), "{path}");
+    }
+    let found = search(&folder, "MemTotal", "/proc/meminfo").await.unwrap();
+    assert!(found["matches"].as_str().unwrap().starts_with("1:MemTotal"));
+    assert_eq!(look(Path::new("/"), true), Ok(vec!["/proc".into()]));
+    assert_eq!(look(folder.path(), true), Ok(vec![]));
+}
+
+/// Spec: [SEC-26]
+#[tokio::test]
+async fn what_is_left_out_is_not_searched_and_told() {
+    let folder = Folder::new();
+    folder.file("a", "found\n");
+    folder.file("p[r]*c/1/environ", "found\n");
+    folder.file("single", "found\n");
+    let left_out = ["p[r]*c", "single"].map(|name| folder.at(name));
+    let scope = Scope {
+        recursive: true,
+        left_out: left_out.into(),
+    };
+    let input = Input {
+        pattern: "found".to_owned(),
+        path: ".".to_owned(),
+        recursive: Some(true),
+    };
+    let tool = searcher(&folder);
+    let result = tool.search(&input, &scope, &ToolContext::default()).await;
+    let result = parsed(result.map_err(|error| error.to_string())).unwrap();
+    assert_eq!(result["matches"], "./a:1:found");
+    let warning = result["warning"].as_str().unwrap();
+    for part in ["p[r]*c: not searched", "single: not searched"] {
+        assert!(warning.contains(part), "{warning}");
+    }
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::cap::{self, MAX_TEXT_BYTES};
+use super::cap::{MAX_TEXT_BYTES, shown};
 use super::command::Output;
-use super::{Cancellation, Tool, ToolError, ToolFuture, command, input, path};
+use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, command, input, path};
 use crate::reply::Object;
+use crate::secret::Redaction;
 
 /// Lists folders.
 #[derive(Debug, Clone)]
@@ -56,6 +57,10 @@ impl Tool for ListDir {
     }
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
             let folder = path::resolve(&self.workspace, &input.path)?;
@@ -63,7 +68,7 @@ impl Tool for ListDir {
             tokio::task::spawn_blocking(check)
                 .await
                 .map_err(|error| ToolError(format!("listing failed: {error}")))??;
-            list(&self.workspace, &input.path, &cancellation).await
+            list(&self.workspace, &input.path, &context).await
         })
     }
 }
@@ -75,26 +80,23 @@ fn check_folder(folder: &Path) -> Result<(), ToolError> {
     Ok(())
 }
 
-async fn list(
-    workspace: &Path,
-    path: &str,
-    cancellation: &Cancellation,
-) -> Result<String, ToolError> {
+async fn list(workspace: &Path, path: &str, context: &ToolContext) -> Result<String, ToolError> {
     let args = ["-al", "--", path].map(OsStr::new);
-    let output = command::run("ls", &args, workspace, cancellation).await?;
-    answer(&output)
+    let output = command::run("ls", &args, workspace, &context.cancellation).await?;
+    answer(&output, &context.redaction)
 }
 
-fn answer(output: &Output) -> Result<String, ToolError> {
+fn answer(output: &Output, redaction: &Redaction) -> Result<String, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let succeeded = output.status.is_none_or(|status| status.success());
+    let complaint = output.complaint(redaction);
     if !succeeded && text.is_empty() {
-        return Err(failure(output.stderr.trim()));
+        return Err(failure(&complaint));
     }
-    let kept = cap::lines_of(text, MAX_TEXT_BYTES);
-    let mut result = json!({ "entries": kept });
-    if kept.len() < text.len() {
+    let shown = shown(text, MAX_TEXT_BYTES, redaction);
+    let mut result = json!({ "entries": shown.text });
+    if shown.is_cut {
         let note = format!(
             "cut at the limit of {MAX_TEXT_BYTES} bytes; there are more entries, \
              list a subdirectory or grep for what you need"
@@ -102,7 +104,7 @@ fn answer(output: &Output) -> Result<String, ToolError> {
         result["note"] = note.into();
     }
     if !succeeded {
-        result["warning"] = output.stderr.trim().into();
+        result["warning"] = complaint.into();
     }
     Ok(result.to_string())
 }

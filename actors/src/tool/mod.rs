@@ -8,13 +8,17 @@ mod grep;
 mod input;
 mod list_dir;
 mod path;
+mod procfs;
 mod read;
 mod registry;
 #[cfg(test)]
 mod testing;
+mod waiting;
 
 pub use actor::ToolActor;
-pub use definition::{Cancellation, Tool, ToolCall, ToolError, ToolFuture, ToolOutcome};
+pub use definition::{
+    Cancellation, Tool, ToolCall, ToolContext, ToolError, ToolFuture, ToolOutcome,
+};
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use read::Read;

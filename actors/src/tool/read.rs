@@ -9,9 +9,10 @@ use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::cap::{self, MAX_TEXT_BYTES};
-use super::{Cancellation, Tool, ToolError, ToolFuture, input, path};
+use super::cap::{MAX_TEXT_BYTES, Shown, shown};
+use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, input, path, procfs};
 use crate::reply::Object;
+use crate::secret::Redaction;
 
 /// How much of a file is read between two looks at the cancellation, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -65,11 +66,15 @@ impl Tool for Read {
     }
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
             let file = path::resolve(&self.workspace, &input.path)?;
             // The file system may hang, so it must not be waited for on an arbiter.
-            let work = move || read(&file, input.start_line, input.end_line, &cancellation);
+            let work = move || read(&file, input.start_line, input.end_line, &context);
             tokio::task::spawn_blocking(work)
                 .await
                 .map_err(|error| ToolError(format!("reading failed: {error}")))?
@@ -81,7 +86,7 @@ fn read(
     path: &Path,
     start_line: Option<i64>,
     end_line: Option<i64>,
-    cancellation: &Cancellation,
+    context: &ToolContext,
 ) -> Result<String, ToolError> {
     check_regular(&path::look(path, "file not found")?)?;
     if start_line.is_some_and(|line| line < 1) {
@@ -107,9 +112,10 @@ fn read(
         .metadata()
         .map_err(|error| path::io_error(&error, "file not found"))?;
     check_regular(&opened)?;
+    procfs::check_file(&file)?;
     let text = match (start_line, end_line) {
-        (None, None) => whole(&mut file, cancellation)?,
-        (start, end) => range(&mut file, start, end, cancellation)?,
+        (None, None) => whole(&mut file, context)?,
+        (start, end) => range(&mut file, start, end, context)?,
     };
     Ok(text.to_string())
 }
@@ -125,14 +131,25 @@ fn check_regular(metadata: &std::fs::Metadata) -> Result<(), ToolError> {
 }
 
 /// The file as it is, up to the cap, for which a newline at the end does not count.
-fn whole(file: &mut File, cancellation: &Cancellation) -> Result<Value, ToolError> {
+fn whole(file: &mut File, context: &ToolContext) -> Result<Value, ToolError> {
     let mut bytes = Vec::new();
-    while bytes.len() <= MAX_TEXT_BYTES + 1 && next_piece(file, &mut bytes, cancellation)? {}
-    let text = String::from_utf8_lossy(&bytes);
-    if text.strip_suffix('\n').unwrap_or(&text).len() <= MAX_TEXT_BYTES {
-        return Ok(json!({"content": text}));
+    while bytes.len() <= MAX_TEXT_BYTES + 1 && next_piece(file, &mut bytes, &context.cancellation)?
+    {
     }
-    Ok(capped(&text, 1))
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.strip_suffix('\n').unwrap_or(&text);
+    if lines.len() <= MAX_TEXT_BYTES {
+        let mut answer = answer(lines, 1, &context.redaction);
+        // The newline at the end does not count, and is returned.
+        if lines.len() < text.len()
+            && answer.get("note").is_none()
+            && let Some(Value::String(content)) = answer.get_mut("content")
+        {
+            content.push('\n');
+        }
+        return Ok(answer);
+    }
+    Ok(answer(&text, 1, &context.redaction))
 }
 
 /// A range of lines, joined by newlines without one at the end.
@@ -140,7 +157,7 @@ fn range(
     file: &mut File,
     start: Option<i64>,
     end: Option<i64>,
-    cancellation: &Cancellation,
+    context: &ToolContext,
 ) -> Result<Value, ToolError> {
     let first = start.unwrap_or(1);
     let mut lines = Lines::default();
@@ -148,7 +165,7 @@ fn range(
     let mut more = true;
     while more && !lines.is_past(end) && !lines.is_full() {
         piece.clear();
-        more = next_piece(file, &mut piece, cancellation)?;
+        more = next_piece(file, &mut piece, &context.cancellation)?;
         lines.take(&piece, first, end);
     }
     lines.finish(first, end);
@@ -160,10 +177,7 @@ fn range(
     }
     let text = String::from_utf8_lossy(&lines.kept);
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    if text.len() <= MAX_TEXT_BYTES {
-        return Ok(json!({"content": text}));
-    }
-    Ok(capped(text, first))
+    Ok(answer(text, first, &context.redaction))
 }
 
 /// The lines of a file, taken in pieces.
@@ -256,14 +270,21 @@ fn next_piece(
     }
 }
 
-/// A text over the cap, with a note that tells how to get the rest. `first` is the number of its
-/// first line.
-fn capped(text: &str, first: i64) -> Value {
-    let kept = cap::lines_of(text, MAX_TEXT_BYTES);
+/// A text, or what is shown of it with a note that tells how to get the rest. `first` is the
+/// number of its first line.
+fn answer(text: &str, first: i64, redaction: &Redaction) -> Value {
+    let Shown {
+        text: kept,
+        is_cut,
+        ends_line,
+    } = shown(text, MAX_TEXT_BYTES, redaction);
+    if !is_cut {
+        return json!({"content": kept});
+    }
     let lines = i64::try_from(kept.split('\n').count()).unwrap_or(i64::MAX);
     let last = first.saturating_add(lines - 1);
     let next = last.saturating_add(1);
-    let note = if text[kept.len()..].starts_with('\n') {
+    let note = if ends_line {
         format!(
             "cut after line {last}, at the limit of {MAX_TEXT_BYTES} bytes; \
              read on with start_line {next}"

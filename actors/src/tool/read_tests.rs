@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
-use super::super::testing::{Folder, as_nobody, call, call_with, set_mode, signature};
+use super::super::testing::{Folder, as_nobody, call, call_with, object, set_mode, signature};
 use super::*;
 
 fn reader(folder: &Folder) -> Read {
@@ -365,8 +365,81 @@ fn what_may_not_be_read_is_permission_denied() {
     set_mode(&file, 0o000);
     set_mode(&folder.at("sub"), 0o000);
     for path in [&file, &inside] {
-        let result = as_nobody(|| super::read(path, None, None, &Cancellation::new()));
+        let result = as_nobody(|| super::read(path, None, None, &ToolContext::default()));
         assert_eq!(result, Err("permission denied".into()), "{path:?}");
     }
     set_mode(&folder.at("sub"), 0o755);
+}
+
+/// Spec: [SEC-22]
+#[tokio::test]
+async fn a_cut_leaves_nothing_of_a_secret() {
+    let folder = Folder::new();
+    let context = ToolContext::default();
+    let secret = "sk-ant-\"0123456789";
+    context.redaction.add(secret.into());
+    let tool = Read::new(folder.path().into());
+    let shown = async |input: Value| {
+        let result = tool
+            .execute_in(object(input), context.clone())
+            .await
+            .unwrap();
+        let result: Value = serde_json::from_str(&result).unwrap();
+        result["content"].as_str().unwrap().to_owned()
+    };
+    for before in MAX_TEXT_BYTES - secret.len() - 2..MAX_TEXT_BYTES + 2 {
+        let start = "x".repeat(before);
+        folder.file("f", format!("{start}{secret}\n"));
+        for input in [json!({"path": "f"}), json!({"path": "f", "start_line": 1})] {
+            let text = shown(input).await;
+            assert!(!text.contains('s') && text.starts_with(&start[..MAX_TEXT_BYTES - 40]));
+        }
+    }
+    // Lines keep their numbers, and ranges begin where they are told to.
+    context
+        .redaction
+        .add("first-of-two\nsecond-of-two-0123".into());
+    folder.file("f", "a\nfirst-of-two\nsecond-of-two-0123\nb\n");
+    assert_eq!(shown(json!({"path": "f"})).await, "a\n***\n***\nb\n");
+    assert_eq!(shown(json!({"path": "f", "start_line": 3})).await, "***\nb");
+}
+
+/// Spec: [SEC-25]
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_memory_and_the_environment_of_processes_are_not_read() {
+    use std::os::fd::AsRawFd as _;
+
+    let folder = Folder::new();
+    let us = std::process::id();
+    let opened = File::open("/proc/self/environ").unwrap();
+    symlink("/proc/self/environ", folder.at("link")).unwrap();
+    symlink("link", folder.at("further")).unwrap();
+    let tool = Read::new(folder.path().into());
+    let refused = "permission denied: the memory and the environment of processes are not read";
+    for path in [
+        "/proc/self/environ".to_owned(),
+        format!("/proc/{us}/environ"),
+        format!("/proc/{us}/task/{us}/environ"),
+        "/proc/thread-self/environ".to_owned(),
+        format!("/proc/./self/../{us}//environ"),
+        format!("/proc/self/root/proc/{us}/environ"),
+        format!("/dev/fd/{}", opened.as_raw_fd()),
+        format!("/proc/self/fd/{}", opened.as_raw_fd()),
+        "/proc/self/mem".to_owned(),
+        "/proc/self/auxv".to_owned(),
+        "link".to_owned(),
+        "further".to_owned(),
+    ] {
+        for input in [json!({"path": path}), json!({"path": path, "end_line": 1})] {
+            assert_eq!(call(&tool, input).await, Err(refused.to_owned()), "{path}");
+        }
+    }
+    for path in ["/proc/self/status", "/proc/meminfo", "/proc/self/cmdline"] {
+        assert!(call(&tool, json!({"path": path})).await.is_ok(), "{path}");
+    }
+    // The name alone says nothing.
+    folder.file("environ", "plain");
+    let read = call(&tool, json!({"path": "environ"})).await;
+    assert_eq!(read, Ok(json!({"content": "plain"})));
 }

@@ -25,6 +25,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use env_logger::Target;
+use harness_actors::Redaction;
 use tokio::sync::mpsc;
 
 use self::background::Waits;
@@ -129,11 +130,12 @@ pub(super) async fn run(
 /// shows; else to standard error.
 fn start_log(attach: &Attach, config: &ClientConfig, output: &mut Output) {
     let filter = env::var("RUST_LOG").unwrap_or_else(|_| LOG_FILTER.to_owned());
+    let redaction = Redaction::new(config.secrets.clone());
     if !harness_tui::takes_screen(attach.plain) {
-        return log_setup::start(&filter, Target::Stderr);
+        return log_setup::start(&filter, Target::Stderr, redaction);
     }
     match log_file::open(&config.home, LOG_FILE) {
-        Ok((file, _)) => log_setup::start(&filter, Target::Pipe(Box::new(file))),
+        Ok((file, _)) => log_setup::start(&filter, Target::Pipe(Box::new(file)), redaction),
         Err(error) => output.note(&format!("harness: there is no log: {error}")),
     }
 }

@@ -1,0 +1,236 @@
+//! Takes secrets out of text that comes from elsewhere: a file that a tool read, a gateway that
+//! quotes the key it was sent.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::Secret;
+use super::matcher::Matcher;
+use crate::ids::ConversationId;
+
+/// What stands in place of a secret.
+const MASK: &str = "***";
+/// How short a secret of the service may be, in bytes. A shorter one can be guessed, and taking it
+/// out would take other text apart.
+const MIN_BYTES: usize = 8;
+/// How short a key may be, in bytes, that a conversation brought.
+const MIN_LEARNED_BYTES: usize = 16;
+/// How many keys of one conversation are kept, and of how many conversations: keys that change
+/// often are not collected for ever.
+const MAX_LEARNED: usize = 16;
+/// Of how many conversations keys are kept.
+const MAX_CONVERSATIONS: usize = 1024;
+
+/// Takes secrets out of texts. Clones share what is added later.
+///
+/// There are secrets of the service, which count everywhere and for as long as it runs, and keys
+/// that a conversation brought, which count for that conversation only: nobody can have a word
+/// taken out of what others read.
+#[derive(Debug, Clone, Default)]
+pub struct Redaction {
+    known: Arc<RwLock<Known>>,
+    learned: Arc<RwLock<Learned>>,
+    /// Whose keys count besides.
+    conversation: Option<ConversationId>,
+    /// What counts here only.
+    own: Option<Arc<Matcher>>,
+}
+
+/// The secrets of the service.
+#[derive(Debug, Default)]
+struct Known {
+    secrets: Vec<Secret>,
+    matcher: Arc<Matcher>,
+}
+
+/// The keys of conversations.
+#[derive(Debug, Default)]
+struct Learned {
+    keys: HashMap<ConversationId, Keys>,
+    /// Which conversation learned a key last, the latest at the end.
+    order: VecDeque<ConversationId>,
+}
+
+/// The keys of one conversation, the one that was used last at the end.
+#[derive(Debug, Default)]
+struct Keys {
+    keys: VecDeque<Secret>,
+    matcher: Arc<Matcher>,
+}
+
+impl Redaction {
+    /// Takes these out, but for those under 8 bytes.
+    #[must_use]
+    pub fn new(secrets: Vec<Secret>) -> Self {
+        let redaction = Self::default();
+        redaction.add_all(secrets);
+        redaction
+    }
+
+    /// From now on, takes this secret of the service out too, here and in all clones.
+    pub fn add(&self, secret: Secret) {
+        self.add_all([secret]);
+    }
+
+    /// Like [`Self::add`], for several.
+    pub fn add_all(&self, secrets: impl IntoIterator<Item = Secret>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let before = known.secrets.len();
+        for secret in secrets {
+            if secret.expose().len() >= MIN_BYTES && !known.secrets.contains(&secret) {
+                known.secrets.push(secret);
+            }
+        }
+        if known.secrets.len() > before {
+            let matcher = Matcher::new(known.secrets.iter().map(Secret::expose));
+            known.matcher = Arc::new(matcher);
+        }
+    }
+
+    /// From now on, takes this key out of what that conversation reads. Keys that are short, and
+    /// words and paths, are left: whoever names them must not have them taken out.
+    pub fn learn(&self, conversation: &ConversationId, key: Secret) {
+        if key.expose().len() < MIN_LEARNED_BYTES || key.is_plain() {
+            return;
+        }
+        {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            if known.secrets.contains(&key) {
+                return;
+            }
+            let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+            let keys = learned.keys.get(conversation);
+            if keys.is_some_and(|keys| keys.keys.back() == Some(&key)) {
+                return;
+            }
+        }
+        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+        let learned = &mut *learned;
+        let keys = learned.keys.entry(conversation.clone()).or_default();
+        keys.keys.retain(|known| *known != key);
+        keys.keys.push_back(key);
+        if keys.keys.len() > MAX_LEARNED {
+            keys.keys.pop_front();
+        }
+        keys.matcher = Arc::new(Matcher::new(keys.keys.iter().map(Secret::expose)));
+        learned.order.retain(|known| known != conversation);
+        learned.order.push_back(conversation.clone());
+        if learned.order.len() > MAX_CONVERSATIONS
+            && let Some(oldest) = learned.order.pop_front()
+        {
+            learned.keys.remove(&oldest);
+        }
+    }
+
+    /// The same, with the keys that this conversation brings.
+    #[must_use]
+    pub fn of(&self, conversation: &ConversationId) -> Self {
+        Self {
+            conversation: Some(conversation.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The same with one more secret, which counts here and in what is cloned from here.
+    #[must_use]
+    pub fn with(&self, secret: &Secret) -> Self {
+        let counts = secret.expose().len() >= MIN_BYTES;
+        let matcher = counts.then(|| Arc::new(Matcher::new([secret.expose()])));
+        Self {
+            own: matcher.or_else(|| self.own.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The text, with `***` in place of each secret.
+    #[must_use]
+    pub fn apply(&self, text: String) -> String {
+        let places = self.places(&self.matchers(), &text);
+        if places.is_empty() {
+            return text;
+        }
+        without(&text, &places, text.len())
+    }
+
+    /// At most the first `end` bytes of a text, with `***` in place of each secret. What stands on
+    /// both sides of the end is taken out as a whole; so is, at the end of the text, what may be
+    /// the start of a secret, because the text may have been cut there.
+    ///
+    /// ```
+    /// let redaction = harness_actors::Redaction::new(vec!["sk-0123456789".into()]);
+    /// assert_eq!(redaction.apply_to_start("the key is sk-01234", 100), "the key is ");
+    /// assert_eq!(redaction.apply_to_start("it is sk-0123456789", 10), "it is ***");
+    /// ```
+    #[must_use]
+    pub fn apply_to_start(&self, text: &str, end: usize) -> String {
+        let matchers = self.matchers();
+        let places = self.places(&matchers, text);
+        let unfinished = matchers
+            .iter()
+            .filter_map(|matcher| matcher.unfinished(text));
+        let end = unfinished.fold(text.floor_char_boundary(end), usize::min);
+        without(text, &places, end)
+    }
+
+    /// How many bytes after a place must be known to tell what is a secret up to there.
+    #[must_use]
+    pub fn reach(&self) -> usize {
+        let matchers = self.matchers();
+        let longest = matchers.iter().map(|matcher| matcher.longest());
+        longest.max().unwrap_or_default()
+    }
+
+    fn matchers(&self) -> Vec<Arc<Matcher>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut matchers = vec![Arc::clone(&known.matcher)];
+        if let Some(conversation) = &self.conversation {
+            let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+            let keys = learned.keys.get(conversation);
+            matchers.extend(keys.map(|keys| Arc::clone(&keys.matcher)));
+        }
+        matchers.extend(self.own.clone());
+        matchers
+    }
+
+    /// Where secrets stand, from left to right and without overlaps.
+    fn places(&self, matchers: &[Arc<Matcher>], text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        for matcher in matchers {
+            matcher.find(text, &mut found);
+        }
+        found.sort_by_key(|place| (place.start, place.end));
+        let mut places: Vec<Range<usize>> = Vec::new();
+        for place in found {
+            match places.last_mut() {
+                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+                Some(_) | None => places.push(place),
+            }
+        }
+        places
+    }
+}
+
+/// The text up to its end, without what stands at these places. A secret keeps its number of lines,
+/// so that those after it keep their numbers.
+fn without(text: &str, places: &[Range<usize>], end: usize) -> String {
+    let mut kept = String::with_capacity(end);
+    let mut at = 0;
+    for place in places.iter().filter(|place| place.start < end) {
+        kept.push_str(&text[at..place.start]);
+        kept.push_str(MASK);
+        for _ in text[place.clone()].matches('\n') {
+            kept.push('\n');
+            kept.push_str(MASK);
+        }
+        at = place.end;
+    }
+    if at < end {
+        kept.push_str(&text[at..end]);
+    }
+    kept
+}
+
+#[cfg(test)]
+#[path = "redaction_tests.rs"]
+mod tests;
