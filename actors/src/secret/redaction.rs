@@ -132,10 +132,11 @@ impl Redaction {
         }
     }
 
-    /// The same with one more secret, which counts here and in what is cloned from here.
+    /// The same with the key of one call, which counts here and in what is cloned from here, unless
+    /// it is a word or a path.
     #[must_use]
     pub fn with(&self, secret: &Secret) -> Self {
-        let counts = secret.expose().len() >= MIN_BYTES;
+        let counts = secret.expose().len() >= MIN_BYTES && !secret.is_plain();
         let matcher = counts.then(|| Arc::new(Matcher::new([secret.expose()])));
         Self {
             own: matcher.or_else(|| self.own.clone()),
