@@ -17,7 +17,7 @@ use crate::client::within;
 use crate::program::{API_KEY, MODEL, Service};
 
 /// A user who owns nothing.
-const NOBODY: u32 = 65534;
+const NOBODY: u32 = 47_110;
 
 /// Spec: [SEC-20] [SEC-21] [SEC-23] [SEC-12]
 #[tokio::test]
