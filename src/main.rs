@@ -3,15 +3,20 @@
 mod cli;
 mod client;
 mod config;
+mod difference;
 mod doctor;
 mod guidance;
 mod http;
 mod lock;
+mod lock_holder;
+mod log_file;
 mod log_setup;
 mod prices;
 mod proof;
 mod service;
+mod service_log;
 mod state;
+mod utc;
 mod wiring;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -53,7 +58,7 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
         nix::unistd::setsid().map_err(std::io::Error::from)?;
     }
     let config = Config::from_process(&serve.settings)?;
-    log_setup::start(&config.log, env_logger::Target::Stderr);
+    service_log::start(&config.log, serve.detached);
     if rustls::crypto::ring::default_provider()
         .install_default()
         .is_err()
@@ -62,6 +67,7 @@ fn run_service(serve: &Serve) -> Result<(), ServiceError> {
     }
     actix::System::new().block_on(async {
         let result = service::run(serve, &config).await;
+        service_log::flush();
         // The end of the system would wait for threads that wait for a hanging file system or a
         // slow look-up of a name.
         exit(result)
@@ -91,10 +97,11 @@ fn attach_alone(alone: &Alone) -> i32 {
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {
     let config = Config::from_process(&show.settings)?;
+    let running = client::beside(&config);
     let text = if show.json {
-        config.as_json()
+        config.as_json(running.as_ref())
     } else {
-        config.as_table()
+        config.as_table(running.as_ref())
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())

@@ -12,6 +12,7 @@ mod load;
 mod secret;
 mod setting;
 mod show;
+mod start;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -21,3 +22,6 @@ pub(crate) use error::ConfigError;
 pub(crate) use flags::SettingFlags;
 pub(crate) use load::Config;
 pub(crate) use secret::{Secret, as_token};
+pub(crate) use show::Beside;
+pub(crate) use start::{given_in, start_again};
+pub(crate) use value::parse_duration;

@@ -46,7 +46,7 @@ fn error(flags: &[&str], environment: &[(&str, &str)], file: &str) -> String {
 
 /// The part of the table for one setting, with single spaces.
 fn row(config: &Config, name: &str) -> String {
-    let table = config.as_table();
+    let table = config.as_table(None);
     let row = table
         .lines()
         .find(|line| line.split(' ').next() == Some(name))
@@ -371,7 +371,11 @@ fn a_secret_is_never_shown() {
     ];
     let config = load(&[], &secrets, "");
     assert_eq!(config.token.as_ref().unwrap().to_string(), "***");
-    for text in [format!("{config:?}"), config.as_table(), config.as_json()] {
+    for text in [
+        format!("{config:?}"),
+        config.as_table(None),
+        config.as_json(None),
+    ] {
         assert!(!text.contains("SEEN"), "{text}");
     }
     assert_eq!(
@@ -719,7 +723,7 @@ fn the_state_folder_is_a_flag_a_variable_or_in_the_home_folder() {
 #[test]
 fn the_table_shows_every_setting_with_its_origin_on_one_line() {
     let config = load(&["--system-prompt", "a\n\u{1b}[31mb"], &[], "");
-    assert_eq!(config.as_table().lines().count(), SETTINGS.len());
+    assert_eq!(config.as_table(None).lines().count(), SETTINGS.len());
     assert_eq!(
         row(&config, "system_prompt"),
         r"system_prompt a\n\u{1b}[31mb --system-prompt"
@@ -729,7 +733,7 @@ fn the_table_shows_every_setting_with_its_origin_on_one_line() {
     let config = load(&["--system-prompt", &"x".repeat(300)], &[], "");
     assert!(
         config
-            .as_table()
+            .as_table(None)
             .lines()
             .all(|line| line.chars().count() < 120)
     );
@@ -739,7 +743,7 @@ fn the_table_shows_every_setting_with_its_origin_on_one_line() {
 #[test]
 fn json_holds_key_value_and_source_of_every_setting() {
     let config = load(&["--port", "0"], &[("ANTHROPIC_API_KEY", "k")], "");
-    let rows: serde_json::Value = serde_json::from_str(&config.as_json()).unwrap();
+    let rows: serde_json::Value = serde_json::from_str(&config.as_json(None)).unwrap();
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), SETTINGS.len());
     for expected in [
