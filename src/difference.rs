@@ -61,6 +61,8 @@ fn is_same(theirs: &SettingValue, ours: &SettingValue) -> bool {
         ("workspace", Some(theirs), Some(here)) if ours.source == DEFAULT => {
             Path::new(here).starts_with(theirs)
         }
+        // Any port is the one that was asked for.
+        ("port", _, Some(port)) if port == "0" => true,
         (_, theirs, ours) => theirs == ours,
     }
 }
@@ -130,6 +132,8 @@ impl Difference {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
     fn value(key: &str, value: Option<&str>, source: &str, mark: Option<&str>) -> SettingValue {
@@ -189,13 +193,21 @@ mod tests {
         let set = value("api_key", Some("***"), "ANTHROPIC_API_KEY", Some("aa"));
         let unset = value("api_key", None, "default", None);
         assert_eq!(
-            lines(&[set.clone()], &[unset.clone()]),
+            lines(from_ref(&set), from_ref(&unset)),
             ["api_key: set in the running service (ANTHROPIC_API_KEY), not in this shell"]
         );
         assert_eq!(
             lines(&[unset], &[set]),
             ["api_key: not used by the running service, set in this shell (ANTHROPIC_API_KEY)"]
         );
+    }
+
+    /// Spec: [CLI-93]
+    #[test]
+    fn who_takes_any_port_has_the_one_that_there_is() {
+        let port = |port: &str| [value("port", Some(port), "HARNESS_PORT", None)];
+        assert_eq!(lines(&port("8421"), &port("0")), [""; 0]);
+        assert_eq!(lines(&port("0"), &port("8421")).len(), 1);
     }
 
     /// Spec: [CLI-93]

@@ -4,12 +4,13 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness_standin::{Gate, Message};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::time::Instant;
 
 use crate::alone::{Ending, discovery};
 use crate::client::within;
@@ -293,7 +294,7 @@ async fn a_restart_keeps_how_the_service_was_started_and_its_clients() {
     let version = env!("CARGO_PKG_VERSION");
     let canonical = folder.canonicalize().unwrap();
     let begin = format!(
-        "restarted: harness {version}, process {pid}, for {}",
+        "restarted in the background: harness {version}, process {pid}, for {}",
         canonical.display()
     );
     assert!(out.starts_with(&begin), "{out}");

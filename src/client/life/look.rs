@@ -26,7 +26,7 @@ pub(super) struct Look {
 /// The service, as far as it shows itself.
 pub(super) enum Found {
     /// It has proved itself and is understood.
-    Answers(Connection),
+    Answers(Box<Connection>),
     /// It has proved itself, and speaks another language.
     Other(Box<ServiceInfo>),
     /// It is too old to prove itself.
@@ -68,7 +68,7 @@ impl Found {
         address: Option<&str>,
     ) -> Self {
         match found {
-            Some(Ok(connection)) => Self::Answers(connection),
+            Some(Ok(connection)) => Self::Answers(Box::new(connection)),
             Some(Err(DiscoveryError::Incompatible { info })) => Self::Other(info),
             Some(Err(error @ DiscoveryError::Older { .. })) => Self::Older(error.to_string()),
             Some(_) | None if !is_held => Self::Nothing,

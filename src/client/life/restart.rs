@@ -80,7 +80,10 @@ pub(super) async fn run(
     let plan = Plan::of(look.found.info(), pid)?;
     let serve = plan.check(home)?;
     match &look.found {
-        Found::Answers(_) | Found::Other(_) if !order.now => until_idle(config, output).await?,
+        Found::Answers(_) | Found::Other(_) if !order.now => {
+            until_idle(config, output).await?;
+            stop::is_still(config, pid, waits).await?;
+        }
         Found::Unhealthy(_) if !order.now => return Err(RestartError::Silent { pid }.into()),
         Found::Older(_) => output.note(
             "harness: the service is older than 0.2 and does not say whether runs are going; one that is ends as interrupted, and `harness continue` goes on with it",
@@ -92,7 +95,7 @@ pub(super) async fn run(
     if let Some(info) = connection.info() {
         let log = info.log.as_deref().unwrap_or("its standard error");
         let line = format!(
-            "restarted: harness {VERSION}, process {}, for {}; its log is {log}",
+            "restarted in the background: harness {VERSION}, process {}, for {}; its log is {log}",
             info.pid, info.workspace
         );
         output.line(&visible::line(&line))?;

@@ -88,6 +88,12 @@ pub(in crate::client) enum StopError {
         /// How many, in words.
         runs: String,
     },
+    /// Much happened while somebody was asked, or runs were waited for.
+    #[display("process {pid} is not the service any more; nothing was stopped: try again")]
+    Another {
+        /// The process.
+        pid: u32,
+    },
     /// The system refused.
     #[display("cannot end process {pid}: {reason}")]
     Signal {
@@ -135,6 +141,7 @@ pub(super) async fn run(
                 if !is_confirmed(&runs) {
                     return Err(StopError::Busy { runs }.into());
                 }
+                is_still(config, pid, waits).await?;
             }
             Some(_) => {}
             None => output.note(
@@ -150,6 +157,21 @@ pub(super) async fn run(
     stop(&config.home, pid, insistence, waits, output).await?;
     output.line(&format!("stopped the service, process {pid}"))?;
     Ok(0)
+}
+
+/// Makes sure that a process is the service yet, after a time in which much can have happened.
+///
+/// # Errors
+/// If it is not.
+pub(super) async fn is_still(
+    config: &ClientConfig,
+    pid: u32,
+    waits: Waits,
+) -> Result<(), CommandError> {
+    match target(config, waits).await? {
+        Some(now) if now == pid => Ok(()),
+        _ => Err(StopError::Another { pid }.into()),
+    }
 }
 
 /// What to do with a service that does not stop.
@@ -210,7 +232,7 @@ async fn is_proved(config: &ClientConfig, named: Option<u32>) -> bool {
     named.is_some() && look.found.info().map(|info| info.pid) == named
 }
 
-/// Ends a process that has the lock, and waits until the lock is free.
+/// Ends a process that has the lock, and waits until it has given it up.
 ///
 /// # Errors
 /// If it goes on.
@@ -224,7 +246,7 @@ pub(super) async fn stop(
     signal(pid, Signal::SIGTERM)?;
     // One that was halted, such as with Ctrl-Z, takes no notice before it goes on.
     signal(pid, Signal::SIGCONT)?;
-    if is_free(home, waits.stop, waits.look).await {
+    if has_left(home, pid, waits.stop, waits.look).await {
         return Ok(());
     }
     let waited = waits.stop;
@@ -232,7 +254,7 @@ pub(super) async fn stop(
         return Err(StopError::GoesOn { pid, waited }.into());
     }
     signal(pid, Signal::SIGTERM)?;
-    if is_free(home, waits.again, waits.look).await {
+    if has_left(home, pid, waits.again, waits.look).await {
         return Ok(());
     }
     output.note(&format!(
@@ -240,19 +262,21 @@ pub(super) async fn stop(
         waited + waits.again
     ));
     signal(pid, Signal::SIGKILL)?;
-    if is_free(home, waits.kill, waits.look).await {
+    if has_left(home, pid, waits.kill, waits.look).await {
         return Ok(());
     }
     Err(StopError::Unkillable { pid }.into())
 }
 
-/// Waits until nobody uses the folder.
-async fn is_free(home: &Path, limit: Duration, look: Duration) -> bool {
+/// Waits until a process does not use the folder any more. Another one may use it at once.
+async fn has_left(home: &Path, pid: u32, limit: Duration, look: Duration) -> bool {
     let give_up = Instant::now() + limit;
     loop {
-        // What cannot be looked at is not known to be free.
-        if lock::is_held(home).is_ok_and(|is_held| !is_held) {
-            return true;
+        match holder(home, Some(pid)) {
+            Ok(Holder::Nobody) => return true,
+            Ok(Holder::Process(now)) if now != pid => return true,
+            // Of what cannot be looked at it is not known.
+            Ok(Holder::Process(_) | Holder::Unnamed) | Err(_) => {}
         }
         if Instant::now() >= give_up {
             return false;
