@@ -111,17 +111,21 @@ async fn until_idle(config: &ClientConfig, output: &mut Output) -> Result<(), Co
     let idle = async {
         let mut is_told = false;
         loop {
-            let look = Look::at(config).await;
-            // One that ended meanwhile has no runs.
-            let runs = look.found.info().map_or(0, |info| info.runs);
-            if runs == 0 {
-                return;
-            }
-            if !std::mem::replace(&mut is_told, true) {
-                let runs = stop::runs(runs);
-                output.note(&format!(
-                    "harness: {runs} going; the restart waits for the end (`harness restart --now` does not)"
-                ));
+            let found = Look::at(config).await.found;
+            // Of one that does not answer it is not known.
+            let runs = match (&found, found.info()) {
+                (Found::Nothing, _) => Some(0),
+                (_, info) => info.map(|info| info.runs),
+            };
+            match runs {
+                Some(0) => return,
+                Some(runs) if !std::mem::replace(&mut is_told, true) => {
+                    let runs = stop::runs(runs);
+                    output.note(&format!(
+                        "harness: {runs} going; the restart waits for the end (`harness restart --now` does not)"
+                    ));
+                }
+                Some(_) | None => {}
             }
             tokio::time::sleep(LOOK).await;
         }
