@@ -3,6 +3,7 @@
 mod cli;
 mod client;
 mod config;
+mod demo;
 mod difference;
 mod doctor;
 mod guidance;
@@ -16,6 +17,7 @@ mod proof;
 mod service;
 mod service_log;
 mod state;
+mod uid;
 mod utc;
 mod wiring;
 

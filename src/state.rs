@@ -11,6 +11,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
 use crate::config::{Secret, as_token};
+use crate::uid;
 
 /// The name of the token file.
 pub(crate) const TOKEN_FILE: &str = "token";
@@ -56,6 +57,14 @@ pub(crate) enum StateError {
         /// Who owns it.
         owner: u32,
     },
+    /// It cannot be told whose it is.
+    #[display(
+        "{} belongs to a user that has no number here, as in a container without that user, so it could be anybody's; run the service as a user of its own and set HARNESS_HOME to a folder of that user", path.display()
+    )]
+    UnknownOwner {
+        /// What they own.
+        path: PathBuf,
+    },
     /// Anybody could put another folder in its place.
     #[display("{} lies in a folder that every user can change; run `chmod o-w` on that folder or set HARNESS_HOME", path.display())]
     OpenParent {
@@ -85,7 +94,7 @@ pub(crate) enum StateError {
 }
 
 /// The folder that holds everything the service keeps; exists and is private.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct StateFolder {
     pub(crate) path: PathBuf,
     pub(crate) owner: Uid,
@@ -137,8 +146,22 @@ impl StateFolder {
         Ok(Self { path, owner })
     }
 
+    /// What the token file is like; nothing if there is none that can be looked at.
+    pub(crate) fn token_stamp(&self) -> Option<TokenStamp> {
+        let found = fs::symlink_metadata(self.path.join(TOKEN_FILE)).ok()?;
+        Some(TokenStamp {
+            number: found.ino(),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+
     /// The token in the file; nothing if there is no file.
-    fn read_token(&self) -> Result<Option<Secret>, StateError> {
+    ///
+    /// # Errors
+    /// If the file cannot be read, or holds no token.
+    pub(crate) fn read_token(&self) -> Result<Option<Secret>, StateError> {
         let path = self.path.join(TOKEN_FILE);
         refuse_link(&path)?;
         // Without O_NONBLOCK a named pipe would hold us up for ever.
@@ -187,6 +210,15 @@ impl StateFolder {
     }
 }
 
+/// By what it is seen whether the token file is the one from before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TokenStamp {
+    number: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
 /// Creates the folder and the folders above it that are missing, all private.
 fn create_private(path: &Path) -> Result<(), StateError> {
     let missing =
@@ -226,6 +258,11 @@ fn open(path: &Path, further: OFlag) -> io::Result<File> {
 /// Takes away what others may do; refuses what they own.
 pub(crate) fn make_private(file: &File, path: &Path, owner: Uid) -> Result<(), StateError> {
     let found = file.metadata().map_err(io_error("look at", path))?;
+    if !uid::can_be_told(found.uid()) {
+        return Err(StateError::UnknownOwner {
+            path: path.to_owned(),
+        });
+    }
     if found.uid() != owner.as_raw() {
         return Err(StateError::OtherOwner {
             path: path.to_owned(),

@@ -7,18 +7,18 @@ use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore};
 use harness_actors::model::{
-    Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy,
+    Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy, Transport,
 };
 use harness_actors::{
-    AttachmentStore, Clock, Config as HarnessConfig, Secret, Tool, parts, standard_tools,
+    AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, Tool, parts, standard_tools,
 };
 use harness_protocol::ToolEntry;
-use harness_standin::Standin;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
+use crate::demo::DemoTransport;
 use crate::guidance::GuidanceSource;
-use crate::http::{About, Shared};
+use crate::http::{About, Attachable, Shared};
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
 
@@ -27,14 +27,12 @@ pub(crate) enum Model {
     /// At the API that the configuration names.
     Api(Credential),
     /// In this process.
-    Demo(Standin),
+    Demo,
 }
 
 /// The actors of a running service.
 pub(crate) struct Actors {
     pub(crate) shared: Shared,
-    /// The demo model lives as long as the service.
-    _model: Model,
 }
 
 /// Starts the actors. Broadcasters have a thread of their own, so that fanning out to many
@@ -45,12 +43,8 @@ pub(crate) fn start(
     token: &Secret,
     about: About,
 ) -> Result<Actors, ServiceError> {
-    let (base_url, credential) = match &model {
-        Model::Api(credential) => (config.base_url.clone(), credential.clone()),
-        // The stand-in never sees a real key.
-        Model::Demo(standin) => (standin.base_url(), Credential::ApiKey(Secret::from("demo"))),
-    };
-    let settings = settings(config, base_url, credential, token);
+    let way = Way::to(model);
+    let settings = settings(config, way.credential, token);
     let clock = Clock::system();
     let tools = standard_tools(&config.workspace);
     let entry = |tool: &Arc<dyn Tool>| ToolEntry {
@@ -59,11 +53,13 @@ pub(crate) fn start(
     };
     let entries = tools.iter().map(entry).collect();
     let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
-    let guidance = GuidanceSource::load(&config.home, &config.workspace, clock);
+    let redaction = redaction(&settings);
+    let guidance = GuidanceSource::load(&config.home, &config.workspace, redaction, clock);
     let seams = Seams {
         guidance: guidance.shelf().clone(),
         attachments: Arc::clone(&attachments),
-        keys: keys(&model),
+        transport: way.transport,
+        keys: way.keys,
         ..Seams::default()
     };
     let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
@@ -78,7 +74,7 @@ pub(crate) fn start(
         tells_context_files: config.context_files,
         heartbeat: config.heartbeat,
         attachments,
-        workspace: config.workspace.clone(),
+        workspace: Attachable::new(&config.workspace, &config.home),
         models,
         tools: entries,
         kept_for: match config.prompt_cache {
@@ -86,30 +82,48 @@ pub(crate) fn start(
             Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
         },
     };
-    Ok(Actors {
-        shared,
-        _model: model,
-    })
+    Ok(Actors { shared })
 }
 
-/// Where keys come from that conversations name; the stand-in never sees a real one.
-fn keys(model: &Model) -> Option<Arc<dyn KeyResolver>> {
-    match model {
-        Model::Api(_) => Some(Arc::new(EnvOrFileKeys)),
-        Model::Demo(_) => None,
+/// What guidance may not show: what no tool may show either.
+fn redaction(settings: &HarnessConfig) -> Redaction {
+    let (Credential::ApiKey(key) | Credential::Bearer(key)) = &settings.api.credential;
+    let secrets = settings.secrets.iter().chain([key]);
+    Redaction::new(secrets.cloned().collect())
+}
+
+/// How the model is reached.
+struct Way {
+    credential: Credential,
+    /// In place of HTTP.
+    transport: Option<Arc<dyn Transport>>,
+    /// Where keys come from that conversations name.
+    keys: Option<Arc<dyn KeyResolver>>,
+}
+
+impl Way {
+    fn to(model: Model) -> Self {
+        match model {
+            Model::Api(credential) => Self {
+                credential,
+                transport: None,
+                keys: Some(Arc::new(EnvOrFileKeys)),
+            },
+            // It needs no key, and never sees a real one.
+            Model::Demo => Self {
+                credential: Credential::ApiKey(Secret::from("")),
+                transport: Some(Arc::new(DemoTransport::default())),
+                keys: None,
+            },
+        }
     }
 }
 
 /// The settings of the conversation. `token` is the service's own, which no tool may show.
-fn settings(
-    config: &Config,
-    base_url: String,
-    credential: Credential,
-    token: &Secret,
-) -> HarnessConfig {
+fn settings(config: &Config, credential: Credential, token: &Secret) -> HarnessConfig {
     HarnessConfig {
         api: ModelSettings {
-            base_url,
+            base_url: config.base_url.clone(),
             credential,
             retry: RetryPolicy {
                 max_retries: config.max_retries,
@@ -153,7 +167,7 @@ mod tests {
         let config = Config::of_defaults();
         let credential = Credential::ApiKey(Secret::from("key"));
         let token = Secret::from("0123456789abcdef");
-        let service = settings(&config, config.base_url.clone(), credential, &token);
+        let service = settings(&config, credential, &token);
         library.secrets.push(token);
         assert_eq!(service, library);
     }

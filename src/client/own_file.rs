@@ -9,6 +9,8 @@ use derive_more::{Display, Error};
 use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
+use crate::uid;
+
 /// More than any of these files needs; what is longer is something else.
 const MAX_BYTES: u64 = 64 * 1024;
 /// The permission bits by which others can write.
@@ -67,7 +69,8 @@ fn read_as(path: &Path, owner: Uid) -> Result<Option<Vec<u8>>, FileError> {
     if !found.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
     }
-    if found.uid() != owner.as_raw() || found.mode() & OTHERS_WRITE != 0 {
+    let is_ours = found.uid() == owner.as_raw() && uid::can_be_told(found.uid());
+    if !is_ours || found.mode() & OTHERS_WRITE != 0 {
         return Err(FileError::Foreign {
             path: path.to_owned(),
         });

@@ -93,6 +93,9 @@ pub(crate) struct Layers {
     pub(crate) file: Option<String>,
     /// What relative paths start from; absolute.
     pub(crate) current_dir: PathBuf,
+    /// Whether the program runs in a container, where connections from outside look like the
+    /// owner's own.
+    pub(crate) in_container: bool,
 }
 
 impl Layers {
@@ -135,7 +138,10 @@ impl Layers {
             (None, Some(variable), _) => variable,
             (None, None, Some(line)) => line,
             (None, None, None) => {
-                let text = setting.default.to_owned();
+                let text = match setting.in_container {
+                    Some(text) if self.in_container => text.to_owned(),
+                    Some(_) | None => setting.default.to_owned(),
+                };
                 return Ok(Raw {
                     key: setting.key,
                     text,

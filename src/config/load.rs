@@ -14,6 +14,7 @@ use nix::fcntl::OFlag;
 use super::address::{allowed_hosts, bind};
 use super::base_url::base_url;
 use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, choice};
+use super::container::is_container;
 use super::error::ConfigError;
 use super::flags::SettingFlags;
 use super::layers::{Given, Layers, Raw, Source};
@@ -135,6 +136,7 @@ impl Config {
             environment: [("HOME".into(), "/nowhere".into())].into(),
             file: None,
             current_dir: std::env::temp_dir(),
+            in_container: false,
         };
         Self::load(&layers).unwrap()
     }
@@ -230,9 +232,11 @@ impl Layers {
                 "cannot find the current directory: {error}; change to one that exists"
             ))
         })?;
+        let environment = std::env::vars_os().collect();
         Ok(Self {
             flags: flags.clone(),
-            environment: std::env::vars_os().collect(),
+            in_container: is_container(Path::new("/"), &environment),
+            environment,
             file: None,
             current_dir,
         })

@@ -85,6 +85,8 @@ pub(super) struct Setting {
     pub(super) empty: Empty,
     /// Its value when no layer gives one; empty for none.
     pub(super) default: &'static str,
+    /// Its value in a container when no layer gives one, if that is another.
+    pub(super) in_container: Option<&'static str>,
     /// What it does, in one line.
     pub(super) help: &'static str,
 }
@@ -102,6 +104,7 @@ impl Setting {
             secret: false,
             empty: Empty::Refused,
             default: "",
+            in_container: None,
             help,
         }
     }
@@ -123,6 +126,13 @@ impl Setting {
 
     const fn default(self, default: &'static str) -> Self {
         Self { default, ..self }
+    }
+
+    const fn in_container(self, default: &'static str) -> Self {
+        Self {
+            in_container: Some(default),
+            ..self
+        }
     }
 
     const fn secret(self) -> Self {
@@ -319,11 +329,12 @@ pub(super) const SETTINGS: [Setting; 35] = [
         Key::RequireToken,
         "require_token",
         "HARNESS_REQUIRE_TOKEN",
-        "Ask every client for the token, even on this machine",
+        "Ask every client for the token, even on this machine; true in a container",
     )
     .flag("require-token", "BOOL")
     .flag_alone("true")
-    .default("false"),
+    .default("false")
+    .in_container("true"),
     Setting::new(
         Key::Token,
         "token",

@@ -59,10 +59,9 @@ impl Config {
         let given = start.environment.iter();
         environment.extend(given.map(|it| (OsString::from(&it.name), OsString::from(&it.value))));
         Self::gather(Layers {
-            flags: SettingFlags::of(&start.flags).at(home),
             environment: environment.into_iter().collect(),
-            file: None,
             current_dir: start.folder.clone().into(),
+            ..Layers::of_process(&SettingFlags::of(&start.flags).at(home))?
         })
     }
 }
@@ -121,6 +120,7 @@ mod tests {
                 .collect(),
             file: Some("max_tokens = 9\napi_key = \"sk-SEEN\"".to_owned()),
             current_dir: folder.to_owned(),
+            ..Layers::default()
         }
     }
 

@@ -24,6 +24,7 @@ fn layers(flags: &[&str], environment: &[(&str, &str)], file: &str) -> Layers {
     let home = [("HOME", "/home/me")];
     Layers {
         flags: SettingFlags::from_arg_matches(&matches).unwrap(),
+        in_container: false,
         environment: home
             .iter()
             .chain(environment)
@@ -780,4 +781,22 @@ fn a_variable_that_is_not_text_is_refused_if_it_is_a_setting() {
         Config::load(&layers).unwrap_err().to_string(),
         "model must be UTF-8 text (from HARNESS_MODEL)"
     );
+}
+
+/// Spec: [SEC-53]
+#[test]
+fn in_a_container_the_token_is_asked_for_unless_somebody_says_otherwise() {
+    let required = |environment: &[(&str, &str)]| {
+        let layers = Layers {
+            in_container: true,
+            ..layers(&["--workspace", "/"], environment, "")
+        };
+        let config = Config::load(&layers).unwrap();
+        let shown = config.as_table(None);
+        let line = shown.lines().find(|line| line.starts_with("require_token"));
+        assert!(line.unwrap().contains(&config.require_token.to_string()));
+        config.require_token
+    };
+    assert!(required(&[]));
+    assert!(!required(&[("HARNESS_REQUIRE_TOKEN", "false")]));
 }

@@ -1,50 +1,37 @@
-//! Looking at files and reading them: bounded, and without waiting for what is no file.
+//! What tells whether a file has changed, and what it says: bounded, and without secrets.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{File, Metadata};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use nix::fcntl::OFlag;
+use harness_actors::Redaction;
+
+/// How much is read beyond a bound, in bytes, so that a secret that the bound would cut in two is
+/// known there. More than any secret has.
+const BEYOND: usize = 16 * 1024;
 
 /// What tells whether a file is as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
     number: u64,
-    pub(super) owner: u32,
     pub(super) bytes: u64,
     modified: (i64, i64),
     /// When anything about it was changed; nobody can set this time.
     pub(super) changed: (i64, i64),
 }
 
-/// Looks at a file; nothing if there is none.
-///
-/// # Errors
-/// Why what is there cannot be read.
-pub(super) fn look(path: &Path) -> Result<Option<Stamp>, String> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() => Ok(Some(Stamp {
+impl Stamp {
+    pub(super) fn of(found: &Metadata) -> Self {
+        Self {
             device: found.dev(),
             number: found.ino(),
-            owner: found.uid(),
             bytes: found.len(),
             modified: (found.mtime(), found.mtime_nsec()),
             changed: (found.ctime(), found.ctime_nsec()),
-        })),
-        Ok(_) => Err("it is not a file".to_owned()),
-        Err(error) if is_absence(error.kind()) => match fs::symlink_metadata(path) {
-            Ok(_) => Err("it is a link that leads nowhere".to_owned()),
-            Err(_) => Ok(None),
-        },
-        Err(error) => Err(format!("it cannot be read: {error}")),
+        }
     }
-}
-
-/// Whether there is nothing, instead of something that cannot be read.
-pub(super) fn is_absence(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The beginning of a file.
@@ -56,40 +43,37 @@ pub(super) struct Text {
     pub(super) is_cut: bool,
 }
 
-/// Reads a file of UTF-8 text, or its first `max` bytes.
+/// Reads a file of UTF-8 text without what is secret in it, or its first `max` bytes.
 ///
 /// # Errors
 /// Why it cannot be read.
-pub(super) fn read(path: &Path, max: usize) -> Result<Text, String> {
-    let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
-    let opened = OpenOptions::new()
-        .read(true)
-        // It may have become something else since it was looked at, such as a pipe.
-        .custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
-        .open(path);
-    let file = opened.map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err("it is not a file".to_owned());
-    }
+pub(super) fn read(file: File, max: usize, redaction: &Redaction) -> Result<Text, String> {
+    let most = max + BEYOND;
     let mut bytes = Vec::new();
-    file.take(max as u64 + 1)
+    file.take(most as u64 + 1)
         .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+        .map_err(|error| format!("it cannot be read: {error}"))?;
     let is_cut = bytes.len() > max;
-    bytes.truncate(max);
-    let text = decoded(&bytes, is_cut)?;
+    let is_whole = bytes.len() <= most;
+    bytes.truncate(most);
+    let text = decoded(&bytes, max)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Ok(Text {
-        text: text.replace("\r\n", "\n"),
-        is_cut,
-    })
+    let mut text = redaction.apply(text.replace("\r\n", "\n"));
+    if is_cut {
+        // Part of a secret may stand at the end of what was read.
+        let sure = text.len().saturating_sub(if is_whole { 0 } else { BEYOND });
+        text.truncate(text.floor_char_boundary(sure.min(max)));
+    }
+    Ok(Text { text, is_cut })
 }
 
-/// The text in the bytes. A character that was cut in two is left out.
-fn decoded(bytes: &[u8], is_cut: bool) -> Result<&str, String> {
+/// The text in the bytes. What is no text beyond `max` is left out, such as half a character.
+fn decoded(bytes: &[u8], max: usize) -> Result<&str, String> {
     let whole = match std::str::from_utf8(bytes) {
         Ok(text) => return Ok(text),
-        Err(error) if is_cut && error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        Err(error) if bytes.len() > max && error.valid_up_to() >= max => {
+            &bytes[..error.valid_up_to()]
+        }
         Err(_) => bytes,
     };
     std::str::from_utf8(whole).map_err(|error| {
@@ -118,35 +102,9 @@ pub(super) fn line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
-    use nix::sys::stat::Mode;
+    use std::fs;
 
     use super::*;
-
-    /// Spec: [GUIDE-25]
-    #[test]
-    fn what_is_no_file_is_neither_opened_nor_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::create_dir(at("folder")).unwrap();
-        nix::unistd::mkfifo(&at("pipe"), Mode::S_IRWXU).unwrap();
-        symlink(at("loop"), at("loop")).unwrap();
-        symlink(at("gone"), at("dangling")).unwrap();
-        for name in ["folder", "pipe"] {
-            assert_eq!(look(&at(name)).unwrap_err(), "it is not a file");
-            assert_eq!(read(&at(name), 9).unwrap_err(), "it is not a file");
-        }
-        for (name, reason) in [
-            ("loop", "it cannot be read: "),
-            ("dangling", "it is a link that leads nowhere"),
-        ] {
-            assert!(look(&at(name)).unwrap_err().starts_with(reason), "{name}");
-            assert!(read(&at(name), 9).is_err(), "{name}");
-        }
-        assert_eq!(look(&at("none")), Ok(None));
-        assert_eq!(look(&at("none/none")), Ok(None));
-    }
 
     /// Spec: [GUIDE-26]
     #[test]
@@ -155,7 +113,8 @@ mod tests {
         let path = folder.path().join("x");
         let check = |bytes: &[u8], max: usize| {
             fs::write(&path, bytes).unwrap();
-            read(&path, max).map(|Text { text, is_cut }| (text, is_cut))
+            let file = File::open(&path).unwrap();
+            read(file, max, &Redaction::default()).map(|Text { text, is_cut }| (text, is_cut))
         };
         let text = |text: &str, is_cut| Ok((text.to_owned(), is_cut));
         assert_eq!(check("aü".as_bytes(), 3), text("aü", false));
@@ -168,6 +127,40 @@ mod tests {
         let refusal = "it is not UTF-8 text, see its byte 1".to_owned();
         assert_eq!(check(b"a\xc3", 9), Err(refusal.clone()));
         assert_eq!(check(b"a\xffbc", 3), Err(refusal));
+    }
+
+    /// Spec: [GUIDE-66]
+    #[test]
+    fn a_secret_that_a_bound_cuts_in_two_is_not_shown_in_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let secret = "sk-ant-0123456789";
+        let redaction = Redaction::new(vec![secret.into()]);
+        for max in 1..60 {
+            for tail in [
+                0,
+                5,
+                BEYOND - 30,
+                BEYOND - 25,
+                BEYOND - 20,
+                BEYOND,
+                3 * BEYOND,
+            ] {
+                let text = format!("ab {secret} {secret}{}", "x".repeat(tail));
+                fs::write(&path, text).unwrap();
+                let file = File::open(&path).unwrap();
+                let read = read(file, max, &redaction).unwrap();
+                let shown = format!("ab *** ***{}", "x".repeat(tail));
+                assert!(shown.starts_with(&read.text), "{max} {tail}: {}", read.text);
+                assert!(read.text.len() <= max || !read.is_cut);
+            }
+        }
+        // Many that are taken out make the text short, and the end of it is near its beginning.
+        let text = secret.repeat(4 * BEYOND);
+        fs::write(&path, text).unwrap();
+        let file = File::open(&path).unwrap();
+        let read = read(file, BEYOND, &redaction).unwrap();
+        assert!(read.text.chars().all(|c| c == '*'), "{}", read.text);
     }
 
     /// Spec: [GUIDE-24]

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use harness_actors::Clock;
 use harness_actors::guidance::{Guidance, GuidanceShelf};
+use harness_actors::{Clock, Redaction};
 
-use super::file::{Stamp, line, shown};
-use super::survey::Survey;
+use super::file::{self, Text, line, shown};
+use super::grounds::Grounds;
+use super::redacted::redacted;
+use super::survey::{Found, Survey};
 use super::{context_file, named};
 
 /// How many skills there may be, and how many templates.
@@ -22,6 +24,8 @@ const SETTLED_AFTER: i64 = 3;
 pub(super) struct Loader {
     home: PathBuf,
     workspace: PathBuf,
+    /// What no text may show.
+    redaction: Redaction,
     clock: Clock,
     shelf: GuidanceShelf,
     /// What was loaded last, unless it was too new to tell by its times whether it changed.
@@ -32,10 +36,17 @@ pub(super) struct Loader {
 
 impl Loader {
     /// Nothing is loaded yet.
-    pub(super) fn new(home: &Path, workspace: &Path, clock: Clock, shelf: GuidanceShelf) -> Self {
+    pub(super) fn new(
+        home: &Path,
+        workspace: &Path,
+        redaction: Redaction,
+        clock: Clock,
+        shelf: GuidanceShelf,
+    ) -> Self {
         Self {
             home: home.to_owned(),
             workspace: workspace.to_owned(),
+            redaction,
             clock,
             shelf,
             loaded: None,
@@ -46,17 +57,24 @@ impl Loader {
     /// Loads everything anew if anything has changed, and says in the log what is new about it.
     pub(super) fn refresh(&mut self) {
         let now = i64::try_from(self.clock.unix_seconds()).unwrap_or(i64::MAX);
-        let survey = Survey::take(&self.home, &self.workspace);
+        let grounds = Grounds::open(&self.home, &self.workspace);
+        let survey = Survey::take(&grounds);
         if self.loaded.as_ref() == Some(&survey) {
+            // A secret may have been learned since.
+            let guidance = redacted(Guidance::clone(&self.shelf.get()), &self.redaction);
+            self.put(guidance);
             return;
         }
         let is_settled = survey.last_change().saturating_add(SETTLED_AFTER) < now;
-        let mut loading = Loading::default();
+        let mut loading = Loading::new(&grounds, &self.redaction);
         loading.load(&survey);
-        self.loaded = is_settled.then_some(survey);
         let Loading {
             guidance, remarks, ..
         } = loading;
+        self.loaded = is_settled.then_some(survey);
+        let guidance = redacted(guidance, &self.redaction);
+        let remarks = remarks.into_iter().map(|line| self.redaction.apply(line));
+        let remarks: Vec<String> = remarks.collect();
         let mut told = BTreeSet::new();
         for (is_problem, lines) in [(true, &guidance.problems), (false, &remarks)] {
             for line in lines {
@@ -70,6 +88,10 @@ impl Loader {
             }
         }
         self.told = told;
+        self.put(guidance);
+    }
+
+    fn put(&self, guidance: Guidance) {
         if *self.shelf.get() != guidance {
             self.shelf.set(guidance);
         }
@@ -77,30 +99,43 @@ impl Loader {
 }
 
 /// What has been loaded so far.
-#[derive(Default)]
-struct Loading {
+struct Loading<'l> {
+    grounds: &'l Grounds,
+    redaction: &'l Redaction,
     guidance: Guidance,
     /// What is worth knowing and no problem.
     remarks: Vec<String>,
     bytes: u64,
 }
 
-impl Loading {
+impl<'l> Loading<'l> {
+    fn new(grounds: &'l Grounds, redaction: &'l Redaction) -> Self {
+        Self {
+            grounds,
+            redaction,
+            guidance: Guidance::default(),
+            remarks: Vec::new(),
+            bytes: 0,
+        }
+    }
+
     fn load(&mut self, survey: &Survey) {
         self.guidance.problems.clone_from(&survey.problems);
-        for (path, _) in &survey.context_files {
-            match context_file::read(path) {
+        for found in &survey.context_files {
+            let text = self.text(found, context_file::MAX_BYTES);
+            match text.and_then(|text| context_file::told(&found.path, text)) {
                 Ok((file, remark)) => {
                     self.guidance.context_files.push(file);
-                    self.problem(path, remark);
+                    self.problem(&found.path, remark);
                 }
-                Err(reason) => self.problem(path, Some(reason)),
+                Err(reason) => self.problem(&found.path, Some(reason)),
             }
         }
         let skills = self.named(&survey.skills, "skills", named::skill, |skill| {
             skill.name.clone()
         });
-        let template = |path: &Path| named::template(path).map(|template| (template, None));
+        let template =
+            |path: &Path, text| named::template(path, text).map(|template| (template, None));
         let templates = self.named(&survey.templates, "templates", template, |template| {
             template.name.clone()
         });
@@ -108,16 +143,23 @@ impl Loading {
         self.guidance.templates = templates;
     }
 
+    /// What is in a file, or its first `max` bytes.
+    fn text(&self, found: &Found, max: usize) -> Result<Text, String> {
+        let file = self.grounds.read(found.origin, &found.path)?;
+        file::read(file, max, self.redaction)
+    }
+
     /// Reads what is invoked by name: of each name the first, in the order of the names.
     fn named<T>(
         &mut self,
-        files: &[(PathBuf, Stamp)],
+        files: &[Found],
         kind: &str,
-        read: impl Fn(&Path) -> Result<(T, Option<String>), String>,
+        read: impl Fn(&Path, Text) -> Result<(T, Option<String>), String>,
         name: impl Fn(&T) -> String,
     ) -> Vec<T> {
         let mut found: BTreeMap<String, (T, &Path)> = BTreeMap::new();
-        for (path, stamp) in files {
+        for file in files {
+            let Found { path, stamp, .. } = file;
             if found.len() == MAX_COUNT {
                 let reason = format!("there are more than {MAX_COUNT} {kind}; it is left out");
                 self.problem(path, Some(reason));
@@ -128,7 +170,8 @@ impl Loading {
                 self.problem(path, Some(reason));
                 break;
             }
-            match read(path) {
+            let text = self.text(file, named::MAX_BYTES);
+            match text.and_then(|text| read(path, text)) {
                 Ok((one, remark)) => {
                     self.problem(path, remark);
                     let name = name(&one);

@@ -1,7 +1,7 @@
 //! Tests of loading and of noticing changes.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,6 +9,9 @@ use nix::sys::stat::Mode;
 use tempfile::TempDir;
 
 use super::*;
+
+#[path = "trust_tests.rs"]
+mod trust;
 
 /// The folders of a service and its loader.
 struct Place {
@@ -27,8 +30,17 @@ impl Place {
         let (home, workspace) = (root.join("home"), root.join("outer/work"));
         fs::create_dir_all(&home).unwrap();
         fs::create_dir_all(&workspace).unwrap();
-        let loader = Loader::new(&home, &workspace, clock, GuidanceShelf::default());
-        Self { folder, loader }
+        let redaction = Redaction::new(vec!["sk-secret".into()]);
+        let shelf = GuidanceShelf::default();
+        let loader = Loader::new(&home, &workspace, redaction, clock, shelf);
+        let place = Self { folder, loader };
+        place.permit("outer", 0o755);
+        place
+    }
+
+    /// Sets who may do what, whatever the umask is.
+    fn permit(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -39,6 +51,34 @@ impl Place {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+        self.permit(name, 0o644);
+    }
+
+    fn link(&self, target: &str, name: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+    }
+
+    /// The texts of the context files below this place.
+    fn told(&mut self) -> Vec<String> {
+        let guidance = self.refreshed();
+        let files = guidance.context_files.iter();
+        files
+            .filter(|file| Path::new(&file.path).starts_with(self.path("")))
+            .map(|file| file.text.clone())
+            .collect()
+    }
+
+    /// The problems, by file.
+    fn problems(&mut self) -> Vec<(String, String)> {
+        let guidance = self.refreshed();
+        let problems = guidance.problems.iter().map(|problem| {
+            let (path, reason) = problem.split_once(": ").unwrap();
+            let path = Path::new(path).strip_prefix(self.path("")).unwrap();
+            (path.to_str().unwrap().to_owned(), reason.to_owned())
+        });
+        problems.collect()
     }
 
     fn skill(&self, folder: &str, name: &str, description: &str) {
@@ -192,7 +232,9 @@ fn a_file_of_somebody_else_above_the_working_folder_is_told_of_and_left_out() {
     let texts: Vec<&str> = texts.filter(|text| text.ends_with("/AGENTS.md")).collect();
     assert_eq!(texts, ["home/AGENTS.md", "outer/work/AGENTS.md"]);
     assert_eq!(guidance.problems.len(), 1, "{:?}", guidance.problems);
-    assert!(guidance.problems[0].ends_with("outer/AGENTS.md: it belongs to somebody else"));
+    assert!(
+        guidance.problems[0].ends_with("outer/AGENTS.md: it belongs to somebody else (uid 12345)")
+    );
 }
 
 /// Spec: [GUIDE-15]

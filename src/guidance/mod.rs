@@ -1,20 +1,23 @@
 //! Skills, prompt templates and context files: where they are on disk, and how they are kept up
 //! to date while the service runs.
 
+mod above;
 mod context_file;
 mod file;
 mod front_matter;
+mod grounds;
 mod loader;
 mod named;
 mod places;
+mod redacted;
 mod survey;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness_actors::Clock;
 use harness_actors::guidance::GuidanceShelf;
+use harness_actors::{Clock, Redaction};
 use tokio::sync::Mutex;
 
 use loader::Loader;
@@ -30,10 +33,11 @@ pub(crate) struct GuidanceSource {
 }
 
 impl GuidanceSource {
-    /// Loads what there is in the state folder and for the working folder.
-    pub(crate) fn load(home: &Path, workspace: &Path, clock: Clock) -> Self {
+    /// Loads what there is in the state folder and for the working folder, without what is secret
+    /// in it. A secret that is learned later is taken out by the next [`Self::refresh`].
+    pub(crate) fn load(home: &Path, workspace: &Path, redaction: Redaction, clock: Clock) -> Self {
         let shelf = GuidanceShelf::default();
-        let mut loader = Loader::new(home, workspace, clock, shelf.clone());
+        let mut loader = Loader::new(home, workspace, redaction, clock, shelf.clone());
         loader.refresh();
         Self {
             shelf,
@@ -69,7 +73,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_disk_that_hangs_keeps_nobody_waiting() {
         let folder = tempfile::tempdir().unwrap();
-        let source = GuidanceSource::load(folder.path(), folder.path(), Clock::system());
+        let (redaction, clock) = (Redaction::default(), Clock::system());
+        let source = GuidanceSource::load(folder.path(), folder.path(), redaction, clock);
         std::fs::write(folder.path().join("AGENTS.md"), "text").unwrap();
         let is_loaded = |source: &GuidanceSource| {
             let guidance = source.shelf().get();

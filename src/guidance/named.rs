@@ -4,11 +4,11 @@ use std::path::Path;
 
 use harness_actors::guidance::{PromptTemplate, Skill};
 
-use super::file::{self, Text};
+use super::file::Text;
 use super::front_matter::{self, Fields};
 
 /// How large such a file may be, in bytes.
-const MAX_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
 /// How long a description may be, in characters.
 const MAX_DESCRIPTION: usize = 1024;
 /// How long the name of a template may be, in characters.
@@ -16,12 +16,12 @@ const MAX_NAME: usize = 64;
 /// The names under which a file says that its skill is hidden.
 const HIDDEN: [&str; 2] = ["disable-model-invocation", "hidden"];
 
-/// Reads a skill, with what is wrong with it that does not matter for its use.
+/// The skill that a file describes, with what is wrong with it that does not matter for its use.
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn skill(path: &Path) -> Result<(Skill, Option<String>), String> {
-    let text = read(path)?;
+pub(super) fn skill(path: &Path, text: Text) -> Result<(Skill, Option<String>), String> {
+    let text = whole(text)?;
     let Some((yaml, content)) = front_matter::divide(&text) else {
         return Err("it has no front matter between two lines `---`".to_owned());
     };
@@ -52,12 +52,12 @@ pub(super) fn skill(path: &Path) -> Result<(Skill, Option<String>), String> {
     Ok((skill, problem))
 }
 
-/// Reads a template.
+/// The template that a file holds.
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn template(path: &Path) -> Result<PromptTemplate, String> {
-    let text = read(path)?;
+pub(super) fn template(path: &Path, text: Text) -> Result<PromptTemplate, String> {
+    let text = whole(text)?;
     // A line of hyphens that has no other is a line in the text.
     let (yaml, content) = front_matter::divide(&text).unwrap_or(("", &text));
     let fields = front_matter::parse(yaml)?;
@@ -79,8 +79,8 @@ pub(super) fn template(path: &Path) -> Result<PromptTemplate, String> {
     })
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    match file::read(path, MAX_BYTES)? {
+fn whole(text: Text) -> Result<String, String> {
+    match text {
         Text { is_cut: true, .. } => Err(format!("it has more than {MAX_BYTES} bytes")),
         Text { text, .. } => Ok(text),
     }

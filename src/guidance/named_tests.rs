@@ -1,13 +1,27 @@
 //! Tests of reading skills and templates.
 
-use std::fs;
+use std::fs::{self, File};
 
+use harness_actors::Redaction;
 use tempfile::TempDir;
 
 use super::*;
+use crate::guidance::file;
+
+fn text(path: &Path) -> Result<Text, String> {
+    file::read(File::open(path).unwrap(), MAX_BYTES, &Redaction::default())
+}
+
+fn skill(path: &Path) -> Result<(Skill, Option<String>), String> {
+    super::skill(path, text(path)?)
+}
+
+fn template(path: &Path) -> Result<PromptTemplate, String> {
+    super::template(path, text(path)?)
+}
 
 /// A folder with one file.
-fn file(name: &str, content: &str) -> (TempDir, std::path::PathBuf) {
+fn written(name: &str, content: &str) -> (TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -20,7 +34,7 @@ fn file(name: &str, content: &str) -> (TempDir, std::path::PathBuf) {
 fn a_skill_is_what_its_file_says() {
     let text = "\u{feff}---\r\nname: pdf\r\ndescription: >-\r\n  Fills\r\n  forms.\r\n\
                 disable-model-invocation: true\r\n---\r\n\r\n# How\r\n  indented\r\n";
-    let (_folder, path) = file("pdf/SKILL.md", text);
+    let (_folder, path) = written("pdf/SKILL.md", text);
     let expected = Skill {
         name: "pdf".to_owned(),
         description: "Fills forms.".to_owned(),
@@ -45,7 +59,7 @@ fn a_skill_says_in_either_way_whether_it_is_hidden() {
         ("hidden: maybe", None),
     ] {
         let text = format!("---\nname: x\ndescription: d\n{flag}\n---\n");
-        let (_folder, path) = file("x/SKILL.md", &text);
+        let (_folder, path) = written("x/SKILL.md", &text);
         let found = skill(&path).map(|(skill, _)| skill.hidden);
         assert_eq!(found.ok(), hidden, "{flag}");
     }
@@ -54,7 +68,7 @@ fn a_skill_says_in_either_way_whether_it_is_hidden() {
 /// Spec: [GUIDE-42]
 #[test]
 fn a_skill_of_another_name_than_its_folder_is_loaded_and_told_of() {
-    let (_folder, path) = file("Other/SKILL.md", "---\nname: x\ndescription: d\n---\n");
+    let (_folder, path) = written("Other/SKILL.md", "---\nname: x\ndescription: d\n---\n");
     let (skill, problem) = skill(&path).unwrap();
     assert_eq!(skill.name, "x");
     assert!(problem.unwrap().contains("\"x\""));
@@ -65,7 +79,7 @@ fn a_skill_of_another_name_than_its_folder_is_loaded_and_told_of() {
 fn a_skill_that_cannot_be_used_says_why() {
     let longest = "d".repeat(1024);
     let good = format!("---\nname: x\ndescription: {longest}\n---\n");
-    let (_folder, path) = file("x/SKILL.md", &good);
+    let (_folder, path) = written("x/SKILL.md", &good);
     assert_eq!(skill(&path).unwrap().0.description, longest);
     let too_long = good.replace("dd\n", "ddd\n");
     let too_large = format!(
@@ -88,7 +102,7 @@ fn a_skill_that_cannot_be_used_says_why() {
         (&too_long, "has 1025 characters"),
         (&too_large, "it has more than 1048576 bytes"),
     ] {
-        let (_folder, path) = file("x/SKILL.md", text);
+        let (_folder, path) = written("x/SKILL.md", text);
         let refusal = skill(&path).unwrap_err();
         let start: String = text.chars().take(60).collect();
         assert!(refusal.contains(reason), "{start:?}: {refusal}");
@@ -118,7 +132,7 @@ fn a_template_has_its_name_from_its_file_and_a_description_of_some_kind() {
         ("", "", ""),
         (&long, &shortened, &long),
     ] {
-        let (_folder, path) = file("Fix issue.md", text);
+        let (_folder, path) = written("Fix issue.md", text);
         let template = template(&path).unwrap();
         assert_eq!(template.name, "Fix issue");
         assert_eq!(template.description, description);
@@ -136,7 +150,7 @@ fn a_template_that_cannot_be_used_says_why() {
         ("a\nb.md", "text", "its name"),
         (&long, "text", "its name"),
     ] {
-        let (_folder, path) = file(name, text);
+        let (_folder, path) = written(name, text);
         let refusal = template(&path).unwrap_err();
         assert!(refusal.contains(reason), "{name:?}: {refusal}");
     }

@@ -2,31 +2,43 @@
 
 use std::path::{Path, PathBuf};
 
+use super::grounds::Origin;
+
 /// The folders with skills. If two have one of the same name, the first wins.
-pub(super) fn skill_folders(home: &Path, workspace: &Path) -> Vec<PathBuf> {
+pub(super) fn skill_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
     vec![
-        workspace.join(".agents/skills"),
-        workspace.join(".claude/skills"),
-        home.join("skills"),
+        (Origin::Workspace, workspace.join(".agents/skills")),
+        (Origin::Workspace, workspace.join(".claude/skills")),
+        (Origin::StateFolder, home.join("skills")),
     ]
 }
 
 /// The folders with templates. If two have one of the same name, the first wins.
-pub(super) fn template_folders(home: &Path, workspace: &Path) -> Vec<PathBuf> {
+pub(super) fn template_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
     vec![
-        workspace.join(".agents/templates"),
-        workspace.join(".agents/prompts"),
-        workspace.join(".claude/commands"),
-        home.join("templates"),
+        (Origin::Workspace, workspace.join(".agents/templates")),
+        (Origin::Workspace, workspace.join(".agents/prompts")),
+        (Origin::Workspace, workspace.join(".claude/commands")),
+        (Origin::StateFolder, home.join("templates")),
     ]
 }
 
 /// The folders with context files, each once, in the order in which the model is told them: what
 /// is nearer to the work comes later.
-pub(super) fn context_folders(home: &Path, workspace: &Path) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = workspace.ancestors().map(Path::to_owned).collect();
-    folders.retain(|folder| folder != home);
-    folders.push(home.to_owned());
+pub(super) fn context_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
+    let others = workspace.ancestors().filter(|folder| *folder != home);
+    let mut folders: Vec<(Origin, PathBuf)> = others
+        .map(|folder| {
+            let is_above = folder != workspace;
+            let origin = if is_above {
+                Origin::Above
+            } else {
+                Origin::Workspace
+            };
+            (origin, folder.to_owned())
+        })
+        .collect();
+    folders.push((Origin::StateFolder, home.to_owned()));
     folders.reverse();
     folders
 }
@@ -40,21 +52,28 @@ mod tests {
     fn context_comes_from_the_state_folder_and_then_from_the_outside_in() {
         let folders = |home: &str, workspace: &str| -> Vec<String> {
             let folders = context_folders(Path::new(home), Path::new(workspace));
-            let texts = folders.iter().map(|folder| folder.to_str().unwrap());
-            texts.map(str::to_owned).collect()
+            let mark = |origin: &Origin| match origin {
+                Origin::StateFolder => "own",
+                Origin::Workspace => "work",
+                Origin::Above => "above",
+            };
+            let texts = folders.iter();
+            texts
+                .map(|(origin, folder)| format!("{} {}", mark(origin), folder.display()))
+                .collect()
         };
         assert_eq!(
             folders("/home/a/.harness", "/home/a/src/x"),
             [
-                "/home/a/.harness",
-                "/",
-                "/home",
-                "/home/a",
-                "/home/a/src",
-                "/home/a/src/x"
+                "own /home/a/.harness",
+                "above /",
+                "above /home",
+                "above /home/a",
+                "above /home/a/src",
+                "work /home/a/src/x"
             ]
         );
-        assert_eq!(folders("/h", "/h/x"), ["/h", "/", "/h/x"]);
-        assert_eq!(folders("/h", "/h"), ["/h", "/"]);
+        assert_eq!(folders("/h", "/h/x"), ["own /h", "above /", "work /h/x"]);
+        assert_eq!(folders("/h", "/h"), ["own /h", "above /"]);
     }
 }

@@ -2,16 +2,17 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use harness_actors::Secret;
 use subtle::ConstantTimeEq as _;
 
+pub(crate) use super::token::Token;
+
 /// The service's rules for who may use it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Access {
     /// The hosts that a request may be meant for.
     pub(crate) hosts: AllowedHosts,
     /// What those show who are not the owner's own processes.
-    pub(crate) token: Secret,
+    pub(crate) token: Token,
     /// Whether the owner's own processes must show it too.
     pub(crate) require_token: bool,
     /// The user who runs the service.
@@ -21,12 +22,13 @@ pub(crate) struct Access {
 impl Access {
     /// Whether an `Authorization` header shows the token. The time that the comparison takes
     /// does not tell how much of the token was right.
-    pub(super) fn is_shown_by(&self, authorization: &[u8]) -> bool {
-        let Some((scheme, token)) = authorization.split_at_checked(7) else {
+    pub(super) async fn is_shown_by(&self, authorization: &[u8]) -> bool {
+        let Some((scheme, shown)) = authorization.split_at_checked(7) else {
             return false;
         };
+        let token = self.token.now().await;
         scheme.eq_ignore_ascii_case(b"bearer ")
-            && bool::from(token.ct_eq(self.token.expose().as_bytes()))
+            && token.is_some_and(|token| bool::from(shown.ct_eq(token.expose().as_bytes())))
     }
 }
 
@@ -70,6 +72,8 @@ impl AllowedHosts {
 
 #[cfg(test)]
 mod tests {
+    use harness_actors::Secret;
+
     use super::*;
 
     /// Spec: [SEC-02]
@@ -103,11 +107,11 @@ mod tests {
     }
 
     /// Spec: [SEC-06]
-    #[test]
-    fn the_token_is_compared_exactly() {
+    #[actix_web::test]
+    async fn the_token_is_compared_exactly() {
         let access = Access {
             hosts: AllowedHosts::new(1, vec![]),
-            token: Secret::from("0123456789abcdef"),
+            token: Token::fixed(Secret::from("0123456789abcdef")),
             require_token: true,
             owner: 0,
         };
@@ -123,7 +127,8 @@ mod tests {
             ("0123456789abcdef", false),
             ("", false),
         ] {
-            assert_eq!(access.is_shown_by(header.as_bytes()), shown, "{header}");
+            let is_shown = access.is_shown_by(header.as_bytes()).await;
+            assert_eq!(is_shown, shown, "{header}");
         }
     }
 }

@@ -1,9 +1,6 @@
 //! The files that go with prompts: taken from the body or the working folder, and shown again.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -15,8 +12,8 @@ use harness_actors::attachment::{
     is_sha256, keep_attachments,
 };
 use harness_protocol::{Attachment, AttachmentOrder, PromptOrder};
-use nix::fcntl::OFlag;
 
+use super::attachable::Attachable;
 use super::body::{self, MAX_BODY_BYTES};
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
@@ -82,7 +79,10 @@ fn refuse(error: &AttachmentError) -> Refusal {
 }
 
 /// Loads files one after the other, never more together than a prompt may have. Blocks.
-fn load(workspace: &Path, orders: Vec<AttachmentOrder>) -> Result<Vec<NewAttachment>, Refusal> {
+fn load(
+    workspace: &Attachable,
+    orders: Vec<AttachmentOrder>,
+) -> Result<Vec<NewAttachment>, Refusal> {
     let mut bytes = 0;
     let mut files = Vec::with_capacity(orders.len());
     for (order, number) in orders.into_iter().zip(1..) {
@@ -117,10 +117,14 @@ fn name_at(path: &str) -> Option<String> {
 }
 
 /// What is in a file; else what is wrong with it, as it stands behind its name.
-fn content(workspace: &Path, data: Option<String>, path: Option<String>) -> Result<Bytes, String> {
+fn content(
+    workspace: &Attachable,
+    data: Option<String>,
+    path: Option<String>,
+) -> Result<Bytes, String> {
     match (data, path) {
         (Some(data), None) => decode(data),
-        (None, Some(path)) => read_below(workspace, &path),
+        (None, Some(path)) => workspace.read(&path),
         (Some(_), Some(_)) => Err("has both `data` and `path`; give one of them".to_owned()),
         (None, None) => Err("has neither `data` nor `path`; give one of them".to_owned()),
     }
@@ -135,39 +139,6 @@ fn decode(mut data: String) -> Result<Bytes, String> {
     let decoded = decoded
         .map_err(|error| format!("has `data` that is not base64 with padding (RFC 4648): {error}"));
     decoded.map(Bytes::from)
-}
-
-/// The content of a file in the working folder; links in the path are followed as long as they
-/// stay in the folder.
-fn read_below(workspace: &Path, path: &str) -> Result<Bytes, String> {
-    let shown = path.escape_debug();
-    let unreadable = |error: io::Error| format!("cannot be read at {shown}: {error}");
-    let workspace = fs::canonicalize(workspace).map_err(unreadable)?;
-    let place: PathBuf = fs::canonicalize(workspace.join(path)).map_err(unreadable)?;
-    if !place.starts_with(&workspace) {
-        return Err(format!(
-            "is at {shown}, which is outside of the working folder; send its content as `data`"
-        ));
-    }
-    // A link that was put there since is not followed; a named pipe would hold us up for ever.
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
-        .open(&place)
-        .map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err(format!("is at {shown}, which is not a file"));
-    }
-    let mut content = Vec::new();
-    file.take(MAX_ATTACHED_BYTES as u64 + 1)
-        .read_to_end(&mut content)
-        .map_err(unreadable)?;
-    if content.len() > MAX_ATTACHED_BYTES {
-        return Err(format!(
-            "has more than {MAX_ATTACHED_BYTES} bytes, which is what a prompt may have"
-        ));
-    }
-    Ok(content.into())
 }
 
 /// Shows a content again, in a way that no browser runs it.
@@ -226,11 +197,11 @@ fn shown_as(kind: Option<MediaType>) -> (String, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
-    use nix::sys::stat::Mode;
-
     use super::*;
+
+    fn attachable(workspace: &Path) -> Attachable {
+        Attachable::new(workspace, Path::new("/nowhere"))
+    }
 
     /// Spec: [ATT-09]
     #[test]
@@ -258,58 +229,10 @@ mod tests {
     fn a_file_is_given_in_one_way() {
         let given = |data: Option<&str>, path: Option<&str>| {
             let owned = |text: Option<&str>| text.map(str::to_owned);
-            content(Path::new("/"), owned(data), owned(path)).unwrap_err()
+            content(&attachable(Path::new("/")), owned(data), owned(path)).unwrap_err()
         };
         assert!(given(None, None).starts_with("has neither"));
         assert!(given(Some("YWJj"), Some("x")).starts_with("has both"));
-    }
-
-    /// Spec: [ATT-10]
-    #[test]
-    fn a_path_leads_to_a_file_in_the_working_folder_or_nowhere() {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = outer.path().join("work");
-        fs::create_dir_all(folder.join("sub")).unwrap();
-        fs::create_dir(outer.path().join("workshop")).unwrap();
-        fs::write(outer.path().join("secret"), "secret").unwrap();
-        fs::write(outer.path().join("workshop/x"), "secret").unwrap();
-        fs::write(folder.join("sub/note"), "note").unwrap();
-        symlink("sub/note", folder.join("inner")).unwrap();
-        symlink("../secret", folder.join("outer")).unwrap();
-        symlink("..", folder.join("up")).unwrap();
-        symlink("loop", folder.join("loop")).unwrap();
-        nix::unistd::mkfifo(&folder.join("pipe"), Mode::S_IRWXU).unwrap();
-        let absolute = folder.join("sub/note");
-        let inside = [
-            "sub/note",
-            "./sub/../sub/note",
-            "inner",
-            absolute.to_str().unwrap(),
-        ];
-        for path in inside {
-            assert_eq!(read_below(&folder, path).unwrap(), "note", "{path}");
-        }
-        let outside = outer.path().join("secret");
-        for (path, reason) in [
-            ("../secret", "outside of the working folder"),
-            ("../workshop/x", "outside of the working folder"),
-            ("sub/../../secret", "outside of the working folder"),
-            (outside.to_str().unwrap(), "outside of the working folder"),
-            ("outer", "outside of the working folder"),
-            ("up/secret", "outside of the working folder"),
-            ("/etc/passwd", "outside of the working folder"),
-            ("pipe", "is not a file"),
-            ("sub", "is not a file"),
-            ("", "is not a file"),
-            ("none", "No such file"),
-            ("loop", "symbolic link"),
-            ("sub/note/x", "Not a directory"),
-            ("a\0b", "cannot be read at a\\0b"),
-        ] {
-            let told = read_below(&folder, path).unwrap_err();
-            assert!(told.contains(reason), "{path}: {told}");
-            assert_eq!(told.lines().count(), 1);
-        }
     }
 
     /// Spec: [ATT-04]
@@ -317,7 +240,7 @@ mod tests {
     fn no_more_is_loaded_than_a_prompt_may_have() {
         let folder = tempfile::tempdir().unwrap();
         let size = |name: &str, bytes: usize| {
-            let file = fs::File::create(folder.path().join(name)).unwrap();
+            let file = std::fs::File::create(folder.path().join(name)).unwrap();
             file.set_len(bytes as u64).unwrap();
         };
         size("most", MAX_ATTACHED_BYTES);
@@ -328,7 +251,10 @@ mod tests {
                 path: Some((*name).to_owned()),
                 ..AttachmentOrder::default()
             };
-            load(folder.path(), names.iter().map(order).collect())
+            load(
+                &attachable(folder.path()),
+                names.iter().map(order).collect(),
+            )
         };
         assert_eq!(
             load(&["most"]).unwrap()[0].content.len(),

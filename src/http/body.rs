@@ -1,16 +1,27 @@
-//! Reading request bodies: JSON only, bounded in size and time.
+//! Reading request bodies: JSON only, bounded in size and time, each and all together.
 
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use actix_web::dev::Payload;
+use actix_web::error::PayloadError;
 use actix_web::http::header::{self, HeaderMap};
-use actix_web::{HttpRequest, web};
-use futures_util::StreamExt as _;
+use actix_web::{HttpMessage as _, HttpRequest, web};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{Kind, Refusal};
+use super::socket::Watch;
 
 /// How large a body may be, in bytes, unless its route takes files.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// How many bytes of a body are read that says nothing.
+const MAX_DISCARDED: usize = 64 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the body of a refused request is held.
@@ -116,6 +127,72 @@ fn is_json(content_type: &str) -> bool {
         })
 }
 
+/// How many bytes of bodies the service holds at once, until they are answered. Small ones have a
+/// share of their own, so that a prompt is taken while others send files.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+}
+
+/// How large a small body may be, in bytes.
+const SMALL: usize = 256 * 1024;
+/// How many bytes the small ones may have together,
+const MAX_SMALL: usize = 16 * 1024 * 1024;
+/// and all others. What is made of a body takes up to twice as much again for a moment.
+const MAX_LARGE: usize = 64 * 1024 * 1024;
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Self {
+            small: Arc::new(Semaphore::new(MAX_SMALL)),
+            large: Arc::new(Semaphore::new(MAX_LARGE)),
+        }
+    }
+}
+
+/// The room that one body has; free again when its request is answered.
+struct Room<'b> {
+    bodies: &'b Bodies,
+    /// How many bytes it has room for.
+    bytes: usize,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl Room<'_> {
+    /// Makes room for a body of that many bytes.
+    ///
+    /// # Errors
+    /// The answer, if there is none now.
+    fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let (share, most) = if bytes <= SMALL {
+            (&self.bodies.small, MAX_SMALL)
+        } else {
+            (&self.bodies.large, MAX_LARGE)
+        };
+        let moves = self.bytes <= SMALL && bytes > SMALL;
+        let more = if moves { bytes } else { bytes - self.bytes };
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        let more = Arc::clone(share)
+            .try_acquire_many_owned(more)
+            .map_err(|_| {
+                let detail = format!(
+                    "bodies of {most} bytes are held already, which is the most; try again"
+                );
+                Kind::Overloaded.refuse(detail).closing()
+            })?;
+        match &mut self.held {
+            Some(held) if !moves => held.merge(more),
+            held => *held = Some(more),
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
 async fn bytes(
     request: &HttpRequest,
     mut payload: web::Payload,
@@ -127,17 +204,55 @@ async fn bytes(
         let detail = "send the body without a content encoding";
         return Err(Kind::UnsupportedMediaType.refuse(detail).closing());
     }
-    let read = match tokio::time::timeout(BODY_TIMEOUT, read(&mut payload, max_bytes)).await {
+    let unlimited = Bodies::default();
+    let bodies = request.app_data::<web::Data<Bodies>>();
+    let mut room = Room {
+        bodies: bodies.map_or(&unlimited, |bodies| bodies),
+        bytes: 0,
+        held: None,
+    };
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
+    let reading = read(&mut payload, declared.unwrap_or(0), max_bytes, &mut room);
+    let read = match tokio::time::timeout(BODY_TIMEOUT, reading).await {
         Ok(read) => read,
-        Err(_) => {
-            let detail = format!("a body must arrive within {BODY_TIMEOUT:?}");
-            Err(Kind::BodyTimeout.refuse(detail).closing())
-        }
+        Err(_) => Err(late()),
     };
     if read.is_err() {
         hold(payload);
+    } else if let Some(held) = room.held {
+        request.extensions_mut().insert(held);
     }
     read
+}
+
+/// Reads a body that says nothing to its end.
+///
+/// # Errors
+/// The answer, if it is late or too large.
+pub(super) async fn discard(mut payload: Payload) -> Result<(), Refusal> {
+    let reading = async {
+        let mut bytes = 0;
+        while let Some(Ok(chunk)) = payload.next().await {
+            bytes += chunk.len();
+            if bytes > MAX_DISCARDED {
+                let detail = "this request takes no body";
+                return Err(Kind::BodyTooLarge.refuse(detail).closing());
+            }
+        }
+        Ok(())
+    };
+    let discarded = tokio::time::timeout(BODY_TIMEOUT, reading).await;
+    let discarded = discarded.unwrap_or_else(|_| Err(late()));
+    if discarded.is_err() {
+        hold(payload);
+    }
+    discarded
+}
+
+fn late() -> Refusal {
+    let detail = format!("a body must arrive within {BODY_TIMEOUT:?}");
+    Kind::BodyTimeout.refuse(detail).closing()
 }
 
 /// Keeps the body of a refused request for a moment. The server reads a body that nobody holds to
@@ -150,20 +265,60 @@ pub(super) fn hold(payload: impl Sized + 'static) {
     });
 }
 
-async fn read(payload: &mut web::Payload, max_bytes: usize) -> Result<Vec<u8>, Refusal> {
-    let mut bytes = Vec::new();
+async fn read(
+    payload: &mut web::Payload,
+    declared: usize,
+    max_bytes: usize,
+    room: &mut Room<'_>,
+) -> Result<Vec<u8>, Refusal> {
+    let too_large = || {
+        let detail = format!("a body may have {max_bytes} bytes");
+        Kind::BodyTooLarge.refuse(detail).closing()
+    };
+    if declared > max_bytes {
+        return Err(too_large());
+    }
+    room.grow(declared)?;
+    let mut bytes = Vec::with_capacity(declared);
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
             let detail = format!("the body could not be read: {error}");
             Kind::BadRequest.refuse(detail).closing()
         })?;
         if bytes.len() + chunk.len() > max_bytes {
-            let detail = format!("a body may have {max_bytes} bytes");
-            return Err(Kind::BodyTooLarge.refuse(detail).closing());
+            return Err(too_large());
         }
+        room.grow(bytes.len() + chunk.len())?;
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
+}
+
+/// A body whose connection is told when it is whole.
+pub(super) fn watched(payload: Payload, watch: Option<Rc<Watch>>) -> Payload {
+    match (payload, watch) {
+        (payload @ Payload::None, _) | (payload, None) => payload,
+        (payload, Some(watch)) => Payload::Stream {
+            payload: Box::pin(Watched { payload, watch }),
+        },
+    }
+}
+
+struct Watched {
+    payload: Payload,
+    watch: Rc<Watch>,
+}
+
+impl Stream for Watched {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.payload).poll_next(cx);
+        if matches!(next, Poll::Ready(None)) {
+            self.watch.body_ended();
+        }
+        next
+    }
 }
 
 #[cfg(test)]
@@ -187,5 +342,33 @@ mod tests {
         ] {
             assert_eq!(is_json(content_type), taken, "{content_type}");
         }
+    }
+
+    /// Spec: [HTTP-84]
+    #[test]
+    fn bodies_have_room_for_so_many_bytes_and_small_ones_have_their_own() {
+        let bodies = Bodies::default();
+        let room = || Room {
+            bodies: &bodies,
+            bytes: 0,
+            held: None,
+        };
+        let mut large = room();
+        large.grow(SMALL).unwrap();
+        assert_eq!(bodies.small.available_permits(), MAX_SMALL - SMALL);
+        large.grow(MAX_LARGE - 1).unwrap();
+        assert_eq!(bodies.small.available_permits(), MAX_SMALL);
+        assert_eq!(bodies.large.available_permits(), 1);
+        let mut other = room();
+        other.grow(SMALL).unwrap();
+        let refused = other.grow(SMALL + 1).unwrap_err().to_string();
+        assert!(refused.contains("67108864 bytes are held"), "{refused}");
+        large.grow(MAX_LARGE).unwrap();
+        drop(large);
+        other.grow(SMALL + 1).unwrap();
+        other.grow(SMALL + 2).unwrap();
+        drop(other);
+        assert_eq!(bodies.large.available_permits(), MAX_LARGE);
+        assert_eq!(bodies.small.available_permits(), MAX_SMALL);
     }
 }

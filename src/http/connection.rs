@@ -1,15 +1,19 @@
 //! What is known of a client's connection.
 
-use std::any::Any;
-use std::cell::OnceCell;
 use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::Extensions;
 use actix_web::rt::net::TcpStream;
 use socket2::SockRef;
+use tokio::time::Instant;
 
-use super::peer;
+use super::door::Door;
+use super::peer::{Peer, Peers};
+use super::socket::{Socket, Watch};
+use crate::uid;
 
 /// How long a client may leave sent bytes unacknowledged, or its window closed, before its
 /// connection is dropped. A stalled reader is not noticed otherwise: its response body is not
@@ -19,65 +23,116 @@ const UNACKNOWLEDGED_LIMIT: Duration = Duration::from_secs(20);
 /// One accepted connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    peer: SocketAddr,
-    local: SocketAddr,
-    peer_uid: OnceCell<Option<u32>>,
+    watch: Rc<Watch>,
+}
+
+/// What one worker needs to take connections.
+#[derive(Debug)]
+pub(super) struct Reception {
+    door: Arc<Door>,
+    owner: u32,
+    peers: Peers,
+}
+
+impl Reception {
+    /// For connections that come through this door to a service of that user.
+    pub(super) fn new(door: Arc<Door>, owner: u32) -> Self {
+        Self {
+            door,
+            owner,
+            peers: Peers::new(),
+        }
+    }
+
+    /// Prepares a connection that was accepted. Called by the server for each one, before anything
+    /// is read; nothing if it is gone already.
+    pub(super) fn take(&self, stream: TcpStream) -> Option<(Socket, Option<SocketAddr>)> {
+        let (Ok(address), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else {
+            return None;
+        };
+        let socket = SockRef::from(&stream);
+        if let Err(error) = socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_LIMIT)) {
+            log::warn!("a connection has no limit for unacknowledged bytes: {error}");
+        }
+        if let Err(error) = stream.set_nodelay(true) {
+            log::warn!("a connection delays small answers: {error}");
+        }
+        let is_local = [address, local].map(|it| it.ip().to_canonical().is_loopback());
+        let peer = match is_local {
+            [true, true] => self.peers.of(address, local),
+            _ => Peer::Unknown,
+        };
+        let watch = Watch::new(self.door.admit(Instant::now()), peer, local);
+        if matches!(peer, Peer::Uid(uid) if uid == self.owner && uid::can_be_told(uid)) {
+            // Many at a time are no strangers to each other. One more than there may be is told so
+            // at its first request.
+            watch.recognize();
+        }
+        let watch = Rc::new(watch);
+        Some((Socket::new(stream, watch), Some(address)))
+    }
 }
 
 impl Connection {
-    /// Prepares a connection that was accepted. Called by the server for each one.
-    pub(super) fn accepted(stream: &dyn Any, extensions: &mut Extensions) {
-        let Some(stream) = stream.downcast_ref::<TcpStream>() else {
-            return;
-        };
-        if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(UNACKNOWLEDGED_LIMIT)) {
-            log::warn!("a connection has no limit for unacknowledged bytes: {error}");
-        }
-        if let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) {
-            extensions.insert(Self {
-                peer,
-                local,
-                peer_uid: OnceCell::new(),
-            });
-        }
+    /// That of a socket. Called by the server before the first request.
+    pub(super) fn of(socket: &Socket, extensions: &mut Extensions) {
+        extensions.insert(Self {
+            watch: Rc::clone(socket.watch()),
+        });
     }
 
     /// The address that the client connected to.
     pub(super) fn local(&self) -> SocketAddr {
-        self.local
+        self.watch.local()
     }
 
-    /// Whether the client is a process of this machine that belongs to that user.
+    /// Whether the client is a process of this machine that belongs to that user and to no other.
     pub(super) fn is_local_process_of(&self, uid: u32) -> bool {
-        let same_machine = self.peer.ip().to_canonical().is_loopback()
-            && self.local.ip().to_canonical().is_loopback();
-        let peer_uid = || peer::uid(self.peer, self.local);
-        same_machine && *self.peer_uid.get_or_init(peer_uid) == Some(uid)
+        self.watch.peer() == Peer::Uid(uid) && uid::can_be_told(uid)
+    }
+
+    /// Whether the system did not say whose the client is, and may a little later.
+    pub(super) fn may_be_told_later(&self) -> bool {
+        self.watch.peer() == Peer::NotNow
+    }
+
+    /// What its client owes, and whether it is known.
+    pub(super) fn watch(&self) -> &Rc<Watch> {
+        &self.watch
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use nix::unistd::Uid;
+#[cfg(test)]
+impl Connection {
+    /// One of a test.
+    pub(super) fn from(peer: Peer, local: SocketAddr) -> Self {
+        let place = Arc::new(Door::new(1)).admit(Instant::now());
+        Self {
+            watch: Rc::new(Watch::new(place, peer, local)),
+        }
+    }
+}
 
+#[cfg(test)]
+mod tests {
     use super::*;
 
-    /// Spec: [SEC-05]
+    /// Spec: [SEC-05] [SEC-19]
     #[test]
     fn a_local_process_belongs_to_its_user_and_to_nobody_else() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let local = listener.local_addr().unwrap();
-        let client = std::net::TcpStream::connect(local).unwrap();
-        let connection = |peer| Connection {
-            peer,
-            local,
-            peer_uid: OnceCell::new(),
-        };
-        let us = Uid::effective().as_raw();
-        let ours = connection(client.local_addr().unwrap());
-        assert!(ours.is_local_process_of(us));
-        assert!(!ours.is_local_process_of(us + 1));
-        let elsewhere = connection("192.0.2.1:80".parse().unwrap());
-        assert!(!elsewhere.is_local_process_of(us));
+        let local = "127.0.0.1:1".parse().unwrap();
+        let ours = Connection::from(Peer::Uid(1000), local);
+        assert!(ours.is_local_process_of(1000));
+        assert!(!ours.is_local_process_of(1001));
+        for (peer, later) in [(Peer::Unknown, false), (Peer::NotNow, true)] {
+            let connection = Connection::from(peer, local);
+            assert!(!connection.is_local_process_of(0));
+            assert_eq!(connection.may_be_told_later(), later);
+        }
+        // The number that stands for all users without one.
+        let overflow = std::fs::read_to_string("/proc/sys/kernel/overflowuid");
+        let overflow = overflow.map_or(65534, |text| text.trim().parse().unwrap());
+        let anybody = Connection::from(Peer::Uid(overflow), local);
+        assert!(!anybody.is_local_process_of(overflow));
     }
 }

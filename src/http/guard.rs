@@ -1,15 +1,22 @@
 //! Stands before every route: whom a request is meant for, where it comes from, and who sent it.
 
-use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::http::{ConnectionType, Method};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, web};
+use bytes::Bytes;
 
 use super::access::Access;
 use super::body;
 use super::connection::Connection;
 use super::problem::{Kind, Refusal};
+use super::socket::Watch;
 
 /// The one route that needs no token; what it reveals to a stranger is that something answers, and
 /// to a nonce the proof that it is the service.
@@ -20,6 +27,9 @@ pub(super) const OPEN_ROUTE: &str = "/healthz";
 pub(super) enum Caller {
     /// One of those who may use the service.
     Known,
+    /// A process of the owner that has not shown the token, which everybody needs here; only
+    /// [`OPEN_ROUTE`] is answered.
+    Owner,
     /// Anybody; only [`OPEN_ROUTE`] is answered.
     Stranger,
 }
@@ -30,25 +40,43 @@ pub(super) async fn guard(
     mut request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let mut response = match judge(&access, &request) {
-        Ok(caller) => {
+    let watch = request
+        .conn_data::<Connection>()
+        .map(|connection| Rc::clone(connection.watch()));
+    let payload = request.take_payload();
+    let has_body = !matches!(payload, Payload::None);
+    if let Some(watch) = &watch {
+        watch.begun(has_body);
+    }
+    let connection = request.conn_data::<Connection>();
+    let judged = judge(&access, &request, connection).await;
+    let payload = body::watched(payload, watch.clone());
+    let answered = match admit(judged, payload, &request).await {
+        Ok((caller, payload)) => {
             request.extensions_mut().insert(caller);
-            next.call(request).await?
+            request.set_payload(payload);
+            next.call(request).await
         }
-        Err(refusal) => {
-            body::hold(request.take_payload());
-            request.error_response(refusal)
-        }
+        Err(refusal) => Ok(request.error_response(refusal)),
     };
+    let end = AnswerEnd(watch);
+    let mut response = answered?;
+    if end.is_of_stranger() && response.request().path() != OPEN_ROUTE {
+        let head = response.response_mut().head_mut();
+        head.set_connection_type(ConnectionType::Close);
+    }
     response.headers_mut().insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
-    Ok(response)
+    Ok(response.map_body(|_, body| BoxBody::new(Answering { body, _end: end })))
 }
 
-fn judge(access: &Access, request: &ServiceRequest) -> Result<Caller, Refusal> {
-    let connection = request.conn_data::<Connection>();
+async fn judge(
+    access: &Access,
+    request: &ServiceRequest,
+    connection: Option<&Connection>,
+) -> Result<Caller, Refusal> {
     let headers = request.headers();
     if !is_meant_for_us(access, request, connection) {
         let detail = "use the address that the service printed when it started, \
@@ -60,21 +88,120 @@ fn judge(access: &Access, request: &ServiceRequest) -> Result<Caller, Refusal> {
                       no web page may use the service";
         return Err(Kind::ForeignOrigin.refuse(detail));
     }
-    let is_owner = || connection.is_some_and(|peer| peer.is_local_process_of(access.owner));
-    let shows_token = || {
-        let mut shown = headers.get_all(header::AUTHORIZATION);
-        let first = shown.next();
-        first.is_some_and(|value| access.is_shown_by(value.as_bytes())) && shown.next().is_none()
-    };
-    if shows_token() || (!access.require_token && is_owner()) {
-        return Ok(Caller::Known);
+    let goes_by_user = !is_forwarded(headers);
+    let is_owner = goes_by_user
+        && connection.is_some_and(|connection| connection.is_local_process_of(access.owner));
+    if shows_token(access, headers).await || (is_owner && !access.require_token) {
+        return match connection.is_none_or(|connection| connection.watch().recognize()) {
+            true => Ok(Caller::Known),
+            false => Err(Kind::Overloaded.refuse("too many connections are open; close some")),
+        };
     }
     if request.path() == OPEN_ROUTE {
-        return Ok(Caller::Stranger);
+        return Ok(if is_owner {
+            Caller::Owner
+        } else {
+            Caller::Stranger
+        });
+    }
+    if goes_by_user
+        && !access.require_token
+        && connection.is_some_and(Connection::may_be_told_later)
+    {
+        let detail = "the system does not say now whose connection this is; try again";
+        return Err(Kind::Overloaded.refuse(detail));
     }
     let detail = "send the header `Authorization: Bearer TOKEN`; \
                   the token stands in the file `token` in the service's state folder";
     Err(Kind::Unauthorized.refuse(detail))
+}
+
+async fn shows_token(access: &Access, headers: &HeaderMap) -> bool {
+    let mut shown = headers.get_all(header::AUTHORIZATION);
+    match (shown.next(), shown.next()) {
+        (Some(only), None) => access.is_shown_by(only.as_bytes()).await,
+        (None | Some(_), _) => false,
+    }
+}
+
+/// Reads the body of a request that has no use for one, which no route would read to its end.
+///
+/// # Errors
+/// The answer, if the request is refused, or if its body cannot be.
+async fn admit(
+    judged: Result<Caller, Refusal>,
+    payload: Payload,
+    request: &ServiceRequest,
+) -> Result<(Caller, Payload), Refusal> {
+    match judged {
+        Ok(caller) if matches!(*request.method(), Method::GET | Method::HEAD) => {
+            body::discard(payload).await?;
+            Ok((caller, Payload::None))
+        }
+        Ok(caller) => Ok((caller, payload)),
+        Err(refusal) => {
+            body::hold(payload);
+            Err(refusal)
+        }
+    }
+}
+
+/// The headers by which a program says that it hands on the request of somebody else.
+const FORWARDING: [&str; 8] = [
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-originating-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
+];
+
+/// Whether another program hands the request on: its own user says nothing of who sent it.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| {
+        let name = name.as_str();
+        FORWARDING.contains(&name) || name.starts_with("x-forwarded")
+    })
+}
+
+/// Notes the end of an answer when it is dropped.
+struct AnswerEnd(Option<Rc<Watch>>);
+
+impl AnswerEnd {
+    fn is_of_stranger(&self) -> bool {
+        self.0.as_ref().is_some_and(|watch| !watch.is_known())
+    }
+}
+
+impl Drop for AnswerEnd {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.0 {
+            watch.answered();
+        }
+    }
+}
+
+/// The body of an answer, dropped by the server when it was handed over.
+struct Answering {
+    body: BoxBody,
+    _end: AnswerEnd,
+}
+
+impl MessageBody for Answering {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(cx)
+    }
 }
 
 /// Checks the host of the header and, if the request names one, of its target.
@@ -94,41 +221,10 @@ fn is_meant_for_us(
 
 /// Browsers send `Origin` with what scripts and forms do, and `Sec-Fetch-Site` with everything.
 fn comes_from_a_page(headers: &HeaderMap) -> bool {
-    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    headers.contains_key(header::ORIGIN) || !matches!(site, None | Some(b"none" | b"same-origin"))
+    let is_ours = |site: &HeaderValue| matches!(site.as_bytes(), b"none" | b"same-origin");
+    headers.contains_key(header::ORIGIN) || !headers.get_all("sec-fetch-site").all(is_ours)
 }
 
 #[cfg(test)]
-mod tests {
-    use actix_web::ResponseError as _;
-    use actix_web::http::StatusCode;
-    use actix_web::test::TestRequest;
-    use harness_actors::Secret;
-
-    use super::super::access::AllowedHosts;
-    use super::*;
-
-    /// Spec: [SEC-05] [SEC-06]
-    #[test]
-    fn a_client_whose_user_cannot_be_told_needs_the_token() {
-        let access = Access {
-            hosts: AllowedHosts::new(8421, vec![]),
-            token: Secret::from("0123456789abcdef"),
-            require_token: false,
-            owner: 0,
-        };
-        let status = |headers: &[(&'static str, &'static str)]| {
-            let request = TestRequest::post().insert_header(("host", "localhost:8421"));
-            let request = headers
-                .iter()
-                .fold(request, |request, header| request.append_header(*header));
-            judge(&access, &request.to_srv_request())
-                .err()
-                .map(|refusal| refusal.status_code())
-        };
-        assert_eq!(status(&[]), Some(StatusCode::UNAUTHORIZED));
-        let token = ("authorization", "Bearer 0123456789abcdef");
-        assert_eq!(status(&[token]), None);
-        assert_eq!(status(&[token, token]), Some(StatusCode::UNAUTHORIZED));
-    }
-}
+#[path = "guard_tests.rs"]
+mod tests;

@@ -2,32 +2,66 @@
 
 use std::net::SocketAddr;
 
-/// The user of the process that has the socket `peer`, connected to `local` on this machine.
-/// `None` when that cannot be told; the client then has to show the token.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn uid(_: SocketAddr, _: SocketAddr) -> Option<u32> {
-    None
+/// Who is at the other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// A process of this user of this machine.
+    Uid(u32),
+    /// That cannot be told: a process elsewhere, or one that is gone.
+    Unknown,
+    /// The system did not answer now; it may a little later.
+    NotNow,
 }
 
-/// The user of the process that has the socket `peer`, connected to `local` on this machine.
-/// `None` when that cannot be told; the client then has to show the token.
-#[cfg(target_os = "linux")]
-pub(super) fn uid(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
-    match sock_diag::owner(peer, local) {
-        Ok(owner) => owner,
-        Err(error) => {
-            log::debug!("sock_diag is not available ({error}); reading /proc instead");
-            proc_net::owner(peer, local)
+/// Asks the system for the users at the other ends. Keeps what it needs for that, so that it can
+/// ask also when no more files can be opened.
+#[derive(Debug)]
+pub(super) struct Peers {
+    #[cfg(target_os = "linux")]
+    link: Option<sock_diag::Link>,
+}
+
+impl Peers {
+    /// Prepares for questions.
+    pub(super) fn new() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            link: sock_diag::Link::open()
+                .inspect_err(|error| log::debug!("sock_diag is not available: {error}"))
+                .ok(),
         }
+    }
+
+    /// Who has the socket `peer`, connected to `local` on this machine.
+    #[cfg(target_os = "linux")]
+    pub(super) fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
+        let asked = self.link.as_ref().map(|link| link.owner(peer, local));
+        match asked {
+            Some(Ok(Some(uid))) => Peer::Uid(uid),
+            Some(Ok(None)) => Peer::Unknown,
+            Some(Err(error)) => {
+                log::debug!("sock_diag did not answer ({error}); reading /proc instead");
+                proc_net::owner(peer, local)
+            }
+            None => proc_net::owner(peer, local),
+        }
+    }
+
+    /// Who has the socket `peer`, connected to `local` on this machine.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
+        Peer::Unknown
     }
 }
 
 /// Asks the kernel for one socket. Source: `sock_diag(7)`, `linux/inet_diag.h`.
 #[cfg(target_os = "linux")]
 mod sock_diag {
+    use std::cell::Cell;
     use std::net::{IpAddr, SocketAddr};
-    use std::os::fd::AsRawFd as _;
+    use std::os::fd::{AsRawFd as _, OwnedFd};
 
+    use nix::errno::Errno;
     use nix::libc::IPPROTO_TCP;
     use nix::sys::socket::{
         AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto,
@@ -38,36 +72,79 @@ mod sock_diag {
     const BY_FAMILY: u16 = 20;
     /// `NLM_F_REQUEST`.
     const REQUEST: u16 = 1;
+    /// `NLMSG_ERROR`.
+    const ERROR: u16 = 2;
     /// The length of `struct nlmsghdr`.
     const HEADER: usize = 16;
+    /// Where `nlmsg_seq` stands in it.
+    const SEQUENCE: usize = 8;
     /// The length of the header with `struct inet_diag_req_v2`.
     const QUESTION: usize = HEADER + 56;
     /// Where `idiag_uid` and `idiag_inode` stand in the answer.
     const UID: usize = HEADER + 64;
     const INODE: usize = HEADER + 68;
 
-    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> nix::Result<Option<u32>> {
-        let link = socket(
-            AddressFamily::Netlink,
-            SockType::Datagram,
-            SockFlag::SOCK_CLOEXEC,
-            SockProtocol::NetlinkSockDiag,
-        )?;
-        let question = question(peer, local);
-        let kernel = NetlinkAddr::new(0, 0);
-        sendto(link.as_raw_fd(), &question, &kernel, MsgFlags::empty())?;
-        // The kernel answers while it takes the question, so there is nothing to wait for.
-        let mut answer = [0; 1024];
-        let length = recv(link.as_raw_fd(), &mut answer, MsgFlags::MSG_DONTWAIT)?;
-        let kind = u16::from_ne_bytes([answer[4], answer[5]]);
-        if kind != BY_FAMILY || length < INODE + 4 {
-            return Err(nix::Error::ENOENT);
+    /// The way to the kernel.
+    #[derive(Debug)]
+    pub(super) struct Link {
+        socket: OwnedFd,
+        /// The number of the last question.
+        asked: Cell<u32>,
+    }
+
+    impl Link {
+        pub(super) fn open() -> nix::Result<Self> {
+            let socket = socket(
+                AddressFamily::Netlink,
+                SockType::Datagram,
+                SockFlag::SOCK_CLOEXEC,
+                SockProtocol::NetlinkSockDiag,
+            )?;
+            Ok(Self {
+                socket,
+                asked: Cell::new(0),
+            })
         }
-        let number = |at: usize| {
-            u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]])
-        };
-        // A socket that no process has any more is reported as root's.
-        Ok((number(INODE) != 0).then(|| number(UID)))
+
+        /// The user of a socket; nothing if there is no such socket, or if no process has it.
+        pub(super) fn owner(
+            &self,
+            peer: SocketAddr,
+            local: SocketAddr,
+        ) -> nix::Result<Option<u32>> {
+            let number = self.asked.get().wrapping_add(1);
+            self.asked.set(number);
+            let mut question = question(peer, local);
+            question[SEQUENCE..SEQUENCE + 4].copy_from_slice(&number.to_ne_bytes());
+            let kernel = NetlinkAddr::new(0, 0);
+            sendto(
+                self.socket.as_raw_fd(),
+                &question,
+                &kernel,
+                MsgFlags::empty(),
+            )?;
+            loop {
+                // The kernel answers while it takes the question, so there is nothing to wait for.
+                let mut answer = [0; 1024];
+                let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::MSG_DONTWAIT)?;
+                let word = |at: usize| {
+                    u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]])
+                };
+                // What is left of a question that failed.
+                if length < HEADER + 4 || word(SEQUENCE) != number {
+                    continue;
+                }
+                return match u16::from_ne_bytes([answer[4], answer[5]]) {
+                    // A socket that no process has any more is reported as root's.
+                    BY_FAMILY if length >= INODE + 4 => Ok((word(INODE) != 0).then(|| word(UID))),
+                    ERROR => match Errno::from_raw(word(HEADER).cast_signed().wrapping_neg()) {
+                        Errno::ENOENT => Ok(None),
+                        error => Err(error),
+                    },
+                    _ => Err(Errno::EBADMSG),
+                };
+            }
+        }
     }
 
     fn question(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
@@ -106,11 +183,26 @@ mod sock_diag {
 mod proc_net {
     use std::net::{IpAddr, SocketAddr};
 
-    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
-        ["/proc/net/tcp", "/proc/net/tcp6"]
-            .iter()
-            .filter_map(|path| std::fs::read_to_string(path).ok())
-            .find_map(|table| owner_in(&table, peer, local))
+    use super::Peer;
+
+    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> Peer {
+        let mut could_read = true;
+        for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
+            match std::fs::read_to_string(path) {
+                Ok(table) => {
+                    if let Some(uid) = owner_in(&table, peer, local) {
+                        return Peer::Uid(uid);
+                    }
+                }
+                // A machine without IPv6 has no such table.
+                Err(error) => could_read &= error.kind() == std::io::ErrorKind::NotFound,
+            }
+        }
+        if could_read {
+            Peer::Unknown
+        } else {
+            Peer::NotNow
+        }
     }
 
     /// Each row: number, local address, remote address, state, queues, timers, retransmissions,
@@ -185,6 +277,8 @@ mod tests {
     /// Spec: [SEC-05]
     #[test]
     fn the_owner_of_a_connection_is_found_and_a_closed_one_has_none() {
+        let peers = Peers::new();
+        assert!(peers.link.is_some(), "sock_diag is part of every kernel");
         for host in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(host) else {
                 assert_eq!(host, "[::1]:0", "only IPv6 may be missing");
@@ -195,11 +289,11 @@ mod tests {
             let peer = client.local_addr().unwrap();
             let (_accepted, _) = listener.accept().unwrap();
             let us = Uid::effective().as_raw();
-            assert_eq!(uid(peer, local), Some(us));
-            assert_eq!(proc_net::owner(peer, local), Some(us));
+            assert_eq!(peers.of(peer, local), Peer::Uid(us));
+            assert_eq!(proc_net::owner(peer, local), Peer::Uid(us));
             drop(client);
-            assert_eq!(uid(peer, local), None);
-            assert_eq!(proc_net::owner(peer, local), None);
+            assert_eq!(peers.of(peer, local), Peer::Unknown);
+            assert_eq!(proc_net::owner(peer, local), Peer::Unknown);
         }
     }
 }

@@ -228,7 +228,13 @@ impl Kind {
             detail: detail.into(),
             request_id: format!("{:016x}", fastrand::u64(..)),
         };
-        log::info!(
+        // Those who may not use the service are not to fill its log.
+        let level = match self {
+            Self::Unauthorized | Self::ForeignHost | Self::ForeignOrigin => log::Level::Debug,
+            _ => log::Level::Info,
+        };
+        log::log!(
+            level,
             "request {} refused with {status}: {}",
             problem.request_id,
             problem.detail

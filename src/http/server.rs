@@ -1,14 +1,18 @@
 //! The HTTP server: its routes, limits and socket.
 
+use std::future::ready;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Addr, Recipient};
-use actix_web::dev::Server;
+use actix_http::HttpService;
+use actix_http::error::DispatchError;
+use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
+use actix_web::dev::{AppConfig, Server};
 use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::{App, web};
 use actix_web_lab::middleware::CatchPanic;
 use harness_actors::AttachmentStore;
 use harness_actors::directory::DirectoryActor;
@@ -18,7 +22,10 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::Semaphore;
 
 use super::access::Access;
-use super::connection::Connection;
+use super::attachable::Attachable;
+use super::body::Bodies;
+use super::connection::{Connection, Reception};
+use super::door::Door;
 use super::guard::{OPEN_ROUTE, guard};
 use super::problem::Kind;
 use super::service::About;
@@ -65,8 +72,8 @@ pub(crate) struct Shared {
     pub(crate) heartbeat: Duration,
     /// Where the files of prompts are kept.
     pub(crate) attachments: Arc<dyn AttachmentStore>,
-    /// Where the paths of files start.
-    pub(crate) workspace: PathBuf,
+    /// The files that prompts may name by their path.
+    pub(crate) workspace: Attachable,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
     /// The tools, in their order.
@@ -92,38 +99,62 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Starts to serve.
+/// Starts to serve. The server is put together from its parts, as `HttpServer` does it, so that
+/// each connection is looked at before anything is read from it.
 ///
 /// # Errors
 /// What the system says when the listener cannot be used.
 pub(crate) fn serve(
     listener: TcpListener,
     access: Access,
+    door: Door,
     shared: Shared,
 ) -> std::io::Result<Server> {
-    let access = web::Data::new(access);
-    let shared = web::Data::new(shared);
-    let server = HttpServer::new(move || {
-        App::new()
-            .app_data(access.clone())
-            .app_data(shared.clone())
-            .wrap(from_fn(guard))
-            .wrap(CatchPanic::default())
-            .configure(routes)
-    })
-    .workers(WORKERS)
-    .keep_alive(KEEP_ALIVE)
-    .client_request_timeout(HEAD_TIMEOUT)
-    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
-    .shutdown_timeout(SHUTDOWN_TIMEOUT_S)
-    .tcp_nodelay(true)
-    // A client that closed a silent stream is not noticed otherwise.
-    .h1_allow_half_closed(false)
-    .on_connect(Connection::accepted)
-    .disable_signals()
-    .listen(listener)?
-    .run();
+    let (address, owner) = (listener.local_addr()?, access.owner);
+    let (access, door) = (web::Data::new(access), Arc::new(door));
+    let (shared, bodies) = (web::Data::new(shared), web::Data::new(Bodies::default()));
+    let server = Server::build();
+    let stopping = server.graceful_shutdown_signal();
+    let server = server
+        .workers(WORKERS)
+        .shutdown_timeout(SHUTDOWN_TIMEOUT_S)
+        .disable_signals()
+        .listen("http", listener, move || {
+            let app = App::new()
+                .app_data(access.clone())
+                .app_data(shared.clone())
+                .app_data(bodies.clone())
+                .wrap(CatchPanic::default())
+                .wrap(from_fn(guard))
+                .configure(routes)
+                .into_factory()
+                .map_err(|error: actix_web::Error| error.error_response());
+            // What an application is told here goes into URLs, of which it makes none.
+            let app = map_config(app, |()| AppConfig::default());
+            let stopping = stopping.clone();
+            let http = HttpService::build()
+                .keep_alive(KEEP_ALIVE)
+                .client_request_timeout(HEAD_TIMEOUT)
+                .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+                // A client that closed a silent stream is not noticed otherwise.
+                .h1_allow_half_closed(false)
+                .local_addr(address)
+                .graceful_shutdown_signal(move || {
+                    let stopping = stopping.clone();
+                    async move { stopping.notified().await }
+                })
+                .on_connect_ext(Connection::of)
+                .h1(app);
+            let reception = Rc::new(Reception::new(Arc::clone(&door), owner));
+            fn_service(move |stream| ready(reception.take(stream).ok_or_else(gone))).and_then(http)
+        })?
+        .run();
     Ok(server)
+}
+
+/// The error of a connection that ended before it was looked at.
+fn gone() -> DispatchError {
+    DispatchError::Io(std::io::ErrorKind::NotConnected.into())
 }
 
 fn routes(config: &mut web::ServiceConfig) {

@@ -26,7 +26,8 @@ struct HealthQuery {
 }
 
 /// Says that the service answers. To a nonce, anybody gets the proof that this is the service of
-/// its `service.json`; which life of the service it is, only those hear who may use it.
+/// its `service.json`; which life of the service it is, only the owner hears and those who may use
+/// it. Clients older than 0.2 go by that.
 pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
     let asked: HealthQuery = query(&request)?;
     let About { info, proof } = &*shared.about;
@@ -34,7 +35,8 @@ pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> 
         let detail = "a nonce has 32 to 128 hexadecimal digits";
         return Err(Kind::BadRequest.refuse(detail));
     }
-    let is_known = request.extensions().get() == Some(&Caller::Known);
+    let caller = request.extensions().get().copied();
+    let is_known = matches!(caller, Some(Caller::Known | Caller::Owner));
     Ok(HttpResponse::Ok().json(Health {
         status: "ok".to_owned(),
         epoch: is_known.then(|| info.epoch.clone()),

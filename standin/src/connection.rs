@@ -16,7 +16,7 @@ use crate::incoming::{Arrival, Incoming, next_request};
 use crate::journal::{Outcome, Received};
 use crate::reply::Step;
 use crate::routes::Service;
-use crate::wire::Wire;
+use crate::wire::{Rendered, Wire};
 
 /// How long a client may take to notice that its connection was ended.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ pub(crate) async fn serve(mut stream: TcpStream, number: u64, service: Arc<Servi
                 departure.send_replace(Some(Instant::now()));
                 return;
             }
-            Arrival::Malformed(what) => (false, service.refuse(ApiError::invalid(what)).0),
+            Arrival::Malformed(what) => (false, service.refuse(ApiError::invalid(what)).0.framed()),
             Arrival::TooLarge(incoming) => {
                 let answer = service.refuse_too_large();
                 (false, note(&service, &incoming, number, &departure, answer))
@@ -83,11 +83,11 @@ fn note(
     incoming: &Incoming,
     number: u64,
     departure: &watch::Sender<Option<Instant>>,
-    (wire, outcome): (Wire, Outcome),
+    (reply, outcome): (Rendered, Outcome),
 ) -> Wire {
     let received = Received::new(incoming, number, departure.subscribe(), outcome);
     service.journal.note_request(received);
-    wire
+    reply.framed()
 }
 
 /// Sends a reply, and gives up as soon as the client is gone.

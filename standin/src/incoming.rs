@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use crate::journal::find_header;
 
 /// The API's limit for a request's body.
-const MAX_BODY: usize = 32 * 1024 * 1024;
+pub(crate) const MAX_BODY: usize = 32 * 1024 * 1024;
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
 

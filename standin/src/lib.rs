@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! connection -> incoming -> routes -> validate -> Responder -> Reply -> wire -> connection
-//!                  |
+//!                  |          |                                             |
+//!                  |          +-- in_process: the same without a connection +
 //!                  +-- journal: every request that arrived, and when its client left
 //! ```
 //!
@@ -19,6 +20,7 @@ mod connection;
 mod demo;
 mod event;
 mod gate;
+mod in_process;
 mod incoming;
 mod journal;
 mod message;
@@ -43,6 +45,7 @@ pub use catalogue::Catalogue;
 pub use demo::Demo;
 pub use event::encode_event;
 pub use gate::Gate;
+pub use in_process::{Answer, AnswerBody, BrokenOff, DemoModel};
 pub use journal::{Outcome, Received};
 pub use message::Message;
 pub use messages_request::MessagesRequest;

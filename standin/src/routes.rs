@@ -14,7 +14,7 @@ use crate::model::{Model, page};
 use crate::reply::Reply;
 use crate::responder::Responder;
 use crate::validate::{Checked, Endpoint, check_headers, strict_roles, validate_for};
-use crate::wire::Wire;
+use crate::wire::Rendered;
 
 /// Answers requests: what all connections share.
 pub(crate) struct Service {
@@ -35,7 +35,7 @@ impl Service {
     }
 
     /// The answer to a request that could be read, and what became of it.
-    pub(crate) fn answer(&self, incoming: &Incoming) -> (Wire, Outcome) {
+    pub(crate) fn answer(&self, incoming: &Incoming) -> (Rendered, Outcome) {
         let (path, query) = incoming
             .path
             .split_once('?')
@@ -62,7 +62,7 @@ impl Service {
     }
 
     /// The answer to what is refused, and its note.
-    pub(crate) fn refuse(&self, error: ApiError) -> (Wire, Outcome) {
+    pub(crate) fn refuse(&self, error: ApiError) -> (Rendered, Outcome) {
         if error.status == 400 {
             self.journal.note_violation(error.message.clone());
         }
@@ -75,7 +75,7 @@ impl Service {
     }
 
     /// The answer to a body over the limit.
-    pub(crate) fn refuse_too_large(&self) -> (Wire, Outcome) {
+    pub(crate) fn refuse_too_large(&self) -> (Rendered, Outcome) {
         let message = "Request exceeds the maximum size of 32 MB";
         self.refuse(ApiError::new(413, "request_too_large", message))
     }

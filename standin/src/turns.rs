@@ -131,6 +131,7 @@ mod tests {
         let steps = turns
             .respond(&request)
             .render(Some(&request), "req_1")
+            .framed()
             .steps;
         steps.map(|step| format!("{step:?}")).collect()
     }

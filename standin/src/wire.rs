@@ -14,9 +14,18 @@ pub(crate) struct Wire {
     pub(crate) reusable: bool,
 }
 
+/// A reply before it is framed for a connection.
+pub(crate) struct Rendered {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) before_head: Vec<Step>,
+    pub(crate) body: Vec<Step>,
+    framing: Framing,
+}
+
 impl Reply {
     /// Renders the reply to a request; there is none when the bytes were no valid request.
-    pub(crate) fn render(self, request: Option<&MessagesRequest>, request_id: &str) -> Wire {
+    pub(crate) fn render(self, request: Option<&MessagesRequest>, request_id: &str) -> Rendered {
         let (content_type, steps) = content(self.body, request, request_id);
         let mut body = kept(steps, self.keep);
         body.extend(self.tail);
@@ -24,51 +33,73 @@ impl Reply {
         if let Some(size) = self.pieces {
             body = recut(body, size);
         }
-        if self.framing == Framing::Raw {
-            let steps = Box::new(self.before_head.into_iter().chain(body));
-            return Wire {
-                steps,
-                reusable: false,
-            };
-        }
-
-        let sent = body.iter().map(sent_bytes).sum();
         let mut headers = self.headers;
-        let mut add = |name: &str, value: &str| {
-            if !headers
-                .iter()
-                .any(|(given, _)| given.eq_ignore_ascii_case(name))
-            {
-                headers.push((name.to_owned(), value.to_owned()));
-            }
-        };
-        add("content-type", &content_type);
-        add("request-id", request_id);
-        let reusable = match self.framing {
+        add(&mut headers, "content-type", &content_type);
+        add(&mut headers, "request-id", request_id);
+        Rendered {
+            status: self.status,
+            headers,
+            before_head: self.before_head,
+            body,
+            framing: self.framing,
+        }
+    }
+}
+
+impl Rendered {
+    /// Whether the body is the whole answer, head included.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.framing == Framing::Raw
+    }
+
+    /// The bytes of the reply with its head and its frames.
+    pub(crate) fn framed(self) -> Wire {
+        let Self {
+            status,
+            mut headers,
+            before_head: mut opening,
+            body,
+            framing,
+        } = self;
+        let sent = body.iter().map(sent_bytes).sum();
+        let reusable = match framing {
             Framing::Chunked => {
-                add("transfer-encoding", "chunked");
+                add(&mut headers, "transfer-encoding", "chunked");
                 true
             }
             Framing::ContentLength(announced) => {
                 let announced = announced.unwrap_or(sent);
-                add("content-length", &announced.to_string());
+                add(&mut headers, "content-length", &announced.to_string());
                 announced == sent
             }
             Framing::CloseDelimited => {
-                add("connection", "close");
+                add(&mut headers, "connection", "close");
                 false
             }
-            Framing::Raw => false,
+            Framing::Raw => {
+                let steps = Box::new(opening.into_iter().chain(body));
+                return Wire {
+                    steps,
+                    reusable: false,
+                };
+            }
         };
-        let mut opening = self.before_head;
-        opening.push(Step::Send(head(self.status, &headers)));
+        opening.push(Step::Send(head(status, &headers)));
         let opening = opening.into_iter();
-        let steps: Box<dyn Iterator<Item = Step> + Send> = if self.framing == Framing::Chunked {
+        let steps: Box<dyn Iterator<Item = Step> + Send> = if framing == Framing::Chunked {
             Box::new(opening.chain(body.into_iter().flat_map(chunked)))
         } else {
             Box::new(opening.chain(body))
         };
         Wire { steps, reusable }
+    }
+}
+
+/// Adds a header unless there is one of that name.
+fn add(headers: &mut Vec<(String, String)>, name: &str, value: &str) {
+    let is_given = |(given, _): &(String, String)| given.eq_ignore_ascii_case(name);
+    if !headers.iter().any(is_given) {
+        headers.push((name.to_owned(), value.to_owned()));
     }
 }
 
@@ -201,7 +232,7 @@ mod tests {
     use super::*;
 
     fn sent(reply: Reply) -> Vec<u8> {
-        let sends = reply.render(None, "req_1").steps;
+        let sends = reply.render(None, "req_1").framed().steps;
         sends
             .filter_map(|step| {
                 if let Step::Send(bytes) = step {

@@ -107,7 +107,7 @@ async fn what_goes_with_a_prompt_is_seen_with_it_by_those_who_ask() {
     assert_eq!(said.next().unwrap()["event"]["attachments"], expected);
 }
 
-/// Spec: [ATT-03] [ATT-04] [ATT-09] [ATT-10]
+/// Spec: [ATT-03] [ATT-04] [ATT-09] [ATT-10] [ATT-23]
 #[tokio::test]
 async fn a_file_that_cannot_be_used_is_named_and_the_prompt_has_no_effect() {
     let (service, standin, _script) = Service::scripted(&[]).await;
@@ -125,6 +125,10 @@ async fn a_file_that_cannot_be_used_is_named_and_the_prompt_has_no_effect() {
         ),
         (json!({"path": "../note"}), "attachment 2 (note) "),
         (json!({"path": "out"}), "outside of the working folder"),
+        (
+            json!({"path": ".harness/token"}),
+            "in the service's state folder",
+        ),
         (json!({"path": "pipe"}), "is not a file"),
         (json!({"path": "."}), "is not a file"),
         (

@@ -1,12 +1,13 @@
 //! Skills, prompt templates and context files of a running service.
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use harness_standin::{Gate, Message, Reply, Standin};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, within};
-use crate::program::{Service, command, output};
+use crate::program::{API_KEY, Service, command, output};
 
 /// Writes a file below the working folder, which has the state folder in it.
 fn write(service: &Service, name: &str, text: &str) {
@@ -415,6 +416,76 @@ async fn a_skill_and_a_template_can_wait_for_their_time() {
     service.idle("default").await;
     assert_eq!(standin.requests().len(), 3);
     assert_eq!(last_prompt(&standin), "Say a b.");
+}
+
+/// A repository that was cloned, with links that lead to what is private.
+///
+/// Spec: [GUIDE-63]
+#[tokio::test]
+async fn a_repository_sends_nothing_that_lies_outside_of_it() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let private = tempfile::tempdir().unwrap();
+    let key = private.path().join("id_rsa");
+    std::fs::write(&key, "-----BEGIN KEY-----").unwrap();
+    let at = |name: &str| service.home.path().join(name);
+    std::fs::create_dir_all(at(".claude/commands")).unwrap();
+    symlink(&key, at("AGENTS.md")).unwrap();
+    symlink("../../.harness/token", at(".claude/commands/fix.md")).unwrap();
+    symlink(private.path(), at(".agents")).unwrap();
+    script.push(Reply::text("Done."));
+    service.submit("hello").await;
+    service.idle("default").await;
+    assert_eq!(system_prompt(&standin, 0), "");
+    let listed = service.get("/v1/templates").await;
+    assert_eq!(listed["templates"], json!([]));
+    let problems: Vec<&str> = listed["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem.as_str().unwrap())
+        .collect();
+    for (name, reason) in [
+        (
+            "/AGENTS.md",
+            "it is a link that leads out of the working folder",
+        ),
+        ("/.claude/commands/fix.md", "it leads into the state folder"),
+        ("/.agents/skills", "it lies behind a link that leads out"),
+    ] {
+        let is_told = |line: &&&str| line.contains(&format!("{name}: {reason}"));
+        assert_eq!(problems.iter().filter(is_told).count(), 1, "{problems:?}");
+    }
+    let answer = order(&service, "template", &json!({"name": "fix"})).await;
+    assert_eq!(answer.status, 404, "{answer:?}");
+    assert_eq!(standin.requests().len(), 1);
+}
+
+/// Spec: [GUIDE-66]
+#[tokio::test]
+async fn what_guidance_says_is_shown_and_sent_without_secrets() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let token = std::fs::read_to_string(service.home.path().join(".harness/token")).unwrap();
+    let secrets = format!("{} and {API_KEY}", token.trim());
+    write(&service, "AGENTS.md", &secrets);
+    write_skill(&service, ".agents/skills", "x", "", &secrets);
+    write(&service, ".agents/templates/t.md", &secrets);
+    for (path, field) in [("skills/x", "content"), ("templates/t", "description")] {
+        let shown = service.get(&format!("/v1/{path}")).await;
+        assert_eq!(shown[field], "*** and ***", "{shown}");
+    }
+    script.extend(["a", "b"].map(Reply::text));
+    run(&service, "template", &json!({"name": "t"})).await;
+    assert_eq!(last_prompt(&standin), "*** and ***");
+    run(&service, "skill", &json!({"name": "x"})).await;
+    for place in 0..2 {
+        let requests = standin.requests();
+        let sent = String::from_utf8_lossy(&requests[place].body).into_owned();
+        assert!(
+            !sent.contains(token.trim()) && !sent.contains(API_KEY),
+            "{sent}"
+        );
+        assert!(system_prompt(&standin, place).contains("*** and ***"));
+    }
 }
 
 /// Spec: [GUIDE-55]

@@ -23,6 +23,16 @@ fn service_file(service: &Service) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
+/// What a service answers to a nonce that has that key and is found at that address.
+pub(crate) fn proof(key: &str, nonce: &str, address: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+    let tag = hmac::sign(&key, challenge(nonce, address).as_bytes());
+    tag.as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 /// Spec: [SEC-14] [SEC-16]
 #[tokio::test]
 async fn health_proves_the_service_and_tells_its_life_only_to_those_who_may_use_it() {
@@ -32,11 +42,13 @@ async fn health_proves_the_service_and_tells_its_life_only_to_those_who_may_use_
     let address = file["address"].as_str().unwrap();
     let path = format!("/healthz?nonce={NONCE}");
     let health = service.get(&path).await;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-    let tag = hmac::sign(&key, challenge(NONCE, address).as_bytes());
-    let tag: String = tag.as_ref().iter().map(|b| format!("{b:02x}")).collect();
-    assert_eq!(health, json!({"status": "ok", "proof": tag}));
-    assert_eq!(service.get("/healthz").await, json!({"status": "ok"}));
+    let proof = proof(key, NONCE, address);
+    assert_eq!(health["proof"], json!(proof));
+    let forwarded = "via: 1.1 somebody\r\n";
+    let health = service.send("GET", &path, forwarded, "").await.json();
+    assert_eq!(health, json!({"status": "ok", "proof": proof}));
+    let health = service.send("GET", "/healthz", forwarded, "").await.json();
+    assert_eq!(health, json!({"status": "ok"}));
     for wrong in ["", "ab", "zz", &"g".repeat(32), &"a".repeat(129)] {
         let path = format!("/healthz?nonce={wrong}");
         assert_eq!(service.send("GET", &path, "", "").await.status, 400);

@@ -21,6 +21,8 @@ mod continuing;
 mod conversation;
 mod conversations;
 mod crash;
+mod demo;
+mod door;
 mod fan_out;
 mod faults;
 mod guard;

@@ -19,7 +19,7 @@ use sse_core::MessageEvent;
 
 use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
-use super::error::shortened;
+use super::error::quote;
 use super::retry::{self, Advice, Hints};
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
@@ -30,8 +30,6 @@ use crate::reply::{Block, Object, ReplyEnd};
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// How long reading an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much of an error's body that is not the API's JSON is quoted, in bytes.
-const MAX_QUOTED_BYTES: usize = 512;
 /// How long the rest of a finished answer may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -328,35 +326,9 @@ fn error_answer(
         hints,
         clock.now(),
     );
-    let json: Option<Object> = serde_json::from_slice(body).ok();
-    let field = |object: &Object, key: &str| {
-        object
-            .get(key)
-            .and_then(Value::as_str)
-            .map(ToOwned::to_owned)
-    };
-    let error = json.as_ref().and_then(|json| json.get("error"));
-    let kind = error
-        .and_then(Value::as_object)
-        .and_then(|error| field(error, "type"));
-    let message = match error {
-        Some(Value::Object(error)) => field(error, "message"),
-        Some(Value::String(message)) => Some(message.clone()),
-        _ => json.as_ref().and_then(|json| field(json, "message")),
-    };
-    let request_id = text(headers, "request-id")
-        .map(ToOwned::to_owned)
-        .or_else(|| json.as_ref().and_then(|json| field(json, "request_id")));
+    let request_id = text(headers, "request-id").map(ToOwned::to_owned);
     AttemptError {
-        error: ModelError::Api {
-            status: status.as_u16(),
-            kind: kind.unwrap_or_else(|| {
-                let reason = status.canonical_reason().unwrap_or("error");
-                format!("HTTP {} {reason}", status.as_u16())
-            }),
-            message: message.map_or_else(|| quote(body), shortened),
-            request_id,
-        },
+        error: ModelError::of_answer(status.as_u16(), body, request_id),
         advice,
         in_stream: false,
     }
@@ -369,18 +341,6 @@ fn encoding(headers: &HeaderMap) -> Option<&str> {
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// Foreign text as part of an error message: short, on one line, without control characters.
-fn quote(body: &[u8]) -> String {
-    if body.is_empty() {
-        return "(no body)".to_owned();
-    }
-    let cut = &body[..body.len().min(MAX_QUOTED_BYTES)];
-    let quoted = String::from_utf8_lossy(cut);
-    let quoted = quoted.trim().escape_debug();
-    let more = if cut.len() < body.len() { "…" } else { "" };
-    format!("{quoted}{more}")
 }
 
 fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {

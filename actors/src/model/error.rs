@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use awc::http::StatusCode;
 use derive_more::{Display, Error};
+use serde_json::Value;
 
+use crate::reply::Object;
 use crate::secret::Redaction;
 
 /// How much of the API's own message is kept, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2048;
+
+/// How much of an error's body that is not the API's JSON is quoted, in bytes.
+const MAX_QUOTED_BYTES: usize = 512;
 
 /// What the API, and gateways in front of it, say of a request that outgrew the model's window.
 ///
@@ -31,6 +37,18 @@ pub(super) fn shortened(mut message: String) -> String {
         message.push('…');
     }
     message
+}
+
+/// Foreign text as part of an error message: short, on one line, without control characters.
+pub(super) fn quote(body: &[u8]) -> String {
+    if body.is_empty() {
+        return "(no body)".to_owned();
+    }
+    let cut = &body[..body.len().min(MAX_QUOTED_BYTES)];
+    let quoted = String::from_utf8_lossy(cut);
+    let quoted = quoted.trim().escape_debug();
+    let more = if cut.len() < body.len() { "…" } else { "" };
+    format!("{quoted}{more}")
 }
 
 /// What went wrong with one attempt.
@@ -165,6 +183,37 @@ fn in_brackets(status: u16, request_id: Option<&str>) -> String {
 }
 
 impl ModelError {
+    /// The error that an answer with another status than 200 tells: for a
+    /// [`super::Transport`] that gets such answers. `request_id` is the header of that name.
+    #[must_use]
+    pub fn of_answer(status: u16, body: &[u8], request_id: Option<String>) -> Self {
+        let json: Option<Object> = serde_json::from_slice(body).ok();
+        let field = |object: &Object, key: &str| {
+            let value = object.get(key).and_then(Value::as_str);
+            value.map(ToOwned::to_owned)
+        };
+        let error = json.as_ref().and_then(|json| json.get("error"));
+        let kind = error
+            .and_then(Value::as_object)
+            .and_then(|error| field(error, "type"));
+        let message = match error {
+            Some(Value::Object(error)) => field(error, "message"),
+            Some(Value::String(message)) => Some(message.clone()),
+            _ => json.as_ref().and_then(|json| field(json, "message")),
+        };
+        let in_body = || json.as_ref().and_then(|json| field(json, "request_id"));
+        let reason = || {
+            let status = StatusCode::from_u16(status).ok();
+            status.and_then(|status| status.canonical_reason())
+        };
+        Self::Api {
+            status,
+            kind: kind.unwrap_or_else(|| format!("HTTP {status} {}", reason().unwrap_or("error"))),
+            message: message.map_or_else(|| quote(body), shortened),
+            request_id: request_id.or_else(in_body),
+        }
+    }
+
     /// The error without secrets: the API's words may quote what it was sent.
     #[must_use]
     pub(super) fn redacted(mut self, redaction: &Redaction) -> Self {

@@ -21,7 +21,10 @@ fn request(messages: &Value, tools: &[&str]) -> MessagesRequest {
 
 /// The blocks of the demo's answer and its stop reason.
 fn reply(request: &MessagesRequest) -> (Vec<Value>, Value) {
-    let wire = Demo.respond(request).render(Some(request), "req_1");
+    let wire = Demo
+        .respond(request)
+        .render(Some(request), "req_1")
+        .framed();
     let bytes: Vec<u8> = wire
         .steps
         .filter_map(|step| {

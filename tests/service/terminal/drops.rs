@@ -12,8 +12,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::digest;
 use crate::client::within;
+use crate::handshake::proof;
 use crate::program::Service;
 use crate::screen::Screen;
+
+/// By what the cutter proves itself; the clients find it in the file that names it.
+const KEY: &str = "the key of the cutter";
 
 /// How often each event stream is cut.
 fn drops() -> usize {
@@ -58,6 +62,14 @@ async fn pass(
     let mut upstream = TcpStream::connect(service).await.ok()?;
     let mut head = vec![0; 16 * 1024];
     let count = client.read(&mut head).await.ok()?;
+    let question = String::from_utf8_lossy(&head[..count]).into_owned();
+    let nonce = question.strip_prefix("GET /healthz?nonce=")?;
+    let nonce = nonce.split(' ').next()?;
+    let health = json!({"status": "ok", "proof": proof(KEY, nonce, &own.to_string())}).to_string();
+    let length = health.len();
+    let proved = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{health}");
+    client.write_all(proved.as_bytes()).await.ok()?;
+    let count = client.read(&mut head).await.ok()?;
     let request = String::from_utf8_lossy(&head[..count]).into_owned();
     let is_stream = request.lines().next()?.contains("/events");
     let request = request.replace(&own.to_string(), &service.to_string());
@@ -99,6 +111,7 @@ async fn streams_that_are_cut_again_and_again_lose_nothing_and_show_nothing_twic
     let named = std::fs::read(service.home.path().join(".harness/service.json")).unwrap();
     let mut named: serde_json::Value = serde_json::from_slice(&named).unwrap();
     named["address"] = json!(cutter.address.to_string());
+    named["proof_key"] = json!(KEY);
     std::fs::write(state.join("service.json"), named.to_string()).unwrap();
     let mut ana = Screen::attach(home.path(), "ana").await;
     let mut ben = Screen::attach(home.path(), "ben").await;

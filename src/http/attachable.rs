@@ -1,0 +1,64 @@
+//! The files that a prompt may name by their path: those in the working folder.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use harness_actors::attachment::MAX_ATTACHED_BYTES;
+use harness_actors::beneath::{BeneathError, Folder, Links};
+
+/// The working folder without the state folder, which may lie in it: whoever may prompt may not
+/// read the token, the keys and other conversations.
+#[derive(Debug, Clone)]
+pub(crate) struct Attachable {
+    workspace: PathBuf,
+    home: PathBuf,
+}
+
+impl Attachable {
+    /// What is in the working folder and not in the state folder.
+    pub(crate) fn new(workspace: &Path, home: &Path) -> Self {
+        Self {
+            workspace: workspace.to_owned(),
+            home: home.to_owned(),
+        }
+    }
+
+    /// The content of a file; links in the path are followed as long as they stay in the folder.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// What is wrong with it, as it stands behind its name.
+    pub(super) fn read(&self, path: &str) -> Result<Bytes, String> {
+        let shown = path.escape_debug();
+        let unreadable = |error: io::Error| format!("cannot be read at {shown}: {error}");
+        let folder = Folder::open(&self.workspace).map_err(unreadable)?;
+        let opened = folder
+            .without(&self.home)
+            .open_file(Path::new(path), Links::Inside);
+        let file = opened.map_err(|error| match error {
+            BeneathError::LeadsOut | BeneathError::Link => format!(
+                "is at {shown}, which is outside of the working folder; send its content as `data`"
+            ),
+            BeneathError::LeftOut => format!(
+                "is at {shown}, which is in the service's state folder; nothing there is attached"
+            ),
+            BeneathError::NotAFile => format!("is at {shown}, which is not a file"),
+            BeneathError::Io(error) => unreadable(error),
+        })?;
+        let mut content = Vec::new();
+        file.take(MAX_ATTACHED_BYTES as u64 + 1)
+            .read_to_end(&mut content)
+            .map_err(unreadable)?;
+        if content.len() > MAX_ATTACHED_BYTES {
+            return Err(format!(
+                "has more than {MAX_ATTACHED_BYTES} bytes, which is what a prompt may have"
+            ));
+        }
+        Ok(content.into())
+    }
+}
+
+#[cfg(test)]
+#[path = "attachable_tests.rs"]
+mod tests;

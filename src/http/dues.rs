@@ -1,0 +1,139 @@
+//! What a client owes on its connection, and until when.
+//!
+//! Invariant: no clock and no IO; the caller says what time it is.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long a client may take to send the head of its first request. The HTTP server itself ends a
+/// connection a little earlier than this, and says why.
+const FIRST_HEAD: Duration = Duration::from_secs(6);
+/// How long the head of a later request may take, from its first byte on.
+const LATER_HEAD: Duration = Duration::from_secs(5);
+/// How long a body may take, whether its route reads it or not. A little more than the routes
+/// give it, so that they can say that it was late.
+const BODY: Duration = Duration::from_secs(10);
+/// How long the connection of one who may use the service is kept for the next request,
+const IDLE: Duration = Duration::from_secs(60);
+/// and that of anybody else.
+const IDLE_STRANGER: Duration = Duration::from_secs(3);
+
+/// What a client owes on its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dues {
+    phase: Phase,
+    due: Option<Instant>,
+    is_known: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The rest of a head.
+    Head,
+    /// The rest of a body.
+    Body,
+    /// Nothing: it is to be answered.
+    Answer,
+    /// Nothing yet; the connection is not kept for ever.
+    Idle,
+}
+
+impl Dues {
+    /// Those of a connection that was just accepted.
+    pub(super) fn accepted(now: Instant) -> Self {
+        Self {
+            phase: Phase::Head,
+            due: Some(now + FIRST_HEAD),
+            is_known: false,
+        }
+    }
+
+    /// When the connection ends unless something comes; never if nothing is owed.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Some bytes came.
+    pub(super) fn arrived(&mut self, now: Instant) {
+        if self.phase == Phase::Idle {
+            self.owe(Phase::Head, Some(now + LATER_HEAD));
+        }
+    }
+
+    /// A head is whole.
+    pub(super) fn begun(&mut self, has_body: bool, now: Instant) {
+        if has_body {
+            self.owe(Phase::Body, Some(now + BODY));
+        } else {
+            self.owe(Phase::Answer, None);
+        }
+    }
+
+    /// A body is whole.
+    pub(super) fn body_ended(&mut self) {
+        if self.phase == Phase::Body {
+            self.owe(Phase::Answer, None);
+        }
+    }
+
+    /// An answer was handed over to its end. What of the body is missing stays owed.
+    pub(super) fn answered(&mut self, now: Instant) {
+        if self.phase == Phase::Answer {
+            let idle = if self.is_known { IDLE } else { IDLE_STRANGER };
+            self.owe(Phase::Idle, Some(now + idle));
+        }
+    }
+
+    /// The client may use the service.
+    pub(super) fn recognized(&mut self) {
+        self.is_known = true;
+    }
+
+    fn owe(&mut self, phase: Phase, due: Option<Instant>) {
+        self.phase = phase;
+        self.due = due;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(dues: Dues, from: Instant) -> Option<u64> {
+        dues.due().map(|due| (due - from).as_secs())
+    }
+
+    /// Spec: [HTTP-83]
+    #[test]
+    fn each_head_and_each_body_has_its_time_and_an_answer_as_long_as_it_takes() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut dues = Dues::accepted(start);
+        dues.arrived(at(1));
+        assert_eq!(seconds(dues, start), Some(6), "a byte buys no time");
+        dues.begun(false, at(2));
+        assert_eq!(seconds(dues, start), None);
+        dues.arrived(at(3));
+        assert_eq!(seconds(dues, start), None);
+        dues.answered(at(1000));
+        assert_eq!(seconds(dues, start), Some(1003));
+        dues.arrived(at(1001));
+        assert_eq!(seconds(dues, start), Some(1006));
+        dues.arrived(at(1005));
+        assert_eq!(seconds(dues, start), Some(1006), "a byte buys no time");
+        dues.begun(true, at(1005));
+        assert_eq!(seconds(dues, start), Some(1015));
+        dues.arrived(at(1014));
+        dues.answered(at(1014));
+        assert_eq!(seconds(dues, start), Some(1015), "the body is still owed");
+        dues.begun(true, at(1014));
+        dues.body_ended();
+        assert_eq!(seconds(dues, start), None);
+        dues.recognized();
+        dues.answered(at(1020));
+        assert_eq!(seconds(dues, start), Some(1080));
+        dues.body_ended();
+        assert_eq!(seconds(dues, start), Some(1080));
+    }
+}

@@ -1,0 +1,138 @@
+//! The token that counts now: one that is replaced in its file counts from the next request on.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use harness_actors::Secret;
+
+use crate::state::{StateFolder, TokenStamp};
+
+/// What is told of each token that takes the place of another.
+type Learn = Box<dyn Fn(&Secret) + Send + Sync>;
+
+/// The token, from a setting or from its file.
+#[derive(Clone)]
+pub(crate) struct Token(Arc<Kind>);
+
+enum Kind {
+    Fixed(Secret),
+    File {
+        folder: StateFolder,
+        seen: Mutex<Seen>,
+        learn: Learn,
+    },
+}
+
+struct Seen {
+    /// What the file was like; nothing if there was none.
+    stamp: Option<TokenStamp>,
+    /// The token in it; nothing if it held none.
+    token: Option<Secret>,
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl Token {
+    /// One that stays.
+    pub(crate) fn fixed(token: Secret) -> Self {
+        Self(Arc::new(Kind::Fixed(token)))
+    }
+
+    /// The one in the state folder, which is `token` now. `learn` is told of each other one that
+    /// is found there later, before it counts.
+    pub(crate) fn in_file(
+        folder: StateFolder,
+        token: Secret,
+        learn: impl Fn(&Secret) + Send + Sync + 'static,
+    ) -> Self {
+        let seen = Mutex::new(Seen {
+            stamp: folder.token_stamp(),
+            token: Some(token),
+        });
+        let learn: Learn = Box::new(learn);
+        Self(Arc::new(Kind::File {
+            folder,
+            seen,
+            learn,
+        }))
+    }
+
+    /// The token that counts now; nothing if its file holds none. The file is looked at on a
+    /// thread of its own, since its disk may be slow.
+    pub(super) async fn now(&self) -> Option<Secret> {
+        if let Kind::Fixed(token) = &*self.0 {
+            return Some(token.clone());
+        }
+        let kind = Arc::clone(&self.0);
+        let looked = tokio::task::spawn_blocking(move || kind.look());
+        looked.await.ok().flatten()
+    }
+}
+
+impl Kind {
+    fn look(&self) -> Option<Secret> {
+        match self {
+            Self::Fixed(token) => Some(token.clone()),
+            Self::File {
+                folder,
+                seen,
+                learn,
+            } => {
+                let stamp = folder.token_stamp();
+                let mut seen = lock(seen);
+                if seen.stamp != stamp {
+                    seen.token = folder.read_token().unwrap_or_else(|error| {
+                        log::warn!("no token is taken: {error}");
+                        None
+                    });
+                    seen.stamp = stamp;
+                    if let Some(token) = &seen.token {
+                        log::info!("the token was replaced; the one before counts no more");
+                        learn(token);
+                    }
+                }
+                seen.token.clone()
+            }
+        }
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [SEC-50]
+    #[tokio::test]
+    async fn a_token_that_is_replaced_counts_at_once_and_the_one_before_no_more() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = StateFolder::open(&home.path().join("state")).unwrap();
+        let first = folder.token().unwrap();
+        let file = folder.path.join("token");
+        let learned = Arc::<Mutex<Vec<String>>>::default();
+        let kept = Arc::clone(&learned);
+        let learn = move |token: &Secret| kept.lock().unwrap().push(token.expose().to_owned());
+        let token = Token::in_file(folder, first.clone(), learn);
+        assert_eq!(token.now().await, Some(first));
+        std::fs::write(&file, "abcdefghijklmnopqrst\n").unwrap();
+        assert_eq!(token.now().await, Some("abcdefghijklmnopqrst".into()));
+        std::fs::write(&file, "short").unwrap();
+        assert_eq!(token.now().await, None);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(token.now().await, None);
+        std::fs::write(&file, "uvwxyz0123456789").unwrap();
+        assert_eq!(token.now().await, Some("uvwxyz0123456789".into()));
+        assert_eq!(
+            *learned.lock().unwrap(),
+            ["abcdefghijklmnopqrst", "uvwxyz0123456789"]
+        );
+        let fixed = Token::fixed("0123456789abcdef".into());
+        assert_eq!(fixed.now().await, Some("0123456789abcdef".into()));
+    }
+}
