@@ -27,11 +27,18 @@ With a service running, from any shell of the same user:
   harness compact                          replace the past by a summary
   harness usage                            the tokens, and what they cost
   harness conversations                    list what there is
+The service itself:
+  harness status                           what runs: folder, model, version, process, log
+  harness stop                             end it
+  harness restart                          this version in its place, when no run is going
+  harness logs -f                          what it logs
 
 Exit codes:
     0  done, or stopped as asked
     1  failed
     2  wrong use: a flag or a setting cannot be used
+    3  `harness status`: no service runs
+    4  `harness status`: one runs that cannot be talked to
   130  cancelled, or ended with Ctrl-C";
 
 const SETTINGS_HELP: &str = "\
@@ -84,6 +91,15 @@ impl Cli {
     /// What a newcomer is shown who asks for nothing where nothing can be shown.
     pub(crate) fn help() -> String {
         Self::command().render_help().to_string()
+    }
+}
+
+/// What a command line, with the name of the program first, says of a service that it starts; none
+/// if it starts none.
+pub(crate) fn as_serve(words: &[&str]) -> Option<Serve> {
+    match Cli::try_parse_from(words).ok()?.command? {
+        Command::Serve(serve) => Some(serve),
+        Command::Config(_) | Command::Doctor(_) | Command::Client(_) => None,
     }
 }
 

@@ -14,10 +14,10 @@ use crate::state::{StateError, StateFolder, io_error, make_private, write_new};
 
 /// The file by which programs find the running service.
 pub(crate) const DISCOVERY_FILE: &str = "service.json";
-/// The file that a service in the background logs to.
+/// The file that a service logs to, in the folder of the logs.
 pub(crate) const LOG_FILE: &str = "serve.log";
 /// The file that a running service has locked.
-const LOCK_FILE: &str = "lock";
+pub(crate) const LOCK_FILE: &str = "lock";
 /// How often a lock that somebody has is asked for again,
 const LOOKS: u32 = 5;
 /// and the time between two tries.

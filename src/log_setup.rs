@@ -25,7 +25,7 @@ pub(crate) fn start(filter: &str, target: Target, redaction: Redaction) {
 }
 
 /// The text with its control characters and direction marks made visible.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             let is_mark = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');

@@ -4,17 +4,22 @@ mod cli;
 mod client;
 mod config;
 mod demo;
+mod difference;
 mod doctor;
 mod guidance;
 mod hardening;
 mod http;
 mod lock;
+mod lock_holder;
+mod log_file;
 mod log_setup;
 mod prices;
 mod proof;
 mod service;
+mod service_log;
 mod state;
 mod uid;
+mod utc;
 mod wiring;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -60,7 +65,7 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     }
     let config = Config::from_process(&serve.settings)?;
     let redaction = Redaction::new(config.secrets.clone());
-    log_setup::start(&config.log, env_logger::Target::Stderr, redaction.clone());
+    service_log::start(&config.log, serve.detached, redaction.clone());
     if let Err(error) = closed {
         log::warn!("a crash may leave the key in a core file: {error}");
     }
@@ -72,6 +77,7 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     }
     actix::System::new().block_on(async {
         let result = service::run(serve, &config, &redaction).await;
+        service_log::flush();
         // The end of the system would wait for threads that wait for a hanging file system or a
         // slow look-up of a name.
         exit(result)
@@ -101,10 +107,11 @@ fn attach_alone(alone: &Alone) -> i32 {
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {
     let config = Config::from_process(&show.settings)?;
+    let running = client::beside(&config);
     let text = if show.json {
-        config.as_json()
+        config.as_json(running.as_ref())
     } else {
-        config.as_table()
+        config.as_table(running.as_ref())
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())

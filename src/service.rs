@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use derive_more::{Display, Error, From};
@@ -17,11 +18,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::cli::Serve;
 use crate::config::{Config, ConfigError, Secret};
 use crate::http::{self, About, Access, AllowedHosts, Door, Token};
-use crate::lock::LOG_FILE;
 use crate::proof::ProofKey;
 use crate::state::{StateError, StateFolder};
 use crate::uid;
 use crate::wiring::{self, Model};
+use crate::{log_setup, service_log};
 
 /// How many open files the service keeps for everything but connections of those who may use it:
 /// journals, attachments, tools, calls of the model, and connections of strangers.
@@ -92,6 +93,9 @@ pub(crate) async fn run(
     };
     let state = StateFolder::open(&config.home)?;
     let lock = state.lock()?;
+    let log = service_log::keep(&config.home, serve.detached)
+        .inspect_err(|error| log::warn!("the log is not kept: {error}"))
+        .ok();
     let token = match &config.token {
         Some(token) => token.clone(),
         None => state.token()?,
@@ -101,7 +105,7 @@ pub(crate) async fn run(
     let listener = listen(serve, config)?;
     let address = listener.local_addr()?;
 
-    let about = about(serve, config, address)?;
+    let about = about(serve, config, address, log)?;
     // Only the state folder has it, and no tool may show it.
     redaction.add_all([about.proof.text().clone()]);
     let found_by = Discovery {
@@ -129,7 +133,7 @@ pub(crate) async fn run(
     let handle = server.handle();
     let mut server = std::pin::pin!(server);
     lock.publish(&found_by)?;
-    announce(address, serve.demo);
+    announce(address, serve.demo, config);
 
     tokio::select! {
         () = signals.next() => log::info!("stopping"),
@@ -158,7 +162,12 @@ pub(crate) async fn run(
 }
 
 /// What the service tells of itself.
-fn about(serve: &Serve, config: &Config, address: SocketAddr) -> Result<About, StateError> {
+fn about(
+    serve: &Serve,
+    config: &Config,
+    address: SocketAddr,
+    log: Option<PathBuf>,
+) -> Result<About, StateError> {
     let proof = ProofKey::random()?;
     let upstream = if serve.demo {
         Upstream {
@@ -184,13 +193,12 @@ fn about(serve: &Serve, config: &Config, address: SocketAddr) -> Result<About, S
         model: config.model.id.to_string(),
         sandbox: "none".to_owned(),
         started_at: Clock::system().unix_seconds(),
-        log: serve
-            .detached
-            .then(|| config.home.join(LOG_FILE).display().to_string()),
+        log: log.map(|path| path.display().to_string()),
         detached: serve.detached,
         clients: 0,
         runs: 0,
         settings: config.values(|secret| proof.fingerprint(secret)),
+        start: Some(config.start.clone()),
     };
     Ok(About { info, proof })
 }
@@ -210,10 +218,20 @@ fn listen(serve: &Serve, config: &Config) -> Result<TcpListener, ServiceError> {
     listener.map_err(|source| ServiceError::Listen { address, source })
 }
 
-/// Prints where the service listens; scripts read the address from this line. Nobody may be
-/// there to read it, which does not matter.
-fn announce(address: SocketAddr, demo: bool) {
-    let mut lines = format!("harness listens on http://{address}\n");
+/// Prints where the service listens, and what it works in; scripts read the address from the first
+/// line. Nobody may be there to read it, which does not matter.
+fn announce(address: SocketAddr, demo: bool, config: &Config) {
+    let (folder, home) = (config.workspace.display(), config.home.display());
+    let version = env!("CARGO_PKG_VERSION");
+    let pid = std::process::id();
+    service_log::note(&format!(
+        "harness {version}, process {pid}, listens on http://{address} for {folder}"
+    ));
+    let folder = log_setup::escaped(&folder.to_string());
+    let home = log_setup::escaped(&home.to_string());
+    let mut lines = format!(
+        "harness listens on http://{address}\nit works in {folder}\nits state is in {home}\n"
+    );
     if demo {
         lines += "this is the demo: a few rules answer, no model\n";
     }

@@ -31,8 +31,8 @@ pub use rest::{
     PromptOrder,
 };
 pub use service::{
-    Discovery, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue, Upstream, UpstreamKind,
-    challenge,
+    Discovery, GivenSetting, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue,
+    StartOptions, Upstream, UpstreamKind, challenge,
 };
 pub use settings::{
     ChangeSettings, QueueMode, Settings, SettingsAnswer, ThinkingLevel, ToolExecution,

@@ -105,6 +105,32 @@ pub struct ServiceInfo {
     /// Its settings, in the order of `harness config`.
     #[serde(default)]
     pub settings: Vec<SettingValue>,
+    /// How it was started, so that another can be started so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartOptions>,
+}
+
+/// What a service was told when it was started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartOptions {
+    /// The folder that it was started in, absolute: relative paths of its settings begin there.
+    pub folder: String,
+    /// The settings that came from flags, by name, as they were written.
+    #[serde(default)]
+    pub flags: Vec<GivenSetting>,
+    /// The settings that came from the environment, by variable, as they were written. Secrets are
+    /// never among them.
+    #[serde(default)]
+    pub environment: Vec<GivenSetting>,
+}
+
+/// A setting as it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenSetting {
+    /// The flag without its dashes, or the variable.
+    pub name: String,
+    /// Its value.
+    pub value: String,
 }
 
 /// Who answers the prompts.

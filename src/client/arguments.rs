@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::attach::{self, Attach};
 use super::guidance::{Listing, SKILLS_HELP, Skill, TEMPLATES_HELP, Template};
+use super::life::{Logs, Order, Restart, Status, Stop};
 use super::order_arguments::{
     Compact, Continue, FollowUp, Models, Queued, Retry, Settings, Steer, Used,
 };
@@ -112,9 +113,42 @@ pub(crate) enum ClientCommand {
     Skill(Skill),
     /// Send a prompt template with arguments and stream the reply
     Template(Template),
+    /// Show what service runs, and where it differs from this shell
+    Status(Status),
+    /// Stop the running service
+    Stop(Stop),
+    /// Start this version in the place of the running service
+    Restart(Restart),
+    /// Show the log of the service
+    Logs(Logs),
 }
 
 impl ClientCommand {
+    /// What is asked about the life of the service, if it is that.
+    pub(super) fn life(&self) -> Option<Order<'_>> {
+        match self {
+            Self::Status(status) => Some(Order::Status(status)),
+            Self::Stop(stop) => Some(Order::Stop(stop)),
+            Self::Restart(restart) => Some(Order::Restart(restart)),
+            Self::Logs(logs) => Some(Order::Logs(logs)),
+            _ => None,
+        }
+    }
+
+    /// Whether it has the model do something, in the folder and with the settings of the service.
+    pub(super) fn is_said_to_the_model(&self) -> bool {
+        matches!(
+            self,
+            Self::Prompt(_)
+                | Self::Continue(_)
+                | Self::Retry(_)
+                | Self::Skill(_)
+                | Self::Template(_)
+                | Self::Steer(_)
+                | Self::FollowUp(_)
+        )
+    }
+
     /// Where the state folder is said to be.
     pub(super) fn home(&self) -> &HomeFlag {
         match self {
@@ -142,6 +176,10 @@ impl ClientCommand {
             Self::Skills(listing) | Self::Templates(listing) => &listing.home,
             Self::Skill(skill) => &skill.sending.home,
             Self::Template(template) => &template.sending.home,
+            Self::Status(status) => &status.home,
+            Self::Stop(stop) => &stop.home,
+            Self::Restart(restart) => &restart.home,
+            Self::Logs(logs) => &logs.home,
         }
     }
 }

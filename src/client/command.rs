@@ -9,15 +9,16 @@ use harness_protocol::{AttachmentOrder, CancelAnswer, CancelOrder, Queue};
 use super::arguments::{Cancel, ClientCommand};
 use super::attach::{self, Attach, StartError, WithoutService};
 use super::connection::{RequestError, path};
-use super::discovery::{self, DiscoveryError, VERSION};
+use super::discovery::{self, DiscoveryError};
 use super::follower::Patience;
 use super::interrupts::Interrupts;
+use super::life::{self, RestartError, StopError};
 use super::order_arguments::{Continue, FollowUp, Retry, Steer};
 use super::output::Output;
 use super::stream::Break;
 use super::{
-    compact, conversations, events, guidance, prompt, prompt_files, prompt_text, queue, settings,
-    usage,
+    compact, conversations, events, guidance, prompt, prompt_files, prompt_text, queue, remarks,
+    settings, usage,
 };
 use crate::config::{ClientConfig, ConfigError};
 
@@ -33,6 +34,17 @@ pub(super) enum CommandError {
     Discovery(DiscoveryError),
     /// There is none in spite of an attempt to start one.
     Start(StartError),
+    /// The service was not stopped.
+    Stop(StopError),
+    /// The service was not restarted.
+    Restart(RestartError),
+    /// One runs that is not the demo.
+    #[display("{reason}")]
+    #[from(skip)]
+    NoDemo {
+        /// What runs, and the ways out.
+        reason: String,
+    },
     /// The service did not answer, or said no.
     Request(RequestError),
     /// The event stream ended.
@@ -83,6 +95,9 @@ impl CommandError {
             Self::Stopped => EXIT_CANCELLED,
             Self::Discovery(_)
             | Self::Start(_)
+            | Self::Stop(_)
+            | Self::Restart(_)
+            | Self::NoDemo { .. }
             | Self::Screen(_)
             | Self::File(_)
             | Self::Request(_)
@@ -159,7 +174,10 @@ async fn carry_out(
         // Ctrl-C is a key like any other there.
         return attach::run(attach, config, WithoutService::Fail, output).await;
     }
-    greet(config, output).await?;
+    if let Some(order) = command.life() {
+        return life::run(order, config, output).await;
+    }
+    greet(command, config, output).await?;
     let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
         reason: format!("cannot take notice of Ctrl-C: {error}"),
     })?;
@@ -209,7 +227,11 @@ async fn carry_out(
             | ClientCommand::Template(_)
             | ClientCommand::Prompt(_)
             | ClientCommand::Continue(_)
-            | ClientCommand::Retry(_) => Ok(()),
+            | ClientCommand::Retry(_)
+            | ClientCommand::Status(_)
+            | ClientCommand::Stop(_)
+            | ClientCommand::Restart(_)
+            | ClientCommand::Logs(_) => Ok(()),
         }
     };
     tokio::select! {
@@ -218,14 +240,24 @@ async fn carry_out(
     }
 }
 
-/// Looks for the service, and says on standard error when it is of another version.
-async fn greet(config: &ClientConfig, output: &mut Output) -> Result<(), CommandError> {
+/// Looks for the service, and says on standard error what this shell ought to know of it: that it
+/// is of another version, and, before the model is told something, where it is not what this shell
+/// says.
+async fn greet(
+    command: &ClientCommand,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     let connection = discovery::find(config).await?;
-    let theirs = connection.info().map(|info| info.version.as_str());
-    if let Some(theirs) = theirs.filter(|theirs| *theirs != VERSION) {
-        output.note(&format!(
-            "harness: the service is {theirs} and this is {VERSION}; `harness restart` starts this version"
-        ));
+    let version = connection.info().and_then(remarks::version);
+    let differing = if command.is_said_to_the_model() {
+        remarks::of_process(&config.home, &connection)
+    } else {
+        Vec::new()
+    };
+    let lines = differing.into_iter().map(|remark| remark.line);
+    for line in version.into_iter().chain(lines) {
+        output.note(&format!("harness: {line}"));
     }
     Ok(())
 }

@@ -109,6 +109,11 @@ impl Connection {
         self.info.as_deref()
     }
 
+    /// The mark by which the service tells a secret that it has in use.
+    pub(super) fn fingerprint(&self, secret: &Secret) -> String {
+        self.named.key.fingerprint(secret)
+    }
+
     /// Asks for something.
     ///
     /// # Errors

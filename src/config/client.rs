@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use super::error::ConfigError;
 use super::flags::{SettingFlags, argument};
 use super::layers::Layers;
+use super::load::Config;
 use super::secret::Secret;
 use super::setting::Key;
 use super::value::token;
@@ -57,6 +58,15 @@ impl ClientConfig {
         let mut layers = Layers::of_process(flags)?;
         layers.read_file()?;
         Self::load(&layers)
+    }
+
+    /// What a client goes by that was told this much more.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            home: config.home.clone(),
+            token: config.token.clone(),
+            secrets: config.secrets.clone(),
+        }
     }
 
     fn load(layers: &Layers) -> Result<Self, ConfigError> {

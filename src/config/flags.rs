@@ -1,8 +1,10 @@
 //! The command-line flags of the settings, made from the table so that help cannot drift.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use harness_protocol::GivenSetting;
 
 use super::setting::{Key, SETTINGS, Setting};
 
@@ -16,6 +18,37 @@ impl SettingFlags {
     /// The text given for a setting, if any.
     pub(super) fn get(&self, key: Key) -> Option<&str> {
         self.given.get(&key).map(String::as_str)
+    }
+}
+
+impl SettingFlags {
+    /// Those flags with their values; flags that this version does not know are left out.
+    pub(super) fn of(given: &[GivenSetting]) -> Self {
+        let known = |GivenSetting { name, value }: &GivenSetting| {
+            let named = |setting: &&Setting| setting.flag == Some(name.as_str());
+            let setting = SETTINGS.iter().find(named)?;
+            Some((setting.key, value.clone()))
+        };
+        Self {
+            given: given.iter().filter_map(known).collect(),
+        }
+    }
+
+    /// The same, with another state folder.
+    pub(super) fn at(mut self, home: &Path) -> Self {
+        self.given.insert(Key::Home, home.display().to_string());
+        self
+    }
+
+    /// What was given, by flag, without the state folder.
+    pub(crate) fn given(&self) -> Vec<GivenSetting> {
+        let given = |(key, value): (&Key, &String)| {
+            Some(GivenSetting {
+                name: key.setting().flag.filter(|_| *key != Key::Home)?.to_owned(),
+                value: value.clone(),
+            })
+        };
+        self.given.iter().filter_map(given).collect()
     }
 }
 

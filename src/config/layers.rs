@@ -216,6 +216,11 @@ impl Given {
         &self.raws[key as usize]
     }
 
+    /// All values, in the order of the table.
+    pub(super) fn all(&self) -> &[Raw] {
+        &self.raws
+    }
+
     /// Where every setting came from, without the values.
     pub(super) fn sources(&self) -> Vec<Source> {
         self.raws.iter().map(|raw| raw.source).collect()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use harness_actors::model::{Caching, ModelChoice};
-use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
+use harness_protocol::{QueueMode, StartOptions, ThinkingLevel, ToolExecution};
 use nix::fcntl::OFlag;
 
 use super::address::{allowed_hosts, bind};
@@ -108,6 +108,8 @@ pub(crate) struct Config {
     pub(super) sources: Vec<Source>,
     /// The file that gave the standing instructions, if one did.
     pub(super) system_prompt_file: Option<PathBuf>,
+    /// What was given by flags and by the environment, without secrets.
+    pub(crate) start: StartOptions,
 }
 
 impl Config {
@@ -196,6 +198,7 @@ impl Config {
             key_sources: given.key_sources.clone(),
             secrets: given.secrets.clone(),
             system_prompt_file: prompt.file,
+            start: given.start(&layers.current_dir),
         };
         if !config.bind.is_loopback() && !config.require_token {
             return Err(given.raw(Key::Bind).refuse(

@@ -15,6 +15,7 @@ mod secret;
 mod secrets;
 mod setting;
 mod show;
+mod start;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -24,3 +25,6 @@ pub(crate) use error::ConfigError;
 pub(crate) use flags::SettingFlags;
 pub(crate) use load::Config;
 pub(crate) use secret::{Secret, as_token};
+pub(crate) use show::Beside;
+pub(crate) use start::{given_in, start_again};
+pub(crate) use value::parse_duration;

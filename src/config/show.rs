@@ -13,6 +13,7 @@ use super::layers::{Source, shorten};
 use super::load::Config;
 use super::secret::{Credential, Secret};
 use super::setting::{Key, SETTINGS, Setting};
+use crate::difference::{Difference, differences};
 
 /// Stands for a secret that is set.
 const MASK: &str = "***";
@@ -20,21 +21,35 @@ const MASK: &str = "***";
 const MAX_WIDTH: usize = 60;
 
 impl Config {
-    /// The settings as a table for a person, one a line.
-    pub(crate) fn as_table(&self) -> String {
+    /// The settings as a table for a person, one a line, with those of the running service where
+    /// they differ.
+    pub(crate) fn as_table(&self, running: Option<&Beside>) -> String {
         let line = |row: Row| {
             let value = row.value.unwrap_or_else(|| "(unset)".to_owned());
             let value = shorten(&one_line(&value), MAX_WIDTH);
-            format!("{:<18}  {value:<30}  {}\n", row.name, row.source)
+            let differs = running.and_then(|running| running.difference(row.name));
+            let beside = differs.map_or_else(String::new, |difference| {
+                let said = one_line(&difference.of_service());
+                format!("   (running service: {})", shorten(&said, MAX_WIDTH))
+            });
+            format!("{:<18}  {value:<30}  {}{beside}\n", row.name, row.source)
         };
         self.rows().map(line).collect()
     }
 
-    /// The settings as a JSON array of `{key, value, source}`, for a script.
-    pub(crate) fn as_json(&self) -> String {
+    /// The settings as a JSON array of `{key, value, source}`, for a script; with a running
+    /// service, each has `running`, which is `{value, source, differs}`.
+    pub(crate) fn as_json(&self, running: Option<&Beside>) -> String {
         let rows = self.rows().map(|row| {
             let source = row.source.to_string();
-            json!({ "key": row.name, "value": row.value, "source": source })
+            let mut shown = json!({ "key": row.name, "value": row.value, "source": source });
+            if let Some(value) = running.and_then(|running| running.value(row.name)) {
+                let differs = running.is_some_and(|it| it.difference(row.name).is_some());
+                shown["running"] = json!({
+                    "value": value.value, "source": value.source, "differs": differs,
+                });
+            }
+            shown
         });
         format!("{:#}\n", Value::Array(rows.collect()))
     }
@@ -135,6 +150,31 @@ impl Config {
             Key::Heartbeat => Some(duration_text(self.heartbeat)),
             Key::Log => Some(self.log.clone()),
         }
+    }
+}
+
+/// The settings of the running service, beside those of this shell.
+#[derive(Debug, Clone)]
+pub(crate) struct Beside {
+    values: Vec<SettingValue>,
+    differences: Vec<Difference>,
+}
+
+impl Beside {
+    /// Those of a service, and where they differ from those of a shell.
+    pub(crate) fn new(service: Vec<SettingValue>, shell: &[SettingValue]) -> Self {
+        Self {
+            differences: differences(&service, shell),
+            values: service,
+        }
+    }
+
+    fn value(&self, key: &str) -> Option<&SettingValue> {
+        self.values.iter().find(|value| value.key == key)
+    }
+
+    fn difference(&self, key: &str) -> Option<&Difference> {
+        self.differences.iter().find(|it| it.key == key)
     }
 }
 

@@ -47,7 +47,7 @@ fn error(flags: &[&str], environment: &[(&str, &str)], file: &str) -> String {
 
 /// The part of the table for one setting, with single spaces.
 fn row(config: &Config, name: &str) -> String {
-    let table = config.as_table();
+    let table = config.as_table(None);
     let row = table
         .lines()
         .find(|line| line.split(' ').next() == Some(name))
@@ -372,7 +372,11 @@ fn a_secret_is_never_shown() {
     ];
     let config = load(&[], &secrets, "");
     assert_eq!(config.token.as_ref().unwrap().to_string(), "***");
-    for text in [format!("{config:?}"), config.as_table(), config.as_json()] {
+    for text in [
+        format!("{config:?}"),
+        config.as_table(None),
+        config.as_json(None),
+    ] {
         assert!(!text.contains("SEEN"), "{text}");
     }
     assert_eq!(
@@ -721,7 +725,7 @@ fn the_state_folder_is_a_flag_a_variable_or_in_the_home_folder() {
 fn the_table_shows_every_setting_with_its_origin_on_one_line() {
     let config = load(&["--system-prompt", "a\n\u{1b}[31mb"], &[], "");
     // And the keys that conversations can choose.
-    assert_eq!(config.as_table().lines().count(), SETTINGS.len() + 1);
+    assert_eq!(config.as_table(None).lines().count(), SETTINGS.len() + 1);
     assert_eq!(
         row(&config, "system_prompt"),
         r"system_prompt a\n\u{1b}[31mb --system-prompt"
@@ -731,7 +735,7 @@ fn the_table_shows_every_setting_with_its_origin_on_one_line() {
     let config = load(&["--system-prompt", &"x".repeat(300)], &[], "");
     assert!(
         config
-            .as_table()
+            .as_table(None)
             .lines()
             .all(|line| line.chars().count() < 120)
     );
@@ -741,7 +745,7 @@ fn the_table_shows_every_setting_with_its_origin_on_one_line() {
 #[test]
 fn json_holds_key_value_and_source_of_every_setting() {
     let config = load(&["--port", "0"], &[("ANTHROPIC_API_KEY", "k")], "");
-    let rows: serde_json::Value = serde_json::from_str(&config.as_json()).unwrap();
+    let rows: serde_json::Value = serde_json::from_str(&config.as_json(None)).unwrap();
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), SETTINGS.len() + 1);
     for expected in [
@@ -790,7 +794,7 @@ fn in_a_container_the_token_is_asked_for_unless_somebody_says_otherwise() {
             ..layers(&["--workspace", "/"], environment, "")
         };
         let config = Config::load(&layers).unwrap();
-        let shown = config.as_table();
+        let shown = config.as_table(None);
         let line = shown.lines().find(|line| line.starts_with("require_token"));
         assert!(line.unwrap().contains(&config.require_token.to_string()));
         config.require_token
@@ -814,7 +818,7 @@ fn key_sources_are_named_in_the_file_and_shown_by_their_names() {
         row(&config, "key_sources"),
         "key_sources mine-2, team config.toml line 3"
     );
-    for text in [config.as_table(), config.as_json()] {
+    for text in [config.as_table(None), config.as_json(None)] {
         assert!(
             !text.contains("SEEN") && !text.contains("TEAM_KEY"),
             "{text}"

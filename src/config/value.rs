@@ -43,7 +43,8 @@ pub(super) fn duration(raw: &Raw) -> Result<Duration, ConfigError> {
     }
 }
 
-fn parse_duration(text: &str) -> Option<Duration> {
+/// A length of time as settings give it; any length.
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let unit_at = text
         .find(|c: char| c.is_ascii_alphabetic())
         .unwrap_or(text.len());

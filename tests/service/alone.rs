@@ -56,13 +56,21 @@ fn a_service_that_does_not_start_is_told_with_its_own_words() {
     assert!(remark.ends_with("/.harness/logs/serve.log"), "{err}");
 }
 
-fn discovery(home: &Path) -> Option<Discovery> {
+pub(crate) fn discovery(home: &Path) -> Option<Discovery> {
     let text = std::fs::read_to_string(home.join(".harness/service.json")).ok()?;
     serde_json::from_str(&text).ok()
 }
 
 /// Ends a service that no child of ours is, also when a test fails.
-struct Ending(Pid);
+pub(crate) struct Ending(Pid);
+
+impl Ending {
+    /// The service that uses the state folder below a home folder.
+    pub(crate) fn of(home: &Path) -> Self {
+        let service = discovery(home).unwrap();
+        Self(Pid::from_raw(i32::try_from(service.pid).unwrap()))
+    }
+}
 
 impl Drop for Ending {
     fn drop(&mut self) {

@@ -21,10 +21,11 @@ pub(crate) const API_KEY: &str = "sk-ant-canary-6f1d0c";
 /// The model that tests choose.
 pub(crate) const MODEL: &str = "claude-test";
 
-/// A command for the built program with nothing from our own environment.
+/// A command for the built program in the home folder, with nothing from our own environment.
 pub(crate) fn command(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_harness"));
     command
+        .current_dir(home)
         .env_clear()
         .env("HOME", home)
         .env("PATH", "/usr/bin:/bin")

@@ -6,6 +6,8 @@ use harness_protocol::{
     CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary, ThinkingLevel,
 };
 
+use crate::service::Service;
+
 /// What the client wants of the service. The link carries out each, and answers with [`News`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
@@ -184,6 +186,9 @@ pub struct Offer {
 /// What the link tells the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
+    /// What the client is attached to. Told before anything else of it, and again when the service
+    /// was started anew.
+    Service(Box<Service>),
     /// The conversation as it is now. Sent on each [`Order::Open`], and when a position could not
     /// be served after a break. Events follow from its position on.
     Snapshot {

@@ -89,6 +89,7 @@ impl Follower {
         // Until it is known to lead to something.
         self.tries = self.tries.saturating_add(1);
         let connection = self.contact.find().await?;
+        self.contact.tell_service(&connection).await;
         if self.position.is_none() {
             let tail = [("tail", TAIL.to_string())];
             let whole = path(&self.conversation, "");

@@ -9,11 +9,11 @@ use std::time::Duration;
 use derive_more::{Display, Error, From};
 use tokio::time::Instant;
 
-use super::log_file;
 use crate::client::connection::Connection;
 use crate::client::discovery::{self, DiscoveryError};
 use crate::config::ClientConfig;
 use crate::lock::LOG_FILE;
+use crate::log_file;
 use crate::state::{StateError, io_error};
 
 /// How many bytes of the log's end are looked at,
@@ -94,14 +94,22 @@ pub(super) async fn find_or_start(
         Err(DiscoveryError::None { .. }) => {}
         Err(error) => return Err(error.into()),
     }
+    let (connection, is_ours) = start(config, serve, waits).await?;
+    let remark = "started a service that goes on when you leave: `harness stop` ends it, `harness logs` shows its log";
+    Ok((connection, is_ours.then(|| remark.to_owned())))
+}
+
+/// Starts a service and waits until one answers; whether it is this one.
+///
+/// # Errors
+/// If there is none in the end.
+pub(super) async fn start(
+    config: &ClientConfig,
+    serve: Command,
+    waits: Waits,
+) -> Result<(Connection, bool), StartError> {
     let started = Started::new(&config.home, serve)?;
-    let remark = format!(
-        "started a service that goes on when you leave; `kill {}` stops it; its log is {}",
-        started.child.id(),
-        started.log.display()
-    );
-    let (connection, is_ours) = started.answering(config, waits).await?;
-    Ok((connection, is_ours.then_some(remark)))
+    started.answering(config, waits).await
 }
 
 /// The command that serves in the background.

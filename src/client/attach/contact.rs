@@ -1,5 +1,6 @@
 //! What every errand of the link needs: the way to the service, and to the client.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use harness_tui::News;
@@ -9,9 +10,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
 
 use super::pace::Pace;
+use super::service_news;
 use crate::client::command::CommandError;
 use crate::client::connection::{Connection, Query};
-use crate::client::discovery;
+use crate::client::{discovery, remarks};
 use crate::config::ClientConfig;
 
 /// The way to the service, and to the client.
@@ -21,6 +23,8 @@ pub(super) struct Contact {
     pub(super) name: String,
     pub(super) pace: Pace,
     pub(super) news: Sender<News>,
+    /// The life of the service that the client was told of last.
+    pub(super) told_epoch: RefCell<Option<String>>,
 }
 
 impl Contact {
@@ -28,6 +32,19 @@ impl Contact {
     pub(super) async fn tell(&self, news: News) {
         if self.news.send(news).await.is_err() {
             log::debug!("the client has left");
+        }
+    }
+
+    /// Tells the client what it is attached to, once for each life of the service.
+    pub(super) async fn tell_service(&self, connection: &Connection) {
+        let Some(info) = connection.info() else {
+            return;
+        };
+        let epoch = Some(info.epoch.clone());
+        if self.told_epoch.replace(epoch.clone()) != epoch {
+            let remarks = remarks::of_process(&self.config.home, connection);
+            let service = service_news::service(info, remarks);
+            self.tell(News::Service(Box::new(service))).await;
         }
     }
 

@@ -8,34 +8,38 @@ mod contact;
 mod errands;
 mod lanes;
 mod link;
-mod log_file;
 mod name;
 mod offers;
 mod pace;
 mod reading;
 mod screen;
+mod service_news;
 mod submission;
 #[cfg(test)]
 mod testing;
 
+use std::cell::RefCell;
 use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::pin::pin;
+use std::process::Command;
 use std::time::Duration;
 
 use env_logger::Target;
 use harness_actors::Redaction;
+use harness_protocol::{ServiceInfo, UpstreamKind};
 use tokio::sync::mpsc;
 
 use self::background::Waits;
 use self::contact::Contact;
 use self::pace::Pace;
 use super::command::CommandError;
+use super::connection::Connection;
 use super::discovery;
 use super::output::Output;
 use crate::config::ClientConfig;
-use crate::log_setup;
+use crate::{log_file, log_setup};
 
 pub(crate) use self::arguments::Attach;
 pub(super) use self::arguments::HELP;
@@ -104,6 +108,7 @@ pub(super) async fn run(
         name: name::client_name(attach.caller.name()),
         pace: Pace::default(),
         news,
+        told_epoch: RefCell::default(),
     };
     let conversation = match &attach.new {
         Some(title) => errands::create(&contact, title.clone()).await?,
@@ -134,7 +139,7 @@ fn start_log(attach: &Attach, config: &ClientConfig, output: &mut Output) {
     if !harness_tui::takes_screen(attach.plain) {
         return log_setup::start(&filter, Target::Stderr, redaction);
     }
-    match log_file::open(&config.home, LOG_FILE) {
+    match log_file::open_bounded(&config.home, LOG_FILE) {
         Ok((file, _)) => log_setup::start(&filter, Target::Pipe(Box::new(file)), redaction),
         Err(error) => output.note(&format!("harness: there is no log: {error}")),
     }
@@ -161,15 +166,54 @@ async fn start(
     let serve = background::serve(&config.home, is_demo)?;
     let looking = background::find_or_start(config, serve, Waits::default());
     let found = patiently(looking, output).await;
-    if let Err(StartError::Ended { last_lines, .. }) = &found {
+    tell_end(&found, output);
+    let (connection, remark) = found?;
+    match connection.info() {
+        Some(info) if is_demo && info.upstream.kind != UpstreamKind::Demo => {
+            return Err(no_demo(info));
+        }
+        _ => {}
+    }
+    if let Some(remark) = remark {
+        output.note(&format!("harness: {remark}"));
+    }
+    Ok(())
+}
+
+/// Starts a service in the background by this command, and waits until it answers.
+///
+/// # Errors
+/// If there is none in the end.
+pub(super) async fn start_service(
+    config: &ClientConfig,
+    serve: Command,
+    output: &mut Output,
+) -> Result<Connection, CommandError> {
+    let started = background::start(config, serve, Waits::default()).await;
+    tell_end(&started, output);
+    Ok(started?.0)
+}
+
+/// Tells what a service said last that has ended at once.
+fn tell_end<T>(started: &Result<T, StartError>, output: &mut Output) {
+    if let Err(StartError::Ended { last_lines, .. }) = started {
         for line in last_lines {
             output.note(line);
         }
     }
-    match found? {
-        (_, Some(remark)) => output.note(&format!("harness: {remark}")),
-        (_, None) if is_demo => output.note("harness: a service runs already; --demo starts none"),
-        (_, None) => {}
-    }
-    Ok(())
+}
+
+/// Nobody who asks for the demo is to pay for an answer.
+fn no_demo(info: &ServiceInfo) -> CommandError {
+    let ServiceInfo {
+        model,
+        workspace,
+        pid,
+        ..
+    } = info;
+    let host = info.upstream.host.as_deref().unwrap_or("an API");
+    let reason = format!(
+        "a service that is not the demo runs already ({model} at {host}, folder {workspace}, process {pid}): `harness` attaches to it, `harness stop` ends it, and with another HARNESS_HOME the demo runs beside it"
+    );
+    CommandError::NoDemo { reason }
 }

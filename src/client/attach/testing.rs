@@ -1,5 +1,6 @@
 //! A client of the link in tests.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use harness_tui::{News, Order};
@@ -49,6 +50,7 @@ impl Client {
             name: "ana@pts/3".to_owned(),
             pace,
             news,
+            told_epoch: RefCell::default(),
         };
         Self {
             orders,
@@ -82,7 +84,17 @@ impl Client {
         });
     }
 
+    /// The next news that is not about the service itself.
     pub(super) async fn next(&mut self) -> News {
+        loop {
+            match self.next_of_all().await {
+                News::Service(_) => {}
+                news => return news,
+            }
+        }
+    }
+
+    pub(super) async fn next_of_all(&mut self) -> News {
         let next = tokio::time::timeout(LIMIT, self.news.recv()).await;
         next.unwrap().expect("the link has ended")
     }

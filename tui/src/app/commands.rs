@@ -79,6 +79,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command("theme", "dark|light|terminal", "other colours"),
     command("clients", "", "who is attached"),
+    command("status", "", "what this client is attached to"),
     command("debug", "", "what this client knows of itself"),
     command("quit", "", "leave; the conversation goes on"),
 ];
@@ -137,6 +138,7 @@ impl App {
             "fold" => return self.fold_as(argument),
             "theme" => return self.change_theme(argument),
             "clients" => self.clients(),
+            "status" => self.status(),
             "debug" => self.debug(),
             "quit" => self.effects.push(Effect::Leave),
             unknown => {
@@ -185,7 +187,25 @@ impl App {
         self.overlay = Some(Overlay::Facts(lines));
     }
 
+    /// What it is attached to.
+    fn status(&mut self) {
+        let lines = match &self.service {
+            Some(service) => {
+                let facts = service.facts().into_iter();
+                facts
+                    .map(|(name, value)| format!("{name:<9} {value}"))
+                    .collect()
+            }
+            None => vec!["no service was reached yet".to_owned()],
+        };
+        self.overlay = Some(Overlay::Facts(lines));
+    }
+
     fn debug(&mut self) {
+        let service = self.service.as_ref();
+        let service = service
+            .map_or("unknown", |service| &service.version)
+            .to_owned();
         let link = match &self.link {
             LinkState::Opening => "opening".to_owned(),
             LinkState::Up => "up".to_owned(),
@@ -194,6 +214,7 @@ impl App {
         let status = self.conversation.status();
         self.overlay = Some(Overlay::Facts(vec![
             format!("version       {}", env!("CARGO_PKG_VERSION")),
+            format!("service       {service}"),
             format!("name          {}", self.name),
             format!("conversation  {}", self.open_id()),
             format!("position      {}", self.conversation.last_seq()),

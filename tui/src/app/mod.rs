@@ -38,6 +38,7 @@ use crate::conversation::Conversation;
 use crate::link::Order;
 use crate::prompt_history::PromptHistory;
 use crate::selection::Selection;
+use crate::service::Service;
 use crate::text::one_line;
 use crate::theme::{Scheme, Theme};
 use crate::viewport::{Step, Viewport};
@@ -124,6 +125,8 @@ pub struct App {
     pub(crate) overlay: Option<Overlay>,
     pub(crate) toast: Option<Toast>,
     pub(crate) link: LinkState,
+    /// What it is attached to, once that is known.
+    pub(crate) service: Option<Service>,
     pub(crate) theme: Theme,
     /// Nobody has chosen the colours, so they suit the terminal's background.
     follows_background: bool,
@@ -185,6 +188,7 @@ impl App {
             overlay: None,
             toast: None,
             link: LinkState::Opening,
+            service: None,
             theme: start.theme,
             follows_background: start.follows_background,
             sent: HashMap::new(),

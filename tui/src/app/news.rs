@@ -8,11 +8,16 @@ use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay};
 use crate::conversation::{Applied, Conversation};
 use crate::link::{News, Order};
 use crate::screen::Regions;
+use crate::service::Service;
 use crate::viewport::Viewport;
+
+/// The columns beside a remark.
+const REMARK_MARGIN: usize = 4;
 
 impl App {
     pub(super) fn news(&mut self, news: News) {
         match news {
+            News::Service(service) => self.attached_to(*service),
             News::Snapshot { snapshot, reset } => self.snapshot(&snapshot, reset),
             News::Event { event, position } => self.event(&event, position.as_deref()),
             News::Invalid { reason } => {
@@ -24,6 +29,10 @@ impl App {
                 tries,
                 wait,
             } => {
+                // What was remarked of the service before says nothing of the next one.
+                if let Some(toast) = &mut self.toast {
+                    toast.is_of_service = false;
+                }
                 let next_at = self.now + wait;
                 self.link = LinkState::Down {
                     reason,
@@ -32,8 +41,9 @@ impl App {
                 };
             }
             News::Up => {
-                // What went wrong is of more weight than that it is over.
-                let is_told = self.toast.as_ref().is_some_and(|toast| toast.is_error);
+                // What went wrong is of more weight than that it is over, and so is another service.
+                let toast = self.toast.as_ref();
+                let is_told = toast.is_some_and(|toast| toast.is_error || toast.is_of_service);
                 if self.is_down() && !is_told {
                     self.say("connected again");
                 }
@@ -136,6 +146,23 @@ impl App {
             News::NotOffered { kind, reason } => self.not_offered(kind, &reason),
             // All else was taken before.
             _ => {}
+        }
+    }
+
+    /// Takes note of the service, and remarks where it is not what it was or what the shell says.
+    fn attached_to(&mut self, service: Service) {
+        let before = self.service.replace(service);
+        let (Some(service), before) = (&self.service, before.as_ref()) else {
+            return;
+        };
+        let changes = before.and_then(|before| service.changes(before));
+        let columns = usize::from(self.size.0).saturating_sub(REMARK_MARGIN);
+        let remark = changes.or_else(|| service.remark(before, columns));
+        if let Some(remark) = remark {
+            self.say(remark);
+            if let Some(toast) = &mut self.toast {
+                toast.is_of_service = true;
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::conversation::PartKind;
 use crate::conversation::testing::{event, snapshot, text};
 use crate::link::News;
+use crate::service::testing::{difference, service};
 use crate::terminal::Key;
 
 /// Spec: [TUI-43]
@@ -275,4 +276,35 @@ fn what_is_tried_again_is_tried_at_once_when_somebody_asks_or_looks() {
     assert_eq!(app.wakes_at(), Some(SECOND));
     tell(&mut app, News::Up);
     assert!(!app.is_down());
+}
+
+/// Spec: [TUI-84] [TUI-85]
+#[test]
+fn another_service_is_remarked_once_and_weighs_more_than_that_it_is_there() {
+    let mut app = attached(&[]);
+    let mut one = service();
+    tell(&mut app, News::Service(Box::new(one.clone())));
+    assert_eq!(toast(&app), "");
+    lose(&mut app, "gone", 1, 1);
+    one.epoch = "e2".to_owned();
+    tell(&mut app, News::Service(Box::new(one.clone())));
+    tell(&mut app, News::Up);
+    assert_eq!(toast(&app), "connected again");
+
+    lose(&mut app, "gone", 1, 1);
+    one.epoch = "e3".to_owned();
+    one.folder = "~/b".to_owned();
+    one.differences = vec![difference("model", "model: a, not b")];
+    tell(&mut app, News::Service(Box::new(one.clone())));
+    tell(&mut app, News::Up);
+    let said = "the service was restarted: folder ~/b (was ~/src/project)";
+    assert_eq!(toast(&app), said);
+    wait(&mut app, 7);
+    assert_eq!(toast(&app), "");
+
+    one.epoch = "e4".to_owned();
+    one.differences
+        .push(difference("api_key", "api_key: another one"));
+    tell(&mut app, News::Service(Box::new(one)));
+    assert_eq!(toast(&app), "api_key: another one");
 }

@@ -14,6 +14,8 @@ pub(crate) struct Toast {
     pub(crate) text: String,
     /// Whether something went wrong.
     pub(crate) is_error: bool,
+    /// Whether it is about the service, of more weight than that it is there again.
+    pub(crate) is_of_service: bool,
     /// When it goes.
     pub(crate) until: Duration,
 }
@@ -24,6 +26,7 @@ impl App {
         self.toast = Some(Toast {
             text: text.into(),
             is_error: false,
+            is_of_service: false,
             until: self.now + TOAST,
         });
     }
@@ -33,6 +36,7 @@ impl App {
         self.toast = Some(Toast {
             text: text.into(),
             is_error: true,
+            is_of_service: false,
             until: self.now + TOAST,
         });
     }

@@ -6,6 +6,7 @@ use harness_protocol::Queue;
 
 use super::transcript::Transcript;
 use crate::link::{News, Order};
+use crate::service::Service;
 use crate::text::one_line;
 
 /// The exit code of a run that was cancelled, and of a client that Ctrl-C ended.
@@ -49,6 +50,8 @@ pub(super) enum Effect {
 pub(super) struct Machine {
     options: Options,
     pub(super) transcript: Transcript,
+    /// What the client is attached to, once that is known.
+    pub(super) service: Option<Service>,
     /// The open conversation, once its snapshot came.
     pub(super) conversation: Option<String>,
     /// Whether a snapshot came since the last order to open.
@@ -97,6 +100,7 @@ impl Machine {
         Self {
             options,
             transcript: Transcript::default(),
+            service: None,
             conversation: None,
             is_attached: false,
             seq: 0,

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::plain::command::HELP;
+use crate::service::testing::{difference, service};
 
 pub(super) fn machine(shows_past: bool) -> Machine {
     let mut keys = 0;
@@ -684,4 +685,35 @@ fn nobody_speaks_in_anothers_name() {
     let words = "a\n\n  agent: b";
     let expected = ["ana", "somebody", "somebody", "somebody"].map(|who| format!("{who}: {words}"));
     assert_eq!(play(&mut machine, events.map(event)), expected);
+}
+
+/// Spec: [TUI-86]
+#[test]
+fn what_the_client_is_attached_to_is_its_first_lines() {
+    let shown = |effects: Vec<Effect>| -> Vec<String> {
+        let shown = effects.into_iter().map(|effect| match effect {
+            Effect::Show(line) => line,
+            other => panic!("{other:?}"),
+        });
+        shown.collect()
+    };
+    let mut machine = machine(true);
+    let mut one = service();
+    one.differences = vec![difference("model", "model: a, not b")];
+    let told = shown(machine.handle(news(News::Service(Box::new(one.clone())))));
+    let facts = format!(
+        "status: folder ~/src/project · model claude-x at api.anthropic.com · version {} · service process 4242 at http://127.0.0.1:8421, `harness stop` ends it",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(told, [facts.as_str(), "status: model: a, not b"]);
+    // The same, and then another.
+    assert_eq!(
+        machine.handle(news(News::Service(Box::new(one.clone())))),
+        []
+    );
+    one.folder = "~/b".to_owned();
+    one.differences.push(difference("port", "port: 1, not 2"));
+    let told = shown(machine.handle(news(News::Service(Box::new(one)))));
+    let changed = "status: the service was restarted: folder ~/b (was ~/src/project)";
+    assert_eq!(told, [changed, "status: port: 1, not 2"]);
 }

@@ -4,6 +4,7 @@ use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summa
 
 use super::machine::{CANCELLED, Machine};
 use crate::link::News;
+use crate::service::Service;
 use crate::text::one_line;
 
 /// How often the service may be missed before who has nothing more to say leaves.
@@ -13,6 +14,7 @@ impl Machine {
     /// Takes what the link says.
     pub(super) fn news(&mut self, news: News) {
         match news {
+            News::Service(service) => self.attached_to(*service),
             News::Snapshot { snapshot, reset } => self.snapshot(&snapshot, reset.as_deref()),
             News::Event { event, position } => {
                 let seq = position.as_deref().and_then(seq_of);
@@ -131,6 +133,29 @@ impl Machine {
             // Nothing of this is asked for.
             _ => {}
         }
+    }
+
+    /// Says what the service is, and later what is another with the next one.
+    fn attached_to(&mut self, service: Service) {
+        let before = self.service.take();
+        match &before {
+            None => {
+                self.show(format!("status: {}", service.in_one_line()));
+                for difference in &service.differences {
+                    self.show(format!("status: {}", one_line(&difference.line)));
+                }
+            }
+            Some(before) => {
+                let changes = service.changes(before);
+                let differences = service.differences.iter();
+                let new = differences.filter(|it| !before.differences.contains(it));
+                let new: Vec<String> = new.map(|it| one_line(&it.line)).collect();
+                for line in changes.into_iter().chain(new) {
+                    self.show(format!("status: {line}"));
+                }
+            }
+        }
+        self.service = Some(service);
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot, reset: Option<&str>) {

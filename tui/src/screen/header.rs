@@ -1,4 +1,4 @@
-//! The first row: which conversation, and who is attached to it.
+//! The first row: which conversation, on which service, and who is attached to it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,6 +14,9 @@ const MAX_NAMES: usize = 3;
 /// The columns between the title and the names.
 const GAP: u16 = 2;
 
+/// What stands between two things of the row.
+const BETWEEN: &str = " · ";
+
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let status = app.conversation.status();
     let mut line = Line::new(app, buffer, area);
@@ -22,19 +25,80 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     line.say(" ", dim);
     let id = one_line(&status.conversation);
     let title = status.title.as_deref().map_or(id.clone(), one_line);
-    // Names may take what the title leaves, and no more than half of the row.
+    // What one is attached to comes before who else is, and takes what the title leaves, which
+    // has no more than half of the row.
     let for_title = width(&title).min(line.room() / 2);
-    let left = line.room().saturating_sub(for_title + GAP);
+    let service = service(app, line.room().saturating_sub(for_title + GAP));
+    let for_service: u16 = service.iter().map(|(words, _)| width(words)).sum();
+    let left = line.room().saturating_sub(for_title + for_service + GAP);
     let clients = [clients(app), count(app)];
     if let Some(fitting) = clients.iter().find(|it| width(it) <= left) {
         line.say_right(fitting, dim);
     }
-    let room = line.room().saturating_sub(GAP);
+    let room = line.room().saturating_sub(GAP + for_service);
     line.say(&cut(&title, room), Look::new(Token::Text).bold());
-    let id = format!(" · {id}");
+    for (words, look) in &service {
+        line.say(words, *look);
+    }
+    let id = format!("{BETWEEN}{id}");
     if status.title.is_some() && width(&id) + GAP <= line.room() {
         line.say(&id, dim);
     }
+}
+
+/// What one is attached to, in at most so many columns: that it is the demo, that it is of another
+/// release, and its folder. What does not fit is left out, and of the folder the beginning.
+fn service(app: &App, room: u16) -> Vec<(String, Look)> {
+    let mut pieces = Pieces {
+        shown: Vec::new(),
+        left: room,
+    };
+    let Some(service) = &app.service else {
+        return pieces.shown;
+    };
+    if service.is_demo {
+        pieces.say("demo", Token::Status);
+    }
+    if let Some(words) = service.other_version()
+        && !pieces.say(&words, Token::Status)
+    {
+        let theirs = one_line(&service.version);
+        pieces.say(&format!("service {theirs}"), Token::Status);
+    }
+    let folder = one_line(&service.folder);
+    let for_folder = pieces.left.saturating_sub(width(BETWEEN));
+    if !pieces.say(&folder, Token::Reasoning)
+        && let Some(end) = end_of(&folder, for_folder)
+    {
+        pieces.say(&end, Token::Reasoning);
+    }
+    pieces.shown
+}
+
+/// What is shown one behind the other, and how many columns are left.
+struct Pieces {
+    shown: Vec<(String, Look)>,
+    left: u16,
+}
+
+impl Pieces {
+    /// Takes something in if it fits; whether it does.
+    fn say(&mut self, words: &str, token: Token) -> bool {
+        let words = format!("{BETWEEN}{words}");
+        let Some(left) = self.left.checked_sub(width(&words)) else {
+            return false;
+        };
+        self.left = left;
+        self.shown.push((words, Look::new(token)));
+        true
+    }
+}
+
+/// The last folders of a path that fit, with `…` for those before them.
+fn end_of(path: &str, room: u16) -> Option<String> {
+    let cuts = path.char_indices().filter(|(_, c)| *c == '/');
+    let mut ends = cuts.map(|(at, _)| format!("…{}", &path[at..]));
+    ends.find(|end| width(end) <= room)
 }
 
 /// How many are attached.

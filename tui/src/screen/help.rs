@@ -8,7 +8,7 @@ use super::line::{Line, width};
 use crate::app::{App, COMMANDS};
 use crate::keys::{BINDINGS, Place};
 use crate::layout::Look;
-use crate::text::{self, one_line};
+use crate::text::{self, broken, one_line};
 use crate::theme::Token;
 
 /// How wide the box is at most with one column, and with two.
@@ -154,15 +154,6 @@ fn broken_keys(keys: &str, width: usize) -> impl Iterator<Item = String> {
     broken(keys.trim_start(), width.saturating_sub(2).max(1)).map(|line| format!("  {line}"))
 }
 
-/// A text in rows of so many columns.
-fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
-    let rows = text::wrap(&[text], width).into_iter();
-    rows.map(|row| {
-        let pieces = row.into_iter().map(|stretch| &text[stretch.range]);
-        pieces.collect()
-    })
-}
-
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect, above: u16) {
     let columns = columns(area.width);
     let overflow = overflow((area.width, area.height));
@@ -191,9 +182,13 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect, above: u16) {
     }
 }
 
-/// A box with a few lines.
+/// A box with a few lines; long ones are broken.
 pub(super) fn draw_facts(app: &App, buffer: &mut Buffer, area: Rect, facts: &[String]) {
-    let facts: Vec<String> = facts.iter().map(|fact| one_line(fact)).collect();
+    let room = usize::from(WIDTHS.0.min(area.width).saturating_sub(4).max(1));
+    let facts: Vec<String> = facts
+        .iter()
+        .flat_map(|fact| broken(&one_line(fact), room).collect::<Vec<_>>())
+        .collect();
     let widest = facts.iter().map(|fact| width(fact)).max().unwrap_or(0);
     let height = u16::try_from(facts.len())
         .unwrap_or(u16::MAX)

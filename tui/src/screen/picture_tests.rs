@@ -8,6 +8,7 @@ use crate::app::testing::*;
 use crate::app::{App, Msg};
 use crate::conversation::testing::{event, status, text};
 use crate::link::News;
+use crate::service::testing::{difference, service};
 use crate::terminal::Key;
 use crate::theme::{Depth, Scheme, Theme};
 
@@ -43,6 +44,31 @@ fn keep_one(name: &str, app: &mut App) {
 fn idle() {
     keep("idle", &mut client(&[], SIZES[0]));
     insta::assert_snapshot!("opening", picture(&mut new()));
+}
+
+/// Spec: [TUI-82] [TUI-83] [TUI-87]
+#[test]
+fn what_one_is_attached_to() {
+    let mut app = client(&[], SIZES[0]);
+    let mut one = service();
+    one.differences = vec![difference(
+        "model",
+        "model: claude-x (HARNESS_MODEL) in the running service, claude-y (HARNESS_MODEL) in this shell; `harness stop`, then `harness` takes this shell's",
+    )];
+    tell(&mut app, News::Service(Box::new(one.clone())));
+    keep("service_empty", &mut app);
+    resize(&mut app, SIZES[0]);
+    write(&mut app, "/status");
+    key(&mut app, Key::Enter);
+    wait(&mut app, 7);
+    keep("service_status", &mut app);
+
+    let mut app = client(&talked(), SIZES[0]);
+    one.version = "0.1.3".to_owned();
+    one.is_demo = true;
+    one.differences = Vec::new();
+    tell(&mut app, News::Service(Box::new(one)));
+    keep("service_other", &mut app);
 }
 
 /// Spec: [TUI-01] [TUI-03]

@@ -4,6 +4,7 @@ use crate::app::Msg;
 use crate::app::testing::*;
 use crate::conversation::testing::text;
 use crate::link::News;
+use crate::service::testing::service;
 use crate::terminal::Key;
 use crate::text::width;
 
@@ -41,6 +42,45 @@ fn the_regions_stand_from_top_to_bottom_and_fill_the_screen() {
         let widths = [regions.header, regions.seam, regions.status, regions.input];
         assert!(widths.iter().all(|it| (it.x, it.width) == (0, width)));
         assert_eq!((regions.talk.x, regions.talk.width), (1, width - 2));
+    }
+}
+
+/// Spec: [TUI-83]
+#[test]
+fn in_the_header_what_matters_least_goes_first() {
+    let mut app = attached(&talked());
+    present(&mut app, 2, &["ben", "ana"]);
+    let mut one = service();
+    one.version = "0.1.3".to_owned();
+    one.is_demo = true;
+    tell(&mut app, News::Service(Box::new(one)));
+    let own = env!("CARGO_PKG_VERSION");
+    let all = format!("demo · service 0.1.3, this {own} · harness restart · ~/src/project");
+    let title = " fix flaky test · ";
+    for (width, left, right) in [
+        (140, format!("{title}{all} · c"), "2 clients: you, ben"),
+        (110, format!("{title}{all}"), "2 clients: you, ben"),
+        (90, format!("{title}{all}"), "project"),
+        (
+            86,
+            format!("{title}{}", all.replace("~/src", "…")),
+            "project",
+        ),
+        (
+            72,
+            format!("{title}{}", all.replace(" · ~/src/project", "")),
+            "restart",
+        ),
+        (50, format!("{title}demo · service 0.1.3"), "2 clients"),
+        (30, " fix flaky test · demo".to_owned(), ""),
+        (20, " fix flak… · demo".to_owned(), "demo"),
+    ] {
+        resize(&mut app, width, 24);
+        let header = rows(&mut app)[0].clone();
+        let shown = header.trim_end();
+        let left = left.trim_end();
+        assert!(shown.starts_with(left), "{width}: {shown}");
+        assert!(shown.ends_with(right), "{width}: {shown}");
     }
 }
 

@@ -61,16 +61,21 @@ fn empty(app: &App, buffer: &mut Buffer, area: Rect) {
         LinkState::Up => "Nothing was said yet. Write a prompt and press Enter; ? shows the keys.",
         LinkState::Down { .. } => "the service cannot be reached",
     };
-    let wrapped = text::wrap(&[words], usize::from(area.width));
-    for (y, stretches) in (area.top()..area.bottom()).zip(wrapped) {
+    let mut said = vec![words.to_owned()];
+    let service = app.service.as_ref().filter(|_| app.link == LinkState::Up);
+    if let Some(service) = service {
+        said.push(String::new());
+        let essentials = service.essentials().into_iter();
+        said.extend(essentials.map(|(name, value)| format!("{name:<9} {value}")));
+    }
+    let width = usize::from(area.width);
+    let rows = said.iter().flat_map(|words| text::broken(words, width));
+    for (y, words) in (area.top()..area.bottom()).zip(rows) {
         let row = Rect {
             y,
             height: 1,
             ..area
         };
-        let mut line = Line::new(app, buffer, row);
-        for stretch in stretches {
-            line.say(&words[stretch.range], Look::new(Token::Reasoning));
-        }
+        Line::new(app, buffer, row).say(&words, Look::new(Token::Reasoning));
     }
 }

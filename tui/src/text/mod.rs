@@ -6,4 +6,4 @@ mod wrap;
 
 pub(crate) use sanitize::{Hidden, is_special, one_line, sanitize, someone, without_sequences};
 pub(crate) use width::{graphemes_with_width, take_width, width};
-pub(crate) use wrap::{break_anywhere, wrap};
+pub(crate) use wrap::{break_anywhere, broken, wrap};

@@ -53,6 +53,15 @@ enum Kind {
     Letter,
 }
 
+/// A text in rows of so many columns.
+pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
+    let rows = wrap(&[text], width).into_iter();
+    rows.map(|row| {
+        let pieces = row.into_iter().map(|stretch| &text[stretch.range]);
+        pieces.collect()
+    })
+}
+
 /// Breaks texts that follow each other on a line into rows of at most `width` columns: between
 /// words, between wide characters, and within a word only if it is longer than a row. Spaces at a
 /// break are in no row. There is at least one row. A character wider than `width` has its own row.

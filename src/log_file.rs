@@ -1,4 +1,4 @@
-//! The logs in the state folder: of services in the background, and of clients on a screen.
+//! The logs in the state folder: of services, and of clients on a screen.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -11,14 +11,32 @@ use crate::state::{StateError, StateFolder, io_error, make_private};
 
 /// The folder of the logs in the state folder.
 const LOGS: &str = "logs";
-/// How large a log may be when it is written on, in bytes; then it is put aside.
+/// How large the log of a client may be when it is written on, in bytes; then it is put aside.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Where the log of that name is.
+pub(crate) fn path(home: &Path, name: &str) -> PathBuf {
+    home.join(LOGS).join(name)
+}
+
+/// As [`open`]; one that is large is put aside first.
+///
+/// # Errors
+/// As of [`open`].
+pub(crate) fn open_bounded(home: &Path, name: &str) -> Result<(File, PathBuf), StateError> {
+    let path = path(home, name);
+    if fs::symlink_metadata(&path).is_ok_and(|found| found.len() > MAX_BYTES) {
+        let aside = path.with_extension("log.old");
+        fs::rename(&path, &aside).map_err(io_error("put aside", &path))?;
+    }
+    open(home, name)
+}
 
 /// The log of that name, to write on; and where it is.
 ///
 /// # Errors
 /// If it cannot be written, or somebody else could lead it elsewhere.
-pub(super) fn open(home: &Path, name: &str) -> Result<(File, PathBuf), StateError> {
+pub(crate) fn open(home: &Path, name: &str) -> Result<(File, PathBuf), StateError> {
     let state = StateFolder::open(home)?;
     let folder = state.path.join(LOGS);
     match DirBuilder::new().mode(0o700).create(&folder) {
@@ -35,10 +53,6 @@ pub(super) fn open(home: &Path, name: &str) -> Result<(File, PathBuf), StateErro
         state.owner,
     )?;
     let path = folder.join(name);
-    if fs::symlink_metadata(&path).is_ok_and(|found| found.len() > MAX_BYTES) {
-        let aside = path.with_extension("log.old");
-        fs::rename(&path, &aside).map_err(io_error("put aside", &path))?;
-    }
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600);
     let log = open_unlinked(&path, OFlag::O_NONBLOCK, &mut options);
@@ -79,12 +93,12 @@ mod tests {
             assert!(!elsewhere.exists());
 
             fs::remove_file(&log).unwrap();
-            let (file, path) = open(&home, name).unwrap();
+            let (file, path) = open_bounded(&home, name).unwrap();
             file.set_len(MAX_BYTES).unwrap();
-            let (file, _) = open(&home, name).unwrap();
+            let (file, _) = open_bounded(&home, name).unwrap();
             assert_eq!(file.metadata().unwrap().len(), MAX_BYTES);
             file.set_len(MAX_BYTES + 1).unwrap();
-            let (file, _) = open(&home, name).unwrap();
+            let (file, _) = open_bounded(&home, name).unwrap();
             assert_eq!(file.metadata().unwrap().len(), 0);
             assert!(path.with_extension("log.old").exists());
         }
