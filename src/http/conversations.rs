@@ -210,6 +210,7 @@ fn refuse_open(error: &OpenError, storage: Kind) -> Refusal {
         OpenError::Exists { .. } => Kind::Busy,
         OpenError::Unreadable { .. } | OpenError::Newer { .. } => Kind::Unreadable,
         OpenError::Stopping => Kind::Stopping,
+        OpenError::Storage(error) if error.is_passing() => Kind::Overloaded,
         OpenError::Storage(_) => storage,
     };
     kind.refuse(error.to_string())

@@ -23,8 +23,8 @@ use derive_more::{Display, Error};
 
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
 pub use json_lines::{
-    AttachmentsReport, Disk, DiskFile, Doctor, FileKind, FolderAttachments, JsonLinesStore,
-    Opening, Repaired, Report, Stat, SystemDisk,
+    AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
+    JsonLinesStore, Opening, Repaired, Report, Stat, SystemDisk,
 };
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
@@ -303,6 +303,9 @@ pub enum OpenError {
     Storage(StorageError),
 }
 
+/// What is said of an error that passes.
+const PASSES: &str = "this passes, try again in a moment";
+
 /// What the storage said.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 #[display("cannot {doing} {path}: {reason}")]
@@ -313,6 +316,14 @@ pub struct StorageError {
     pub path: String,
     /// What it said.
     pub reason: String,
+}
+
+impl StorageError {
+    /// Whether the same may work a moment later: the system lacked an open file or memory.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        self.reason.ends_with(PASSES)
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 pub use attachments::{AttachmentsReport, FolderAttachments};
-pub use disk::{Disk, DiskFile, FileKind, Opening, Stat};
+pub use disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
 pub use doctor::{Doctor, Repaired, Report};
 pub use system_disk::SystemDisk;
 
