@@ -8,6 +8,7 @@ mod guidance;
 mod http;
 mod lock;
 mod log_setup;
+mod open_files;
 mod prices;
 mod service;
 mod state;

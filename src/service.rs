@@ -10,18 +10,16 @@ use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
 use harness_protocol::Discovery;
 use harness_standin::Standin;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Serve;
 use crate::config::{Config, ConfigError};
 use crate::http::{self, Access, AllowedHosts};
+use crate::open_files;
 use crate::state::{StateError, StateFolder};
 use crate::wiring::{self, Model};
 
-/// How many open files the service keeps for everything but event streams.
-const RESERVED_FILES: u64 = 512;
 /// How long stopping may take in all.
 const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
 
@@ -69,7 +67,7 @@ impl ServiceError {
 /// Anything that keeps the service from starting.
 pub(crate) async fn run(serve: &Serve, config: &Config) -> Result<(), ServiceError> {
     let mut signals = Signals::new()?;
-    raise_open_file_limit(config.max_subscribers);
+    open_files::raise_limit(config.max_subscribers);
     let model = if serve.demo {
         Model::Demo(Standin::demo()?)
     } else {
@@ -159,23 +157,6 @@ fn announce(address: SocketAddr, demo: bool) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
         log::warn!("the address http://{address} could not be printed: {error}");
-    }
-}
-
-/// Every client takes an open file, and the usual limit is far below what the system grants.
-fn raise_open_file_limit(max_subscribers: usize) {
-    let wanted = max_subscribers as u64 + RESERVED_FILES;
-    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(now, most)| {
-        setrlimit(Resource::RLIMIT_NOFILE, now.max(wanted.min(most)), most)?;
-        Ok(now.max(most))
-    });
-    match raised {
-        Ok(limit) if limit >= wanted => {}
-        Ok(limit) => log::warn!(
-            "the system grants {limit} open files, which is too few for {max_subscribers} clients; \
-             lower max_subscribers or raise the limit"
-        ),
-        Err(error) => log::warn!("the limit of open files could not be raised: {error}"),
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use crate::config::Config;
 use crate::guidance::GuidanceSource;
 use crate::http::Shared;
+use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
 
@@ -70,7 +71,7 @@ pub(crate) fn start(
     let models = parts.list_models.clone();
     let store = JsonLinesStore::at(&config.home, clock);
     let shared = Shared {
-        directory: DirectoryActor::new(Arc::new(store), parts).start(),
+        directory: DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
         max_subscribers: config.max_subscribers,
         epoch,

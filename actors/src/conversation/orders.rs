@@ -18,7 +18,7 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::StorageError;
 use crate::messages::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
-    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, Overview, QueueMessage,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, MakeWay, Overview, QueueMessage,
     RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns, SubmitError,
     SubmitPrompt, WaitForEnd, WithdrawMessages,
 };
@@ -380,6 +380,18 @@ impl Handler<EndIfIdle> for ConversationActor {
     fn handle(&mut self, _: EndIfIdle, _: &mut Context<Self>) -> bool {
         self.ended |= self.is_idle();
         self.ended
+    }
+}
+
+impl Handler<MakeWay> for ConversationActor {
+    type Result = bool;
+
+    fn handle(&mut self, _: MakeWay, ctx: &mut Context<Self>) -> bool {
+        let makes_way = self.is_idle() && !self.attendance.is_followed();
+        if makes_way {
+            ctx.stop();
+        }
+        makes_way
     }
 }
 

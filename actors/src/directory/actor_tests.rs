@@ -6,7 +6,7 @@ use super::*;
 use crate::broadcast::{Followed, Follower, Start, View};
 use crate::clock::Clock;
 use crate::conversation::Defaults;
-use crate::directory::Seams;
+use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
 use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
 use crate::journal::{Journal, Listed, Position, Record, StorageError};
@@ -106,7 +106,7 @@ impl JournalStore for Store {
     }
 }
 
-struct World {
+pub(in super::super) struct World {
     directory: Addr<DirectoryActor>,
     store: Arc<Store>,
     asked: mpsc::UnboundedReceiver<StartModelCall>,
@@ -114,6 +114,11 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with_places(MAX_OPEN_CONVERSATIONS)
+    }
+
+    /// A world in which so many conversations may be open.
+    pub(in super::super) fn with_places(max_open: usize) -> Self {
         let (sender, asked) = mpsc::unbounded_channel();
         let model = Model { asked: sender }.start();
         let parts = Parts {
@@ -142,23 +147,30 @@ impl World {
         });
         let shared = Arc::clone(&store) as Arc<dyn JournalStore>;
         Self {
-            directory: DirectoryActor::new(shared, parts).start(),
+            directory: DirectoryActor::new(shared, parts, max_open).start(),
             store,
             asked,
         }
     }
 
-    async fn open(&self, id: &str) -> Result<Conversation, OpenError> {
+    pub(in super::super) async fn open(&self, id: &str) -> Result<Conversation, OpenError> {
         let id = ConversationId::new(id);
         self.directory.send(OpenConversation { id }).await.unwrap()
     }
 
-    async fn create(&self, title: &str) -> Conversation {
+    /// Makes a conversation, and tells its name.
+    pub(in super::super) async fn make(&self, title: &str) -> String {
         let create = CreateConversation {
             title: Some(title.to_owned()),
             settings: Settings::default(),
         };
-        self.directory.send(create).await.unwrap().unwrap()
+        let made = self.directory.send(create).await.unwrap().unwrap();
+        made.header.conversation.to_string()
+    }
+
+    pub(in super::super) async fn create(&self, title: &str) -> Conversation {
+        let id = self.make(title).await;
+        self.open(&id).await.unwrap()
     }
 
     async fn fork(&self, id: &str, seq: Option<u64>) -> Result<Conversation, ForkError> {
@@ -167,7 +179,9 @@ impl World {
             seq,
             title: None,
         };
-        self.directory.send(fork).await.unwrap()
+        let made = self.directory.send(fork).await.unwrap()?;
+        let id = made.header.conversation.to_string();
+        Ok(self.open(&id).await.unwrap())
     }
 
     async fn remove(&self, id: &str) -> Result<String, RemoveError> {
@@ -179,7 +193,7 @@ impl World {
     }
 
     /// Starts a run, and waits until the model is asked.
-    async fn ask(&mut self, conversation: &Conversation) -> StartModelCall {
+    pub(in super::super) async fn ask(&mut self, conversation: &Conversation) -> StartModelCall {
         let prompt = SubmitPrompt {
             content: "hi".to_owned(),
             ..SubmitPrompt::default()
@@ -189,7 +203,7 @@ impl World {
     }
 
     /// A whole run.
-    async fn run(&mut self, conversation: &Conversation) {
+    pub(in super::super) async fn run(&mut self, conversation: &Conversation) {
         let order = self.ask(conversation).await;
         let overview = conversation.actor.send(GetOverview).await.unwrap().unwrap();
         let run = overview.run.unwrap();
@@ -209,7 +223,7 @@ impl World {
         conversation.actor.send(WaitForEnd { run }).await.unwrap();
     }
 
-    async fn list(&self) -> Vec<Row> {
+    pub(in super::super) async fn list(&self) -> Vec<Row> {
         let list = ListConversations {
             after: None,
             limit: 10,

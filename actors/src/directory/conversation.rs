@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix::Addr;
 
+use super::places::Place;
 use crate::broadcast::{Attendance, BroadcastActor};
 use crate::conversation::ConversationActor;
 use crate::journal::Journal;
@@ -19,6 +20,9 @@ pub struct Conversation {
     pub journal: Arc<dyn Journal>,
     /// Counts who is attached.
     pub attendance: Attendance,
+    /// Its place among those that are open. Whoever holds it keeps the conversation from being let
+    /// go for another.
+    pub place: Place,
 }
 
 impl Conversation {

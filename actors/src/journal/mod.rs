@@ -298,6 +298,14 @@ pub enum OpenError {
     /// The service is stopping.
     #[display("the service is stopping")]
     Stopping,
+    /// All that may be open at once are in use.
+    #[display(
+        "too many conversations are in use at once: {max}; wait for a run to end or detach a client"
+    )]
+    TooMany {
+        /// How many may be.
+        max: usize,
+    },
     /// The storage refused.
     #[display("{_0}")]
     Storage(StorageError),

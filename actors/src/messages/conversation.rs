@@ -276,6 +276,12 @@ pub struct EndIfIdle;
 #[rtype(result = "bool")]
 pub struct RetireIfIdle;
 
+/// Asks a conversation to end at once if it is idle and nobody is attached, to make a place for
+/// another. Sent by the directory; answered with whether it ends.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct MakeWay;
+
 /// Stops the run that is going and takes no more prompts. Sent when the service stops; answered
 /// when the run has ended.
 #[derive(Debug, Clone, Copy, Message)]

@@ -369,7 +369,11 @@ fn a_lack_of_open_files_or_memory_passes_wherever_it_is_met() {
                     wait(journal.replace(end, header(name), entries.clone()))
                 });
                 in_two(|| say(&journal, "three", Durability::Synced));
-                assert_eq!(prompts(&journal), ["one", "two", "three"], "{errno} at {at}");
+                assert_eq!(
+                    prompts(&journal),
+                    ["one", "two", "three"],
+                    "{errno} at {at}"
+                );
             }
             drop(in_two(|| wait(store.create(header("made"), vec![]))));
             in_two(|| wait(store.remove(&id("made"))));

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use super::super::{PASSES, StorageError};
 use super::super::conversation_name;
 use super::super::position::Epoch;
+use super::super::{PASSES, StorageError};
 use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, append_all, is_passing};
 use crate::clock::Clock;
 
