@@ -18,6 +18,7 @@ use harness_protocol::{Attachment, AttachmentOrder, PromptOrder};
 use nix::fcntl::OFlag;
 
 use super::body::{self, MAX_BODY_BYTES};
+use super::lent;
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
 
@@ -180,6 +181,7 @@ pub(super) async fn read(
     if !is_sha256(&sha256) {
         return Err(none());
     }
+    let turn = shared.answers.turn().await;
     let content = shared.attachments.get(&sha256).await.map_err(|error| {
         if is_missing(&error) {
             none()
@@ -204,14 +206,14 @@ pub(super) async fn read(
         return Ok(answer.finish());
     }
     let (content_type, disposition) = shown_as(MediaType::of(&content));
-    Ok(answer
+    answer
         .content_type(content_type)
         .insert_header((
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; sandbox",
         ))
-        .insert_header((header::CONTENT_DISPOSITION, disposition))
-        .body(content))
+        .insert_header((header::CONTENT_DISPOSITION, disposition));
+    Ok(lent::finish(answer, &shared.answers, turn, content).await)
 }
 
 /// The type of an answer, and whether a browser may show it by itself.

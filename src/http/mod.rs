@@ -9,6 +9,7 @@ mod conversations;
 mod events;
 mod guard;
 mod guidance;
+mod lent;
 mod models;
 mod peer;
 mod problem;

@@ -11,6 +11,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use actix_web_lab::middleware::CatchPanic;
 use harness_actors::AttachmentStore;
+use harness_actors::broadcast::ReadBudget;
 use harness_actors::directory::DirectoryActor;
 use harness_actors::messages::ListModels;
 use harness_protocol::ToolEntry;
@@ -54,6 +55,10 @@ pub(crate) struct Shared {
     pub(crate) subscribers: Arc<Semaphore>,
     /// How many there are.
     pub(crate) max_subscribers: usize,
+    /// Bounds what is held of journals for clients of event streams.
+    pub(crate) streams: ReadBudget,
+    /// Bounds what is held of answers that may be large.
+    pub(crate) answers: ReadBudget,
     /// Names this life of the service.
     pub(crate) epoch: String,
     /// Skills, templates and context files.

@@ -10,6 +10,7 @@ use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
 use tokio::sync::Semaphore;
 
 use super::conversation::Conversation;
+use super::fork::COPIES;
 use super::list::LOOKS;
 use super::parts::Parts;
 use super::places::{Place, Places};
@@ -38,6 +39,8 @@ pub struct DirectoryActor {
     pub(super) open: HashMap<ConversationId, Open>,
     /// Limits how many conversations that are not open are looked at.
     pub(super) looks: Arc<Semaphore>,
+    /// Limits how many journals are copied.
+    pub(super) copies: Arc<Semaphore>,
     /// How often a conversation was asked for.
     uses: u64,
     stopping: bool,
@@ -61,6 +64,7 @@ impl DirectoryActor {
             places: Places::new(max_open),
             open: HashMap::new(),
             looks: Arc::new(Semaphore::new(LOOKS)),
+            copies: Arc::new(Semaphore::new(COPIES)),
             uses: 0,
             stopping: false,
         }

@@ -3,7 +3,9 @@ use std::sync::Mutex;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::broadcast::{Followed, Follower, Start, View};
+use crate::broadcast::{
+    Followed, Follower, LENT_BYTES, ReadBudget, STREAM_GRACE, Source, Start, View,
+};
 use crate::clock::Clock;
 use crate::conversation::Defaults;
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
@@ -232,6 +234,16 @@ impl World {
     }
 }
 
+/// Where a client of a conversation gets its events from.
+pub(in super::super) fn source(conversation: &Conversation) -> Source {
+    Source {
+        journal: Arc::clone(&conversation.journal),
+        broadcast: conversation.broadcast.clone().recipient(),
+        attendance: conversation.attendance.clone(),
+        budget: ReadBudget::new(LENT_BYTES, STREAM_GRACE),
+    }
+}
+
 fn id(conversation: &Conversation) -> String {
     conversation.journal.header().conversation.to_string()
 }
@@ -278,22 +290,13 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
     let busy = world.create("busy").await;
     world.ask(&busy).await;
     let watched = world.create("watched").await;
-    let mut client = Follower::new(
-        Arc::clone(&watched.journal),
-        watched.broadcast.clone().recipient(),
-        &watched.attendance,
-        View::Plain,
-        None,
-        Start::Live,
-    );
+    let mut client = Follower::new(source(&watched), View::Plain, None, Start::Live);
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
     // This one has not even begun to read what it lacks.
     let read = world.create("read").await;
     let follow = |conversation: &Conversation| {
         Follower::new(
-            Arc::clone(&conversation.journal),
-            conversation.broadcast.clone().recipient(),
-            &conversation.attendance,
+            source(&conversation),
             View::Full,
             None,
             Start::Behind(Position::start(conversation.journal.end().epoch)),
@@ -443,14 +446,7 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
     let removed = world.create("t").await;
     let name = id(&removed);
     world.run(&removed).await;
-    let mut client = Follower::new(
-        Arc::clone(&removed.journal),
-        removed.broadcast.clone().recipient(),
-        &removed.attendance,
-        View::Plain,
-        None,
-        Start::Live,
-    );
+    let mut client = Follower::new(source(&removed), View::Plain, None, Start::Live);
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
     let order = world.ask(&removed).await;
     assert_eq!(world.remove(&name).await, Err(RemoveError::Busy));
@@ -519,9 +515,7 @@ async fn a_stop_ends_all_runs_and_streams() {
     let one = world.create("one").await;
     let order = world.ask(&one).await;
     let client = Follower::new(
-        Arc::clone(&one.journal),
-        one.broadcast.clone().recipient(),
-        &one.attendance,
+        source(&one),
         View::Plain,
         None,
         Start::Behind(Position::start(one.journal.end().epoch)),

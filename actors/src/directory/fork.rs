@@ -11,6 +11,9 @@ use crate::ids::ItemId;
 use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record, StorageError};
 use crate::messages::{ForkConversation, ForkError, Made};
 
+/// How many journals are copied at once. Each is in memory as a whole meanwhile.
+pub(super) const COPIES: usize = 1;
+
 /// The beginning of a journal.
 #[derive(Debug)]
 struct Copied {
@@ -76,12 +79,15 @@ impl Handler<ForkConversation> for DirectoryActor {
         let origin = self.opening(&id, ctx);
         let fork = self.new_id();
         let store = Arc::clone(&self.store);
+        let copies = Arc::clone(&self.copies);
         let now = self.parts.clock.unix_millis();
         Box::pin(async move {
             // Held to the end, so that it is not let go and opened a second time.
             let conversation = origin.await.map_err(ForkError::Open)?;
             let origin = Arc::clone(&conversation.journal);
             let storage = |error| ForkError::Open(OpenError::Storage(error));
+            // It is never closed.
+            let _copy = copies.acquire().await.ok();
             let copying = aside(id.to_string(), copy(origin, seq, now));
             let Copied { past, seq, entries } = copying.await.map_err(storage)??;
             let header = Header {

@@ -2,20 +2,13 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 
 use super::super::DEFAULT_CONVERSATION;
-use super::super::actor::tests::World;
+use super::super::actor::tests::{World, source};
 use super::super::conversation::Conversation;
 use crate::broadcast::{Followed, Follower, Start, View};
 use crate::journal::OpenError;
 
 fn follow(conversation: &Conversation) -> Follower {
-    Follower::new(
-        std::sync::Arc::clone(&conversation.journal),
-        conversation.broadcast.clone().recipient(),
-        &conversation.attendance,
-        View::Full,
-        None,
-        Start::Live,
-    )
+    Follower::new(source(&conversation), View::Full, None, Start::Live)
 }
 
 /// Spec: [CONV-151]
