@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use harness_actors::broadcast::{ANSWER_GRACE, LENT_BYTES, ReadBudget, STREAM_GRACE};
+use harness_actors::broadcast::{
+    ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
+};
 use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore};
@@ -75,8 +77,8 @@ pub(crate) fn start(
         directory: DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
         max_subscribers: config.max_subscribers,
-        streams: ReadBudget::new(LENT_BYTES, STREAM_GRACE),
-        answers: ReadBudget::new(LENT_BYTES, ANSWER_GRACE),
+        streams: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
+        answers: ReadBudget::new(ANSWER_BYTES, ANSWER_GRACE),
         epoch,
         guidance,
         tells_context_files: config.context_files,

@@ -181,7 +181,7 @@ pub(super) async fn read(
     if !is_sha256(&sha256) {
         return Err(none());
     }
-    let turn = shared.answers.turn().await;
+    let turn = lent::turn(&shared).await?;
     let content = shared.attachments.get(&sha256).await.map_err(|error| {
         if is_missing(&error) {
             none()

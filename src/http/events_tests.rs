@@ -4,7 +4,7 @@ use actix::{Actor as _, Addr};
 use futures_util::StreamExt as _;
 use harness_actors::ConversationId;
 use harness_actors::broadcast::{
-    Attendance, BroadcastActor, LENT_BYTES, Now, ReadBudget, STREAM_GRACE,
+    Attendance, BroadcastActor, Now, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
 use harness_actors::journal::{Header, Journal as _, MemoryJournal, Position};
 use harness_actors::messages::{CloseSubscribers, Publish, publish};
@@ -29,7 +29,7 @@ async fn stream() -> (EventStream, Addr<BroadcastActor>, Position) {
         journal,
         broadcast: join,
         attendance: Attendance::default(),
-        budget: ReadBudget::new(LENT_BYTES, STREAM_GRACE),
+        budget: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
     };
     let mut follower = Follower::new(source, View::Plain, None, Start::Live);
     assert_eq!(follower.next().await, Some(Followed::Live(end)));

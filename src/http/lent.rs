@@ -10,8 +10,20 @@ use derive_more::{Display, Error};
 use harness_actors::broadcast::{Lent, Loan, PIECE, Part, ReadBudget, Turn};
 use serde::Serialize;
 
+use super::problem::{Kind, Refusal};
+use super::server::{HANDLER_TIMEOUT, Shared};
+
 /// The largest answer that is not counted: about what a connection takes anyway, in bytes.
 const SMALL: usize = 64 * 1024;
+
+/// Waits for a turn to make an answer.
+///
+/// # Errors
+/// The answer, if too many others wait before.
+pub(super) async fn turn(shared: &Shared) -> Result<Turn, Refusal> {
+    let turn = tokio::time::timeout(HANDLER_TIMEOUT, shared.answers.turn()).await;
+    turn.map_err(|_| Kind::Overloaded.refuse("too many clients do not read their answers"))
+}
 
 /// Answers with a value. It was made in that turn, which ends with this.
 pub(super) async fn json(budget: &ReadBudget, turn: Turn, value: &impl Serialize) -> HttpResponse {

@@ -60,7 +60,7 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
     } = query(&request)?;
     let conversation = open(&shared, &id).await?;
     let journal = &conversation.journal;
-    let turn = shared.answers.turn().await;
+    let turn = lent::turn(&shared).await?;
     let end = journal.end().seq;
     let limit = limit.unwrap_or(TAIL);
     let page = match (before, after) {
@@ -91,7 +91,7 @@ pub(super) async fn snapshot(
     let journal = &conversation.journal;
     let damage = journal.check().await;
     let damage = damage.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
-    let turn = shared.answers.turn().await;
+    let turn = lent::turn(shared).await?;
     let seq = overview.position.seq;
     let header = journal.header();
     let is_interrupted = overview.run.is_some() && !overview.is_running;

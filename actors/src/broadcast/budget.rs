@@ -13,17 +13,20 @@ use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// How many bytes are lent at once. Enough that hundreds of clients read on side by side, each its
-/// page of 64 KiB, and little beside what the service itself takes.
-pub const LENT_BYTES: usize = 32 * 1024 * 1024;
+/// How many bytes of journals are lent to event streams at once. Enough that hundreds of clients
+/// read on side by side, each its page of 64 KiB, and about what the service itself takes.
+pub const STREAM_BYTES: usize = 32 * 1024 * 1024;
+/// The same for answers, each of which has up to 4 MiB of a journal or a file of 22 MiB.
+pub const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// How many pages and answers are read and made at once. How large they are is not known before, so
 /// this bounds what is not counted yet.
 pub const TURNS: usize = 3;
 /// For how long a client has not taken anything of a part of an event stream when it is taken back,
 /// if others need the room.
 pub const STREAM_GRACE: Duration = Duration::from_millis(250);
-/// The same of an answer, which cannot be read once more: its connection ends.
-pub const ANSWER_GRACE: Duration = Duration::from_secs(2);
+/// The same of an answer. That cannot be made once more, so its connection ends; a client on a slow
+/// line has a little longer.
+pub const ANSWER_GRACE: Duration = Duration::from_millis(500);
 
 /// What may be lent. Clones share it.
 #[derive(Debug, Clone)]

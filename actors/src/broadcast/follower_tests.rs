@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::actor::tests::{at, decoded, idle, text};
-use super::super::{Attendance, BroadcastActor, Frame, LENT_BYTES, STREAM_GRACE};
+use super::super::{Attendance, BroadcastActor, Frame, STREAM_BYTES, STREAM_GRACE};
 use super::*;
 use crate::conversation::event;
 use crate::ids::ConversationId;
@@ -46,7 +46,7 @@ fn follower(
 }
 
 fn budget() -> ReadBudget {
-    ReadBudget::new(LENT_BYTES, STREAM_GRACE)
+    ReadBudget::new(STREAM_BYTES, STREAM_GRACE)
 }
 
 pub(in super::super) fn within(

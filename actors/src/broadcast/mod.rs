@@ -12,7 +12,8 @@ mod subscription;
 pub use actor::{BroadcastActor, Now};
 pub use attendance::Attendance;
 pub use budget::{
-    ANSWER_GRACE, LENT_BYTES, Lent, Loan, Part, ReadBudget, STREAM_GRACE, TURNS, Turn,
+    ANSWER_BYTES, ANSWER_GRACE, Lent, Loan, Part, ReadBudget, STREAM_BYTES, STREAM_GRACE, TURNS,
+    Turn,
 };
 pub use follower::{End, Followed, Follower, PIECE, Source, Start};
 pub use frame::{Frame, View};

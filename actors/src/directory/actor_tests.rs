@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::broadcast::{
-    Followed, Follower, LENT_BYTES, ReadBudget, STREAM_GRACE, Source, Start, View,
+    Followed, Follower, ReadBudget, STREAM_BYTES, STREAM_GRACE, Source, Start, View,
 };
 use crate::clock::Clock;
 use crate::conversation::Defaults;
@@ -240,7 +240,7 @@ pub(in super::super) fn source(conversation: &Conversation) -> Source {
         journal: Arc::clone(&conversation.journal),
         broadcast: conversation.broadcast.clone().recipient(),
         attendance: conversation.attendance.clone(),
-        budget: ReadBudget::new(LENT_BYTES, STREAM_GRACE),
+        budget: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
     }
 }
 
