@@ -62,7 +62,9 @@ pub(crate) fn start(
         description: tool.description().to_owned(),
     };
     let entries = tools.iter().map(entry).collect();
-    let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
+    let attachments = FolderAttachments::at(&config.home);
+    attachments.sweep_unnamed(clock);
+    let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);
     let guidance = GuidanceSource::load(&config.home, &config.workspace, clock);
     let seams = Seams {
         guidance: guidance.shelf().clone(),

@@ -11,10 +11,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use harness_actors::attachment::{
-    AttachmentError, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType, NewAttachment, is_missing,
-    is_sha256, keep_attachments,
+    AttachmentError, HeldAttachments, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType,
+    NewAttachment, hold_attachments, is_missing, is_sha256,
 };
-use harness_protocol::{Attachment, AttachmentOrder, PromptOrder};
+use harness_protocol::{AttachmentOrder, PromptOrder};
 use nix::fcntl::OFlag;
 
 use super::body::{self, MAX_BODY_BYTES};
@@ -48,17 +48,14 @@ pub(super) async fn order(
     Ok(order)
 }
 
-/// Checks and keeps the files that go with a prompt.
+/// Checks the files that go with a prompt, and holds them until it is taken or refused.
 ///
 /// # Errors
 /// The answer, if one of them cannot be used or kept.
-pub(super) async fn keep(
+pub(super) async fn hold(
     shared: &Shared,
     orders: Vec<AttachmentOrder>,
-) -> Result<Vec<Attachment>, Refusal> {
-    if orders.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> Result<HeldAttachments, Refusal> {
     let count = orders.len();
     if count > MAX_ATTACHMENTS {
         return Err(refuse(&AttachmentError::TooMany { count }));
@@ -67,7 +64,7 @@ pub(super) async fn keep(
     let loaded = web::block(move || load(&workspace, orders)).await;
     let files =
         loaded.map_err(|_| Kind::Overloaded.refuse("the service is too busy for files"))??;
-    keep_attachments(&*shared.attachments, files)
+    hold_attachments(&shared.attachments, files)
         .await
         .map_err(|error| refuse(&error))
 }

@@ -20,7 +20,7 @@ use crate::messages::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
     ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, MakeWay, Overview, QueueMessage,
     RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns, SubmitError,
-    SubmitPrompt, WaitForEnd, WithdrawMessages,
+    SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
 
 impl ConversationActor {
@@ -151,6 +151,23 @@ impl Handler<QueueMessage> for ConversationActor {
             attachments,
         };
         self.order(move |actor| actor.ready()?.queue(message), ctx)
+    }
+}
+
+impl Handler<WouldTake> for ConversationActor {
+    type Result = ResponseFuture<Result<(), SubmitError>>;
+
+    fn handle(&mut self, question: WouldTake, ctx: &mut Context<Self>) -> Self::Result {
+        let WouldTake {
+            queue,
+            content,
+            key,
+        } = question;
+        let look = move |actor: &mut Self| {
+            let would = actor.ready()?.would_take(queue, &content, key.as_deref());
+            would.map(|()| ((), vec![]))
+        };
+        self.order(look, ctx)
     }
 }
 

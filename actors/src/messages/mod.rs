@@ -14,7 +14,7 @@ pub use conversation::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
     ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, MakeWay, Overview, QueueMessage,
     RenameConversation, Resumption, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns,
-    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages,
+    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
 pub use directory::{
     CreateConversation, ForgetFailed, ForkConversation, ForkError, LetGo, ListConversations, Made,

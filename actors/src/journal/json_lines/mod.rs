@@ -3,6 +3,7 @@
 mod append;
 mod attachments;
 mod check;
+mod claims;
 mod damage;
 mod disk;
 mod doctor;
@@ -20,6 +21,7 @@ mod shared;
 pub(super) mod simulated;
 mod sync;
 mod system_disk;
+mod unnamed;
 mod whole;
 
 use std::path::{Path, PathBuf};

@@ -363,18 +363,28 @@ impl Disk for SimulatedDisk {
         if world.is_dead {
             return Err(number(EIO));
         }
+        if world.names.keys().any(|name| name.parent() == Some(path)) {
+            return Ok(Stat {
+                kind: FileKind::Folder,
+                inode: (1, 0),
+                length: 0,
+                links: 1,
+                changed_at: 0,
+            });
+        }
         let inode = world.inode(path)?;
         Ok(world.stat(inode))
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let world = lock(&self.0);
-        let paths = world
-            .names
-            .keys()
-            .filter(|path| path.parent() == Some(folder));
-        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-        Ok(paths.map(name).collect())
+        let inside = world.names.keys().filter_map(|path| {
+            let inside = path.strip_prefix(folder).ok()?;
+            inside.iter().next()?.to_str().map(str::to_owned)
+        });
+        let mut names: Vec<String> = inside.collect();
+        names.dedup();
+        Ok(names)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
