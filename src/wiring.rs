@@ -8,7 +8,7 @@ use harness_actors::broadcast::{
 };
 use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
-use harness_actors::journal::{FolderAttachments, JsonLinesStore};
+use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateSize, SystemDisk};
 use harness_actors::model::{
     Caching, Credential, EnvOrFileKeys, KeyResolver, ModelSettings, RetryPolicy,
 };
@@ -62,7 +62,8 @@ pub(crate) fn start(
         description: tool.description().to_owned(),
     };
     let entries = tools.iter().map(entry).collect();
-    let attachments = FolderAttachments::at(&config.home);
+    let size = StateSize::new(&config.home, config.max_state_bytes, Arc::new(SystemDisk));
+    let attachments = FolderAttachments::within(&config.home, size.clone());
     attachments.sweep_unnamed(clock);
     let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);
     let guidance = GuidanceSource::load(&config.home, &config.workspace, clock);
@@ -74,7 +75,7 @@ pub(crate) fn start(
     };
     let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
     let models = parts.list_models.clone();
-    let store = JsonLinesStore::at(&config.home, clock);
+    let store = JsonLinesStore::within(&config.home, clock, size);
     let shared = Shared {
         directory: DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),

@@ -11,6 +11,7 @@ use super::layers::{Source, shorten};
 use super::load::Config;
 use super::secret::Credential;
 use super::setting::{Key, SETTINGS};
+use super::value::size_text;
 
 /// Stands for a secret that is set.
 const MASK: &str = "***";
@@ -97,6 +98,7 @@ impl Config {
             Key::IdleTimeout => Some(duration_text(self.idle_timeout)),
             Key::ToolTimeout => Some(duration_text(self.tool_timeout)),
             Key::MaxSubscribers => Some(self.max_subscribers.to_string()),
+            Key::MaxStateBytes => Some(self.max_state_bytes.map_or("off".to_owned(), size_text)),
             Key::Heartbeat => Some(duration_text(self.heartbeat)),
             Key::Log => Some(self.log.clone()),
         }

@@ -26,6 +26,7 @@ mod faults;
 mod guard;
 mod guidance;
 mod input;
+mod limits;
 mod orders;
 mod program;
 mod queues;

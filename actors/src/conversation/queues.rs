@@ -64,20 +64,11 @@ impl Machine {
         Ok((item, vec![queued]))
     }
 
-    /// Whether a message would be taken, as far as that is known without its files. One with a key
-    /// that was used before is compared when they are known.
+    /// Whether a message would be taken that is new, as far as that is known without its files.
     ///
     /// # Errors
     /// Why it would be refused.
-    pub fn would_take(
-        &self,
-        queue: Option<Queue>,
-        content: &str,
-        key: Option<&str>,
-    ) -> Result<(), SubmitError> {
-        if key.is_some_and(|key| self.ledger.keyed(key).is_some()) {
-            return Ok(());
-        }
+    pub fn would_take(&self, queue: Option<Queue>, content: &str) -> Result<(), SubmitError> {
         match queue {
             Some(_) => self.check_queue(content),
             None => self.check_prompt(content),

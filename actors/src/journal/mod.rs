@@ -24,7 +24,7 @@ use derive_more::{Display, Error};
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
-    JsonLinesStore, Opening, Repaired, Report, Stat, SystemDisk,
+    JsonLinesStore, Opening, Repaired, Report, Stat, StateSize, SystemDisk,
 };
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
@@ -155,6 +155,16 @@ pub trait Journal: Send + Sync + 'static {
     /// # Errors
     /// When the storage cannot be read.
     fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>>;
+
+    /// Whether there is room for about so many bytes more. Asked before an order is taken, not
+    /// before each append: a run that goes on is to be written down to its end. Never waits.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn room(&self, bytes: u64) -> Result<(), StorageError> {
+        let _ = bytes;
+        Ok(())
+    }
 
     /// Looks at the whole journal, unless that was done, and copies what is damaged to a place
     /// beside it, once. The journal itself is left as it is.

@@ -83,6 +83,12 @@ pub enum ModelError {
         /// Why not.
         reason: String,
     },
+    /// Nothing more is to be written down.
+    #[display("stopped: {reason}")]
+    NoRoom {
+        /// Why not.
+        reason: String,
+    },
     /// What is to be sent of the past cannot be made.
     #[display("{reason}")]
     Projection {
@@ -183,6 +189,7 @@ impl ModelError {
             | Self::Compaction { .. }
             | Self::Prompt { .. }
             | Self::Projection { .. }
+            | Self::NoRoom { .. }
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => vec![],
@@ -223,6 +230,7 @@ impl ModelError {
             | Self::Compaction { .. }
             | Self::Prompt { .. }
             | Self::Projection { .. }
+            | Self::NoRoom { .. }
             | Self::Key { .. }
             | Self::Panicked
             | Self::Unavailable

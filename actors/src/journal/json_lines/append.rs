@@ -79,6 +79,7 @@ impl FileJournal {
         if let Err(error) = append_all(&*file, &lines) {
             return Err(self.take_back(writing, &*file, &error));
         }
+        self.shared.folder.size.grew(lines.len());
         writing.end = End {
             position: positions.last().copied().unwrap_or(before.position),
             bytes: before.bytes + lines.len() as u64,

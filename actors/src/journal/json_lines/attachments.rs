@@ -14,6 +14,7 @@ use super::disk::{Disk, DiskFile, FileKind, Opening, append_all};
 use super::folder::failed;
 use super::journal::gone;
 use super::pool::Pool;
+use super::state_size::StateSize;
 use super::system_disk::SystemDisk;
 use crate::attachment::{AttachmentStore, Fate, changed, is_sha256, missing, sha256};
 use crate::clock::Clock;
@@ -49,10 +50,20 @@ impl FolderAttachments {
         Self::on(home, Arc::new(SystemDisk))
     }
 
+    /// The same, in a state folder of a bounded size.
+    #[must_use]
+    pub fn within(home: &Path, size: StateSize) -> Self {
+        let contents = Contents::of(home, Arc::new(SystemDisk));
+        Self::of(Contents { size, ..contents })
+    }
+
     /// The same on another file system.
     #[must_use]
     pub fn on(home: &Path, disk: Arc<dyn Disk>) -> Self {
-        let contents = Contents::of(home, disk);
+        Self::of(Contents::of(home, disk))
+    }
+
+    fn of(contents: Contents) -> Self {
         if let Err(error) = contents.prepare().and_then(|()| contents.sweep()) {
             // What cannot be done will say so when it is needed.
             log::warn!("cannot prepare {}: {error}", contents.folder.display());
@@ -148,6 +159,8 @@ pub(super) struct Contents {
     pub(super) folder: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) claims: Mutex<Claims>,
+    /// The size of the state folder.
+    pub(super) size: StateSize,
 }
 
 impl Contents {
@@ -157,6 +170,7 @@ impl Contents {
             folder: home.join("attachments"),
             disk,
             claims: Mutex::default(),
+            size: StateSize::default(),
         }
     }
 
@@ -222,6 +236,7 @@ impl Contents {
 
     /// Writes a file that is whole before it gets its name.
     fn write(&self, content: &[u8], folder: &Path, path: &Path) -> io::Result<()> {
+        self.size.check(content.len() as u64)?;
         let number = fastrand::u64(..);
         let unfinished = self.folder.join(format!(".{number:016x}{UNFINISHED}"));
         let file = match self.disk.open(&unfinished, Opening::New) {
@@ -238,6 +253,9 @@ impl Contents {
             .and_then(|()| self.disk.make_folder(folder))
             // Whatever lies there is not this content.
             .and_then(|()| self.disk.rename(&unfinished, path));
+        if written.is_ok() {
+            self.size.grew(content.len());
+        }
         if written.is_err()
             && let Err(error) = self.disk.remove(&unfinished)
         {

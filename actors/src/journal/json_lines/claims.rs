@@ -86,8 +86,9 @@ impl Contents {
     /// Removes a content. The lock of the claims must be held.
     pub(super) fn remove(&self, sha256: &str) {
         let (_, path) = self.place(sha256);
+        let length = self.disk.stat(&path).map_or(0, |stat| stat.length);
         match self.disk.remove(&path) {
-            Ok(()) => {}
+            Ok(()) => self.size.shrank(length),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             // The next start finds it.
             Err(error) => log::warn!("cannot remove {}: {error}", path.display()),

@@ -9,6 +9,7 @@ use super::super::conversation_name;
 use super::super::position::Epoch;
 use super::super::{PASSES, StorageError};
 use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, append_all, is_passing};
+use super::state_size::StateSize;
 use crate::clock::Clock;
 
 /// How the name of a journal ends.
@@ -26,6 +27,8 @@ pub(super) struct Folder {
     pub(super) disk: Arc<dyn Disk>,
     /// The time of day.
     pub(super) clock: Clock,
+    /// The size of the state folder.
+    pub(super) size: StateSize,
 }
 
 /// A file that is whole but has no name of its own yet.
@@ -43,6 +46,7 @@ impl Folder {
             trash: home.join("trash"),
             disk,
             clock,
+            size: StateSize::default(),
         }
     }
 
@@ -110,7 +114,10 @@ impl Folder {
             .and_then(|_| append_all(&**file, content))
             .and_then(|()| file.sync());
         match written {
-            Ok(()) => Ok(unfinished),
+            Ok(()) => {
+                self.size.grew(content.len());
+                Ok(unfinished)
+            }
             Err(error) => {
                 self.discard(&unfinished);
                 Err(error)

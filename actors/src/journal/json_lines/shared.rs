@@ -160,6 +160,8 @@ impl Shared {
         }
         let whole = Whole::of(&header, entries)
             .map_err(|reason| OpenError::Storage(self.refused(&id, &reason)))?;
+        let bytes = whole.content.len() as u64;
+        self.folder.size.check(bytes).map_err(failed)?;
         let unfinished = self.folder.prepare(&id, &whole.content).map_err(failed)?;
         let inode = unfinished.file.stat().map_err(failed)?.inode;
         let names = match self.folder.publish(&unfinished, &id) {
