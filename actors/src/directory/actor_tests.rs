@@ -296,7 +296,7 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
     let read = world.create("read").await;
     let follow = |conversation: &Conversation| {
         Follower::new(
-            source(&conversation),
+            source(conversation),
             View::Full,
             None,
             Start::Behind(Position::start(conversation.journal.end().epoch)),

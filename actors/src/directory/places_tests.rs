@@ -8,7 +8,7 @@ use crate::broadcast::{Followed, Follower, Start, View};
 use crate::journal::OpenError;
 
 fn follow(conversation: &Conversation) -> Follower {
-    Follower::new(source(&conversation), View::Full, None, Start::Live)
+    Follower::new(source(conversation), View::Full, None, Start::Live)
 }
 
 /// Spec: [CONV-151]
