@@ -188,7 +188,7 @@ def stalled_readers(folder):
         for _ in range(50):
             time.sleep(0.1)
             highest = max(highest, resident(service))
-        check("memory with 100 stalled pages of history, MiB", highest, 260)
+        check("memory with 100 stalled pages of history, MiB", highest, 320)
         begun = time.monotonic()
         service.expect(200, "GET", f"{path}/history?limit=1")
         check("a page of history beside them, s", time.monotonic() - begun, 5)
@@ -252,8 +252,37 @@ def refused_attachments(folder):
         service.kill()
 
 
+def full_state_folder(folder):
+    """A state folder that may have 1 MB: what would make it larger is refused, and a run ends."""
+    service = Service(folder, "--max-state-bytes", "1MB")
+    service.start()
+    try:
+        client = Client(service)
+        name = client.call("POST", "/v1/conversations", {})[1]["id"]
+        settings = {"settings": {}}
+        statuses = []
+        while not statuses or statuses[-1] == 200 and len(statuses) < 100:
+            settings["settings"]["system_prompt"] = f"{len(statuses)}" + "x" * 50_000
+            status, answer = client.call("PATCH", f"/v1/conversations/{name}/settings", settings)
+            statuses.append(status)
+        print(f"  {len(statuses)} changes of settings, then {status}: {answer['detail']}")
+        if status != 507 or "max_state_bytes allows 1000000" not in answer["detail"]:
+            raise Failure(f"{status}: {answer}")
+        body = {"content": "x" * 60_000}
+        for path in ("/prompt", f"/v1/conversations/{name}/follow-up"):
+            status, answer = client.call("POST", path, body)
+            if status != 507:
+                raise Failure(f"{path}: {status} {answer}")
+        folders = ("conversations", "attachments", "trash")
+        size = sum(stored(service, part) for part in folders)
+        check("size of the state folder, bytes", size, 1_000_000)
+    finally:
+        service.kill()
+
+
 LIMITS = {
-    limit.__name__: limit for limit in (made_conversations, stalled_readers, refused_attachments)
+    limit.__name__: limit
+    for limit in (made_conversations, stalled_readers, refused_attachments, full_state_folder)
 }
 
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use harness_actors::attachment::sha256;
 use harness_standin::{Gate, Message, Reply};
 use nix::sys::socket::{setsockopt, sockopt};
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::client::{Answer, within};
 use crate::program::Service;
 
 const MIB: usize = 1024 * 1024;
+const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 
 /// The journals that the service has open.
 fn open_journals(service: &Service) -> usize {
@@ -193,6 +195,50 @@ async fn files_of_messages_that_are_refused_leave_nothing() {
     .await;
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(stored(&service, "attachments"), 9);
+}
+
+/// Spec: [ATT-32]
+#[tokio::test]
+async fn a_file_that_no_journal_names_is_gone_behind_the_next_start() {
+    let (mut service, _standin, script) = Service::scripted(&[]).await;
+    script.push(Reply::text("well"));
+    let answer = service
+        .post("/prompt", &with_file("Look.", "named").to_string())
+        .await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    service.idle("default").await;
+    service.kill();
+    // As a crash leaves one between a file and its prompt: under its hash, and by now old.
+    let folder = service.home.path().join(".harness/attachments");
+    let place = |sha256: &str| folder.join(&sha256[..2]).join(sha256);
+    let (named, unnamed) = (sha256(b"named"), sha256(b"unnamed"));
+    std::fs::create_dir_all(place(&unnamed).parent().unwrap()).unwrap();
+    std::fs::write(place(&unnamed), "unnamed").unwrap();
+    let old = std::fs::metadata(place(&named))
+        .unwrap()
+        .modified()
+        .unwrap()
+        - 2 * HOUR;
+    for sha256 in [&named, &unnamed] {
+        let file = std::fs::File::options()
+            .write(true)
+            .open(place(sha256))
+            .unwrap();
+        file.set_modified(old).unwrap();
+    }
+    let _service = Service::start_in(
+        std::sync::Arc::clone(&service.home),
+        "http://127.0.0.1:9",
+        &[],
+    )
+    .await;
+    within("the sweep", async {
+        while place(&unnamed).exists() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert!(place(&named).exists());
 }
 
 /// Spec: [JRNL-92]

@@ -9,12 +9,12 @@ use actix::prelude::*;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
 use tokio::sync::Semaphore;
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Door};
 use super::fork::COPIES;
 use super::list::LOOKS;
 use super::parts::Parts;
 use super::places::{Place, Places};
-use crate::conversation::{ConversationActor, glance};
+use crate::conversation::glance;
 use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, OpenError};
 use crate::messages::{
@@ -104,19 +104,14 @@ impl DirectoryActor {
     }
 
     /// Whether this is the actor that who asks for the conversation gets.
-    pub(super) fn has(&self, id: &ConversationId, actor: &Addr<ConversationActor>) -> bool {
+    pub(super) fn has(&self, id: &ConversationId, actor: &Door) -> bool {
         let opened = self.open.get(id).and_then(|open| open.opening.peek());
         matches!(opened, Some(Ok(opened)) if opened.actor == *actor)
     }
 
     /// Forgets a conversation that has ended, unless it was opened anew in the meantime, and ends
     /// its streams for that reason.
-    pub(super) fn forget(
-        &mut self,
-        id: &ConversationId,
-        ended: &Addr<ConversationActor>,
-        closing: Closing,
-    ) {
+    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Door, closing: Closing) {
         if !self.has(id, ended) {
             return;
         }

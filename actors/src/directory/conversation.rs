@@ -9,6 +9,9 @@ use crate::broadcast::{Attendance, BroadcastActor};
 use crate::conversation::ConversationActor;
 use crate::journal::Journal;
 
+/// Where the actor of a conversation is told what to do.
+pub(super) type Door = Addr<ConversationActor>;
+
 /// The actors of one conversation, and its journal. Clones share them.
 #[derive(Clone)]
 pub struct Conversation {

@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 use super::actor::DirectoryActor;
-use super::conversation::Conversation;
-use crate::conversation::{ConversationActor, glance};
+use super::conversation::{Conversation, Door};
+use crate::conversation::glance;
 use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, Listed, StorageError};
 use crate::messages::{GetOverview, ListConversations, Overview, Row};
@@ -25,7 +25,7 @@ pub(super) const LOOKS: usize = 32;
 /// What is asked of a conversation that is open. It does not keep it from being let go.
 #[derive(Clone)]
 struct Asked {
-    actor: Addr<ConversationActor>,
+    actor: Door,
     journal: Arc<dyn Journal>,
 }
 

@@ -6,7 +6,7 @@ use actix::prelude::*;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::actor::{DEFAULT_CONVERSATION, DirectoryActor};
-use crate::conversation::ConversationActor;
+use super::conversation::Door;
 use crate::ids::ConversationId;
 use crate::journal::OpenError;
 use crate::messages::{Closing, LetGo, MakeWay};
@@ -78,7 +78,7 @@ impl Places {
 impl DirectoryActor {
     /// The conversations that may be idle, the one that was used longest ago first. The default one
     /// has a place of its own.
-    fn candidates(&self) -> Vec<(ConversationId, Addr<ConversationActor>)> {
+    fn candidates(&self) -> Vec<(ConversationId, Door)> {
         let mut candidates: Vec<_> = self
             .open
             .iter()

@@ -79,7 +79,9 @@ impl FolderAttachments {
         let contents = Arc::clone(&self.contents);
         let sweep = move || match contents.sweep_unnamed(clock) {
             Ok(0) => {}
-            Ok(removed) => log::info!("{removed} attachments that no journal names are removed"),
+            Ok(removed) => {
+                log::info!("removed {removed} of the attachments: no journal names them")
+            }
             Err(error) => log::warn!(
                 "attachments that no journal names stay in {}: {error}",
                 contents.folder.display()
