@@ -13,6 +13,7 @@ mod lock;
 mod lock_holder;
 mod log_file;
 mod log_setup;
+mod open_files;
 mod prices;
 mod proof;
 mod service;

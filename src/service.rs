@@ -11,24 +11,19 @@ use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
 use harness_actors::{Clock, ConfigError as HarnessError};
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Serve;
 use crate::config::{Config, ConfigError, Secret};
 use crate::http::{self, About, Access, AllowedHosts, Door, Token};
+use crate::open_files;
 use crate::proof::ProofKey;
 use crate::state::{StateError, StateFolder};
 use crate::uid;
 use crate::wiring::{self, Model};
 use crate::{log_setup, service_log};
 
-/// How many open files the service keeps for everything but connections of those who may use it:
-/// journals, attachments, tools, calls of the model, and connections of strangers.
-const RESERVED_FILES: u64 = 1024;
-/// How many connections there may be besides those of the event streams that the settings allow.
-const OTHER_CONNECTIONS: usize = 256;
 /// How long stopping may take in all.
 const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
 
@@ -80,7 +75,8 @@ pub(crate) async fn run(
     redaction: &Redaction,
 ) -> Result<(), ServiceError> {
     let mut signals = Signals::new()?;
-    let door = Door::new(connections(config.max_subscribers, open_files(config)));
+    let files = open_files::raise_limit(config.max_subscribers);
+    let door = Door::new(open_files::max_connections(config.max_subscribers, files));
     let model = if serve.demo {
         Model::Demo
     } else {
@@ -241,40 +237,6 @@ fn announce(address: SocketAddr, demo: bool, config: &Config) {
     }
 }
 
-/// How many files may be open. Every client takes one, and the usual limit is far below what the
-/// system grants, so that it is raised.
-fn open_files(config: &Config) -> u64 {
-    let max_subscribers = config.max_subscribers;
-    let wanted = (max_subscribers + OTHER_CONNECTIONS) as u64 + RESERVED_FILES;
-    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(now, most)| {
-        let limit = now.max(wanted.min(most));
-        setrlimit(Resource::RLIMIT_NOFILE, limit, most)?;
-        Ok(limit)
-    });
-    match raised {
-        Ok(limit) if limit >= wanted => limit,
-        Ok(limit) => {
-            log::warn!(
-                "the system grants {limit} open files, which is too few for {max_subscribers} \
-                 clients; lower max_subscribers or raise the limit"
-            );
-            limit
-        }
-        Err(error) => {
-            log::warn!("the limit of open files could not be raised: {error}");
-            wanted
-        }
-    }
-}
-
-/// How many connections there may be of those who may use the service, so that files are left for
-/// journals, tools and the model; half of the files where there are few.
-fn connections(max_subscribers: usize, open_files: u64) -> usize {
-    let left = open_files.saturating_sub(RESERVED_FILES);
-    let most = usize::try_from(left.max(open_files / 2)).unwrap_or(usize::MAX);
-    most.min(max_subscribers + OTHER_CONNECTIONS)
-}
-
 /// The signals that stop the service.
 struct Signals {
     terminate: Signal,
@@ -294,21 +256,5 @@ impl Signals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Spec: [SEC-18]
-    #[test]
-    fn connections_leave_files_for_everything_else() {
-        assert_eq!(connections(4096, 5376), 4352);
-        assert_eq!(connections(4096, 1_000_000), 4352);
-        assert_eq!(connections(4096, 4096), 3072);
-        assert_eq!(connections(4096, 1024), 512);
-        assert_eq!(connections(4096, 64), 32);
-        assert_eq!(connections(1, 5376), 257);
     }
 }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use harness_actors::broadcast::{
+    ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
+};
 use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
-use harness_actors::journal::{FolderAttachments, JsonLinesStore};
+use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateSize, SystemDisk};
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
@@ -19,6 +22,7 @@ use crate::config::Config;
 use crate::demo::DemoTransport;
 use crate::guidance::GuidanceSource;
 use crate::http::{About, Attachable, Shared};
+use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
 use crate::service::ServiceError;
 use crate::state::TOKEN_FILE;
@@ -57,7 +61,10 @@ pub(crate) fn start(
         description: tool.description().to_owned(),
     };
     let entries = tools.iter().map(entry).collect();
-    let attachments: Arc<dyn AttachmentStore> = Arc::new(FolderAttachments::at(&config.home));
+    let size = StateSize::new(&config.home, config.max_state_bytes, Arc::new(SystemDisk));
+    let attachments = FolderAttachments::within(&config.home, size.clone());
+    attachments.sweep_unnamed(clock);
+    let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);
     let guidance = GuidanceSource::load(&config.home, &config.workspace, redaction.clone(), clock);
     let seams = Seams {
         guidance: guidance.shelf().clone(),
@@ -69,12 +76,14 @@ pub(crate) fn start(
     };
     let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
     let models = parts.list_models.clone();
-    let store = JsonLinesStore::at(&config.home, clock);
+    let store = JsonLinesStore::within(&config.home, clock, size);
     let shared = Shared {
-        directory: DirectoryActor::new(Arc::new(store), parts).start(),
+        directory: DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
         max_subscribers: config.max_subscribers,
         about: Arc::new(about),
+        streams: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
+        answers: ReadBudget::new(ANSWER_BYTES, ANSWER_GRACE),
         guidance,
         tells_context_files: config.context_files,
         heartbeat: config.heartbeat,

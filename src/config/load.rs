@@ -21,7 +21,9 @@ use super::key_sources::KeySources;
 use super::layers::{Given, Layers, Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
-use super::value::{duration, folder, header_text, key, prompt_file, switch, token, whole_number};
+use super::value::{
+    duration, folder, header_text, key, prompt_file, size, switch, token, whole_number,
+};
 
 /// The name of the settings file in the state folder.
 const FILE_NAME: &str = "config.toml";
@@ -96,6 +98,8 @@ pub(crate) struct Config {
     pub(crate) tool_timeout: Duration,
     /// The most event streams open at once.
     pub(crate) max_subscribers: usize,
+    /// How many bytes the conversations, attachments and trash may have; any number if nothing.
+    pub(crate) max_state_bytes: Option<u64>,
     /// The time between heartbeats on a quiet event stream.
     pub(crate) heartbeat: Duration,
     /// What to log, as `RUST_LOG` says it.
@@ -192,6 +196,7 @@ impl Config {
             idle_timeout: duration(given.raw(Key::IdleTimeout))?,
             tool_timeout: duration(given.raw(Key::ToolTimeout))?,
             max_subscribers: whole_number(given.raw(Key::MaxSubscribers), 1..=100_000)?,
+            max_state_bytes: size(given.raw(Key::MaxStateBytes))?,
             heartbeat: duration(given.raw(Key::Heartbeat))?,
             log: header_text(given.raw(Key::Log))?,
             sources: given.sources(),

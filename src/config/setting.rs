@@ -40,6 +40,7 @@ pub(super) enum Key {
     IdleTimeout,
     ToolTimeout,
     MaxSubscribers,
+    MaxStateBytes,
     Heartbeat,
     Log,
 }
@@ -155,7 +156,7 @@ impl Setting {
 }
 
 /// Every setting, in the order in which help and `harness config` show them.
-pub(super) const SETTINGS: [Setting; 35] = [
+pub(super) const SETTINGS: [Setting; 36] = [
     Setting::new(
         Key::Home,
         "home",
@@ -406,6 +407,14 @@ pub(super) const SETTINGS: [Setting; 35] = [
     )
     .flag("max-subscribers", "N")
     .default("4096"),
+    Setting::new(
+        Key::MaxStateBytes,
+        "max_state_bytes",
+        "HARNESS_MAX_STATE_BYTES",
+        "Most bytes of conversations, attachments and trash in the state folder, such as 500MB or 20GiB; off for any number",
+    )
+    .flag("max-state-bytes", "SIZE")
+    .default("20GiB"),
     Setting::new(
         Key::Heartbeat,
         "heartbeat",

@@ -13,6 +13,7 @@ use super::layers::{Source, shorten};
 use super::load::Config;
 use super::secret::{Credential, Secret};
 use super::setting::{Key, SETTINGS, Setting};
+use super::value::size_text;
 use crate::difference::{Difference, differences};
 
 /// Stands for a secret that is set.
@@ -147,6 +148,7 @@ impl Config {
             Key::IdleTimeout => Some(duration_text(self.idle_timeout)),
             Key::ToolTimeout => Some(duration_text(self.tool_timeout)),
             Key::MaxSubscribers => Some(self.max_subscribers.to_string()),
+            Key::MaxStateBytes => Some(self.max_state_bytes.map_or("off".to_owned(), size_text)),
             Key::Heartbeat => Some(duration_text(self.heartbeat)),
             Key::Log => Some(self.log.clone()),
         }

@@ -106,6 +106,7 @@ fn without_any_layer_the_defaults_hold() {
         (config.require_token, config.max_subscribers),
         (false, 4096)
     );
+    assert_eq!(config.max_state_bytes, Some(20 << 30));
     assert!(config.credential.is_none() && config.token.is_none());
     assert!(config.allowed_hosts.is_empty());
     assert_eq!(config.max_retry_wait, Duration::from_secs(60));

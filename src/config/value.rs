@@ -66,6 +66,57 @@ pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * seconds_a_unit).ok()
 }
 
+/// The units of sizes, the largest first.
+const UNITS: [(&str, u64); 8] = [
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("KB", 1_000),
+];
+
+/// A number of bytes such as `1048576`, `500MB` or `20GiB`; nothing for `off` or 0.
+pub(super) fn size(raw: &Raw) -> Result<Option<u64>, ConfigError> {
+    let text = raw.text.trim();
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(None);
+    }
+    match parse_size(text) {
+        Some(bytes) => Ok(Some(bytes).filter(|bytes| *bytes > 0)),
+        None => Err(raw.refuse("be a number of bytes such as 500MB or 20GiB, or off")),
+    }
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let bytes = match unit {
+        "" | "B" => 1,
+        unit => {
+            let mut units = UNITS.iter();
+            let is_meant = |(name, _): &&(&str, u64)| name.eq_ignore_ascii_case(unit);
+            units.find(is_meant)?.1
+        }
+    };
+    let number: u64 = number.parse().ok()?;
+    number.checked_mul(bytes)
+}
+
+/// The size as a setting would give it.
+pub(super) fn size_text(bytes: u64) -> String {
+    let mut units = UNITS.iter();
+    let whole = units.find(|(_, unit)| bytes.is_multiple_of(*unit));
+    whole.map_or_else(
+        || bytes.to_string(),
+        |(name, unit)| format!("{}{name}", bytes / unit),
+    )
+}
+
 /// `true` or `false`.
 pub(super) fn switch(raw: &Raw) -> Result<bool, ConfigError> {
     match raw.text.trim() {
@@ -139,6 +190,55 @@ mod tests {
             text: text.to_owned(),
             source,
         })
+    }
+
+    /// Spec: [CONF-60]
+    #[test]
+    fn a_size_has_a_unit_or_is_in_bytes_and_is_shown_as_it_could_be_given() {
+        let read = |text: &str| {
+            let source = Source::Flag("max-state-bytes");
+            size(&Raw {
+                key: Key::MaxStateBytes,
+                text: text.to_owned(),
+                source,
+            })
+        };
+        for (text, bytes) in [
+            ("1", 1),
+            ("1000000", 1_000_000),
+            ("1MB", 1_000_000),
+            ("5mib", 5 << 20),
+            (" 20GiB ", 20 << 30),
+            ("2TB", 2_000_000_000_000),
+            ("1536KiB", 1536 << 10),
+        ] {
+            let given = read(text).unwrap().unwrap();
+            assert_eq!(given, bytes, "{text}");
+            assert_eq!(read(&size_text(given)).unwrap(), Some(bytes), "{text}");
+        }
+        assert_eq!(
+            (size_text(20 << 30), size_text(1001)),
+            ("20GiB".into(), "1001".into())
+        );
+        for none in ["off", "OFF", "0", "0GiB"] {
+            assert_eq!(read(none).unwrap(), None, "{none}");
+        }
+        for wrong in [
+            "",
+            "-1",
+            "1.5GiB",
+            "GiB",
+            "20 GiB",
+            "1PB",
+            "99999999999TiB",
+            "on",
+        ] {
+            let error = read(wrong).unwrap_err().to_string();
+            assert!(
+                error.contains("max_state_bytes must be a number of bytes"),
+                "{error}"
+            );
+        }
     }
 
     /// Spec: [CONF-19]

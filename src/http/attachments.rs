@@ -8,13 +8,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use harness_actors::attachment::{
-    AttachmentError, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType, NewAttachment, is_missing,
-    is_sha256, keep_attachments,
+    AttachmentError, HeldAttachments, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType,
+    NewAttachment, hold_attachments, is_missing, is_sha256,
 };
-use harness_protocol::{Attachment, AttachmentOrder, PromptOrder};
+use harness_protocol::{AttachmentOrder, PromptOrder};
 
 use super::attachable::Attachable;
 use super::body::{self, MAX_BODY_BYTES};
+use super::lent;
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
 
@@ -44,17 +45,14 @@ pub(super) async fn order(
     Ok(order)
 }
 
-/// Checks and keeps the files that go with a prompt.
+/// Checks the files that go with a prompt, and holds them until it is taken or refused.
 ///
 /// # Errors
 /// The answer, if one of them cannot be used or kept.
-pub(super) async fn keep(
+pub(super) async fn hold(
     shared: &Shared,
     orders: Vec<AttachmentOrder>,
-) -> Result<Vec<Attachment>, Refusal> {
-    if orders.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> Result<HeldAttachments, Refusal> {
     let count = orders.len();
     if count > MAX_ATTACHMENTS {
         return Err(refuse(&AttachmentError::TooMany { count }));
@@ -63,7 +61,7 @@ pub(super) async fn keep(
     let loaded = web::block(move || load(&workspace, orders)).await;
     let files =
         loaded.map_err(|_| Kind::Overloaded.refuse("the service is too busy for files"))??;
-    keep_attachments(&*shared.attachments, files)
+    hold_attachments(&shared.attachments, files)
         .await
         .map_err(|error| refuse(&error))
 }
@@ -151,6 +149,7 @@ pub(super) async fn read(
     if !is_sha256(&sha256) {
         return Err(none());
     }
+    let turn = lent::turn(&shared).await?;
     let content = shared.attachments.get(&sha256).await.map_err(|error| {
         if is_missing(&error) {
             none()
@@ -175,14 +174,14 @@ pub(super) async fn read(
         return Ok(answer.finish());
     }
     let (content_type, disposition) = shown_as(MediaType::of(&content));
-    Ok(answer
+    answer
         .content_type(content_type)
         .insert_header((
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; sandbox",
         ))
-        .insert_header((header::CONTENT_DISPOSITION, disposition))
-        .body(content))
+        .insert_header((header::CONTENT_DISPOSITION, disposition));
+    Ok(lent::finish(answer, &shared.answers, turn, content).await)
 }
 
 /// The type of an answer, and whether a browser may show it by itself.

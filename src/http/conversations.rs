@@ -7,7 +7,7 @@ use harness_actors::conversation::ConversationActor;
 use harness_actors::directory::Conversation;
 use harness_actors::journal::{Listed, OpenError};
 use harness_actors::messages::{
-    CreateConversation, ForkConversation, ForkError, ListConversations, OpenConversation,
+    CreateConversation, ForkConversation, ForkError, ListConversations, Made, OpenConversation,
     RemoveConversation, RemoveError, RenameConversation, Row,
 };
 use harness_protocol::{
@@ -62,8 +62,9 @@ pub(super) async fn create(
         title: order.title.as_deref().map(checked_title).transpose()?,
         settings: settings::first(order.settings, &shared.tools, &shared.key_sources)?,
     };
-    let conversation = ask(shared.directory.send(create)).await?;
-    created(&conversation.map_err(|error| refuse_open(&error, Kind::NotKept))?).await
+    let made = ask(shared.directory.send(create)).await?;
+    made.map(created)
+        .map_err(|error| refuse_open(&error, Kind::NotKept))
 }
 
 /// Lists the conversations, the last active first.
@@ -125,7 +126,7 @@ pub(super) async fn fork(
         title: order.title.as_deref().map(checked_title).transpose()?,
     };
     match ask(shared.directory.send(fork)).await? {
-        Ok(conversation) => created(&conversation).await,
+        Ok(made) => Ok(created(made)),
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))
         }
@@ -210,18 +211,18 @@ fn refuse_open(error: &OpenError, storage: Kind) -> Refusal {
         OpenError::Exists { .. } => Kind::Busy,
         OpenError::Unreadable { .. } | OpenError::Newer { .. } => Kind::Unreadable,
         OpenError::Stopping => Kind::Stopping,
+        OpenError::TooMany { .. } => Kind::Overloaded,
+        OpenError::Storage(error) if error.is_passing() => Kind::Overloaded,
         OpenError::Storage(_) => storage,
     };
     kind.refuse(error.to_string())
 }
 
-async fn created(conversation: &Conversation) -> Answer {
-    let header = conversation.journal.header();
+fn created(Made { header, overview }: Made) -> HttpResponse {
     let location = format!("/v1/conversations/{}", header.conversation);
-    let overview = overview(conversation).await?;
-    Ok(HttpResponse::Created()
+    HttpResponse::Created()
         .insert_header(("location", location))
-        .json(summary(header, &overview)))
+        .json(summary(header, &overview))
 }
 
 fn listed_summary(row: Row) -> Summary {

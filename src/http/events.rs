@@ -9,8 +9,10 @@ use actix_web::http::{Version, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_web_lab::header::{CacheControl, CacheDirective};
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
-use harness_actors::broadcast::{End, Followed, Follower, Frame, Start, View};
+use futures_util::Stream;
+use harness_actors::broadcast::{
+    End, Followed, Follower, Frame, Lent, Loan, PIECE, Source, Start, View,
+};
 use harness_actors::directory::{Conversation, DEFAULT_CONVERSATION};
 use harness_actors::journal::Position;
 use harness_actors::messages::Closing;
@@ -20,6 +22,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::conversations::{Name, open, query};
+use super::lent;
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
 use super::snapshot::{TAIL, overview, snapshot};
@@ -29,10 +32,6 @@ const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 const STOPPED: &str = ": the service is stopping\nretry: 1000\n\n";
 const DELETED: &str = ": the conversation was deleted\n\n";
 const GONE: &str = ": the conversation was closed, attach again\nretry: 1000\n\n";
-
-/// How much of an event is handed to the server at once, in bytes. It copies what it is handed
-/// into the buffer of the connection, so this bounds what a client that does not read costs.
-const SLICE: usize = 16 * 1024;
 
 /// Where a client wants to begin, and what it is called.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -78,6 +77,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
     let resumed = request.headers().get("last-event-id");
     let begun = start(&*conversation.journal, resumed, &query).await?;
     let mut opening = String::new();
+    let mut snapshot = None;
     let from = match begun {
         Ok((Start::Live, _)) => Start::Live,
         Ok((from, position)) => {
@@ -86,18 +86,23 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
         }
         Err(reason) => {
             let (reset, end) = reset(shared, &conversation, view, reason).await?;
-            opening = reset;
+            snapshot = Some(reset);
             Start::Behind(end)
         }
     };
     let name = super::rest::name_of(query.name);
     let broadcast = conversation.broadcast.clone().recipient();
-    let Conversation {
-        journal,
-        attendance,
-        ..
-    } = conversation;
-    let follower = Follower::new(journal, broadcast, &attendance, view, name, from);
+    let source = Source {
+        journal: conversation.journal,
+        broadcast,
+        attendance: conversation.attendance,
+        budget: shared.streams.clone(),
+    };
+    let follower = Follower::new(source, view, name, from);
+    let opening = Opening {
+        words: opening,
+        snapshot,
+    };
     let stream = EventStream::new(follower, shared.heartbeat, opening, Some(place));
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
@@ -123,9 +128,9 @@ async fn reset(
     conversation: &Conversation,
     view: View,
     reason: String,
-) -> Result<(String, Position), Refusal> {
+) -> Result<(Loan, Position), Refusal> {
     let overview = overview(conversation).await?;
-    let snapshot = snapshot(shared, conversation, &overview, TAIL).await?;
+    let (turn, snapshot) = snapshot(shared, conversation, &overview, TAIL).await?;
     let opening = open_at(&snapshot.position);
     let event = match view {
         View::Full => Event::Reset {
@@ -139,9 +144,10 @@ async fn reset(
         },
     };
     let frame = Frame::passing(&event);
-    let event = frame.bytes(view).map(|bytes| bytes.to_vec());
-    let event = String::from_utf8(event.unwrap_or_default()).unwrap_or_default();
-    Ok((opening + &event, overview.position))
+    let mut bytes = opening.into_bytes();
+    bytes.extend_from_slice(frame.bytes(view).map_or(&[], |event| event));
+    let reset = lent::lend(&shared.answers, turn, bytes.into()).await;
+    Ok((reset, overview.position))
 }
 
 fn accepts_event_stream(request: &HttpRequest) -> bool {
@@ -155,9 +161,19 @@ fn accepts_event_stream(request: &HttpRequest) -> bool {
     })
 }
 
+/// What a stream begins with.
+struct Opening {
+    /// Where the client is.
+    words: String,
+    /// Instead of that, what the client is sent whose position cannot be served.
+    snapshot: Option<Loan>,
+}
+
 /// The body of one client's answer.
 struct EventStream {
     follower: Follower,
+    /// What is left of the snapshot that the stream begins with.
+    snapshot: Option<Loan>,
     heartbeat: Interval,
     /// What is left of the frame that is being sent.
     rest: Bytes,
@@ -168,7 +184,7 @@ impl EventStream {
     fn new(
         follower: Follower,
         period: Duration,
-        opening: String,
+        opening: Opening,
         place: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let mut heartbeat = interval_at(Instant::now() + period, period);
@@ -176,16 +192,26 @@ impl EventStream {
         Self {
             follower,
             heartbeat,
-            rest: opening.into(),
+            snapshot: opening.snapshot,
+            rest: opening.words.into(),
             _place: place,
         }
     }
 
-    /// The next whole frame; the last one says why the stream ends.
+    /// The next frame or piece of one; the last one says why the stream ends.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        match self.follower.poll_next_unpin(cx) {
+        if let Some(snapshot) = &mut self.snapshot {
+            match snapshot.take(PIECE) {
+                Lent::Part(part) | Lent::Piece(part, _) => return Poll::Ready(Some(part.bytes)),
+                Lent::Over => self.snapshot = None,
+                // The client comes back where it was, and gets another one.
+                Lent::TakenBack => return Poll::Ready(None),
+            }
+        }
+        match self.follower.poll_piece(cx) {
             Poll::Ready(Some(followed)) => return Poll::Ready(Some(bytes(followed))),
             Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending if self.follower.is_within_event() => return Poll::Pending,
             Poll::Pending => {}
         }
         let beat = |_| Some(Bytes::from_static(HEARTBEAT));
@@ -217,7 +243,7 @@ impl Stream for EventStream {
                 None => return Poll::Ready(None),
             }
         }
-        let size = self.rest.len().min(SLICE);
+        let size = self.rest.len().min(PIECE);
         Poll::Ready(Some(Ok(self.rest.split_to(size))))
     }
 }

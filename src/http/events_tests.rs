@@ -1,8 +1,11 @@
 use std::sync::Arc;
 
 use actix::{Actor as _, Addr};
+use futures_util::StreamExt as _;
 use harness_actors::ConversationId;
-use harness_actors::broadcast::{Attendance, BroadcastActor, Now};
+use harness_actors::broadcast::{
+    Attendance, BroadcastActor, Now, ReadBudget, STREAM_BYTES, STREAM_GRACE,
+};
 use harness_actors::journal::{Header, Journal as _, MemoryJournal, Position};
 use harness_actors::messages::{CloseSubscribers, Publish, publish};
 use harness_protocol::State;
@@ -22,16 +25,18 @@ async fn stream() -> (EventStream, Addr<BroadcastActor>, Position) {
     };
     let broadcast = BroadcastActor::new(id, end, now, Attendance::default()).start();
     let join = broadcast.clone().recipient();
-    let mut follower = Follower::new(
+    let source = Source {
         journal,
-        join,
-        &Attendance::default(),
-        View::Plain,
-        None,
-        Start::Live,
-    );
+        broadcast: join,
+        attendance: Attendance::default(),
+        budget: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
+    };
+    let mut follower = Follower::new(source, View::Plain, None, Start::Live);
     assert_eq!(follower.next().await, Some(Followed::Live(end)));
-    let opening = open_at(&end.to_string());
+    let opening = Opening {
+        words: open_at(&end.to_string()),
+        snapshot: None,
+    };
     let stream = EventStream::new(follower, Duration::from_secs(30), opening, None);
     (stream, broadcast, end)
 }
@@ -56,7 +61,7 @@ async fn a_comment_comes_at_once_and_a_heartbeat_every_thirty_seconds() {
 async fn a_large_event_is_handed_out_in_slices() {
     let (mut stream, broadcast, end) = stream().await;
     let event = Event::Text {
-        content: "x".repeat(10 * SLICE),
+        content: "x".repeat(10 * PIECE),
         partial: false,
         timestamp: 0,
     };
@@ -69,12 +74,12 @@ async fn a_large_event_is_handed_out_in_slices() {
     let mut whole = Vec::new();
     while !whole.ends_with(b"\n\n") {
         let slice = stream.next().await.unwrap().unwrap();
-        assert!(slice.len() <= SLICE);
+        assert!(slice.len() <= PIECE);
         whole.extend_from_slice(&slice);
     }
     assert!(whole.starts_with(format!("id: {position}\ndata: {{").as_bytes()));
     let content = whole.iter().filter(|byte| **byte == b'x').count();
-    assert_eq!(content, 10 * SLICE + 1); // One x stands in the type.
+    assert_eq!(content, 10 * PIECE + 1); // One x stands in the type.
 }
 
 /// Spec: [HTTP-14]

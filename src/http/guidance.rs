@@ -2,17 +2,14 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::guidance::{PromptTemplate, Skill, parse_arguments};
-use harness_actors::messages::{QueueMessage, SubmitPrompt};
-use harness_actors::{ItemId, RunId};
 use harness_protocol::{
-    PromptAnswer, Queue, QueueAnswer, SkillList, SkillOrder, SkillSummary, TemplateList,
-    TemplateOrder, TemplateSummary,
+    SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
 
 use super::body::{self, MAX_BODY_BYTES};
-use super::conversations::{Name, ask_conversation};
+use super::conversations::Name;
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{Said, key_of, name_of, refuse_submit};
+use super::rest::{Said, key_of, name_of, say};
 use super::server::Shared;
 
 /// How many names a refusal lists.
@@ -78,7 +75,7 @@ pub(super) async fn say_skill(
         content: skill.invocation(&order.instructions.texts()),
         key,
         by: name_of(order.by),
-        attachments: Vec::new(),
+        files: Vec::new(),
     };
     say(&shared, &id, said, order.queue).await
 }
@@ -111,40 +108,9 @@ pub(super) async fn say_template(
         content,
         key,
         by: name_of(order.by),
-        attachments: Vec::new(),
+        files: Vec::new(),
     };
     say(&shared, &id, said, order.queue).await
-}
-
-/// Says it at once, or when its time has come.
-async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
-    let Said {
-        content,
-        key,
-        by,
-        attachments,
-    } = said;
-    let Some(queue) = queue else {
-        let prompt = SubmitPrompt {
-            content,
-            key,
-            by,
-            attachments,
-        };
-        let (_, submitted) = ask_conversation(shared, id, prompt).await?;
-        let RunId(run_id) = submitted.map_err(|error| refuse_submit(&error))?;
-        return Ok(HttpResponse::Ok().json(PromptAnswer { run_id }));
-    };
-    let message = QueueMessage {
-        queue,
-        content,
-        key,
-        by,
-        attachments,
-    };
-    let (_, queued) = ask_conversation(shared, id, message).await?;
-    let ItemId(item) = queued.map_err(|error| refuse_submit(&error))?;
-    Ok(HttpResponse::Ok().json(QueueAnswer { item }))
 }
 
 fn find_skill(shared: &Shared, name: &str) -> Result<Skill, Refusal> {

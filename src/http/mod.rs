@@ -12,6 +12,7 @@ mod dues;
 mod events;
 mod guard;
 mod guidance;
+mod lent;
 mod models;
 mod peer;
 mod problem;

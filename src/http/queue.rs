@@ -3,13 +3,13 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::ItemId;
 use harness_actors::journal::Totals;
-use harness_actors::messages::{GetOverview, QueueMessage, WithdrawMessages};
-use harness_protocol::{Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer};
+use harness_actors::messages::{GetOverview, WithdrawMessages};
+use harness_protocol::{Queue, QueueItem, QueueList, WithdrawAnswer};
 use serde::Deserialize;
 
 use super::conversations::{Name, ask_conversation, open, query};
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{Said, name_of, refuse_submit, said};
+use super::rest::{name_of, refuse_submit, said, say};
 use super::server::Shared;
 
 /// Who withdraws something. Not in a body: not every client can send one with a `DELETE`.
@@ -45,22 +45,8 @@ async fn enqueue(
     shared: &Shared,
     queue: Queue,
 ) -> Answer {
-    let Said {
-        content,
-        key,
-        by,
-        attachments,
-    } = said(request, payload, shared).await?;
-    let message = QueueMessage {
-        queue,
-        content,
-        key,
-        by,
-        attachments,
-    };
-    let (_, queued) = ask_conversation(shared, id, message).await?;
-    let ItemId(item) = queued.map_err(|error| refuse_submit(&error))?;
-    Ok(HttpResponse::Ok().json(QueueAnswer { item }))
+    let said = said(request, payload, shared).await?;
+    say(shared, id, said, Some(queue)).await
 }
 
 /// What waits.

@@ -1,10 +1,15 @@
 //! Prompting, going on and cancelling.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use harness_actors::RunId;
+use harness_actors::attachment::HeldAttachments;
 use harness_actors::directory::DEFAULT_CONVERSATION;
-use harness_actors::messages::{CancelRun, ContinueRun, Resumption, SubmitError, SubmitPrompt};
-use harness_protocol::{Attachment, CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
+use harness_actors::messages::{
+    CancelRun, ContinueRun, QueueMessage, Resumption, SubmitError, SubmitPrompt, WouldTake,
+};
+use harness_actors::{ItemId, RunId};
+use harness_protocol::{
+    AttachmentOrder, CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer, Queue, QueueAnswer,
+};
 
 use super::conversations::{Name, ask_conversation};
 use super::problem::{Answer, Kind, Refusal};
@@ -38,21 +43,8 @@ pub(super) async fn conversation_prompt(
 }
 
 async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
-    let Said {
-        content,
-        key,
-        by,
-        attachments,
-    } = said(request, payload, shared).await?;
-    let prompt = SubmitPrompt {
-        content,
-        key,
-        by,
-        attachments,
-    };
-    let (_, submitted) = ask_conversation(shared, id, prompt).await?;
-    let RunId(run_id) = submitted.map_err(|error| refuse_submit(&error))?;
-    Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
+    let said = said(request, payload, shared).await?;
+    say(shared, id, said, None).await
 }
 
 /// What somebody says: now, or when its time has come.
@@ -60,7 +52,7 @@ pub(super) struct Said {
     pub(super) content: String,
     pub(super) key: Option<String>,
     pub(super) by: Option<String>,
-    pub(super) attachments: Vec<Attachment>,
+    pub(super) files: Vec<AttachmentOrder>,
 }
 
 /// Reads what is to be said.
@@ -78,8 +70,56 @@ pub(super) async fn said(
         key: key_of(request, order.key)?,
         by: name_of(order.by),
         content: order.content,
-        attachments: attachments::keep(shared, order.attachments).await?,
+        files: order.attachments,
     })
+}
+
+/// Says it at once, or when its time has come. Its files are kept only if it would be taken, and
+/// go again if it is refused nevertheless.
+pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
+    let Said {
+        content,
+        key,
+        by,
+        files,
+    } = said;
+    let mut held = HeldAttachments::none(&shared.attachments);
+    if !files.is_empty() {
+        let question = WouldTake {
+            queue,
+            content: content.clone(),
+            key: key.clone(),
+        };
+        let (_, would) = ask_conversation(shared, id, question).await?;
+        would.map_err(|error| refuse_submit(&error))?;
+        held = attachments::hold(shared, files).await?;
+    }
+    let attachments = held.give();
+    let refused = |error| {
+        held.refused();
+        refuse_submit(&error)
+    };
+    let Some(queue) = queue else {
+        let prompt = SubmitPrompt {
+            content,
+            key,
+            by,
+            attachments,
+        };
+        let (_, submitted) = ask_conversation(shared, id, prompt).await?;
+        let RunId(run_id) = submitted.map_err(refused)?;
+        return Ok(HttpResponse::Ok().json(PromptAnswer { run_id }));
+    };
+    let message = QueueMessage {
+        queue,
+        content,
+        key,
+        by,
+        attachments,
+    };
+    let (_, queued) = ask_conversation(shared, id, message).await?;
+    let ItemId(item) = queued.map_err(refused)?;
+    Ok(HttpResponse::Ok().json(QueueAnswer { item }))
 }
 
 /// The name of a client, as far as it is shown; nothing if there is nothing to show.

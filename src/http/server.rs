@@ -15,6 +15,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, web};
 use actix_web_lab::middleware::CatchPanic;
 use harness_actors::AttachmentStore;
+use harness_actors::broadcast::ReadBudget;
 use harness_actors::directory::DirectoryActor;
 use harness_actors::messages::ListModels;
 use harness_protocol::ToolEntry;
@@ -64,6 +65,10 @@ pub(crate) struct Shared {
     pub(crate) max_subscribers: usize,
     /// What the service is, and how it proves it.
     pub(crate) about: Arc<About>,
+    /// Bounds what is held of journals for clients of event streams.
+    pub(crate) streams: ReadBudget,
+    /// Bounds what is held of answers that may be large.
+    pub(crate) answers: ReadBudget,
     /// Skills, templates and context files.
     pub(crate) guidance: GuidanceSource,
     /// Whether a conversation that says nothing else is told the context files.

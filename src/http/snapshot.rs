@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, web};
+use harness_actors::broadcast::Turn;
 use harness_actors::conversation::{INTERRUPTED, event, state, usage};
 use harness_actors::directory::Conversation;
 use harness_actors::journal::{Entry, Header, Journal, PageLimit};
@@ -13,10 +14,10 @@ use harness_protocol::{
 use serde::Deserialize;
 
 use super::conversations::{Name, ask, ask_conversation, open, query};
-use super::guidance;
 use super::problem::{Answer, Kind, Refusal};
 use super::queue::in_order;
 use super::server::Shared;
+use super::{guidance, lent};
 
 /// How many of the last events a snapshot holds unless it is asked for another number.
 pub(super) const TAIL: usize = 100;
@@ -44,8 +45,9 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
     guidance::refresh(&shared).await;
-    let snapshot = snapshot(&shared, &conversation, &overview, tail.unwrap_or(TAIL)).await?;
-    Ok(HttpResponse::Ok().json(snapshot))
+    let (turn, snapshot) =
+        snapshot(&shared, &conversation, &overview, tail.unwrap_or(TAIL)).await?;
+    Ok(lent::json(&shared.answers, turn, &snapshot).await)
 }
 
 /// A page of the past.
@@ -56,7 +58,9 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
         limit,
         ..
     } = query(&request)?;
-    let journal = open(&shared, &id).await?.journal;
+    let conversation = open(&shared, &id).await?;
+    let journal = &conversation.journal;
+    let turn = lent::turn(&shared).await?;
     let end = journal.end().seq;
     let limit = limit.unwrap_or(TAIL);
     let page = match (before, after) {
@@ -64,16 +68,17 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
             let detail = "give either `before` or `after`, not both";
             return Err(Kind::BadRequest.refuse(detail));
         }
-        (None, Some(after)) => page_behind(&*journal, after, end, limit).await?,
+        (None, Some(after)) => page_behind(&**journal, after, end, limit).await?,
         (before, None) => {
             let end = before.map_or(end, |before| before.saturating_sub(1).min(end));
-            page_up_to(&*journal, end, limit).await?
+            page_up_to(&**journal, end, limit).await?
         }
     };
-    Ok(HttpResponse::Ok().json(page))
+    Ok(lent::json(&shared.answers, turn, &page).await)
 }
 
-/// The conversation as it was looked at.
+/// The conversation as it was looked at, and the turn in which it was, which is to end when the
+/// answer is made.
 ///
 /// # Errors
 /// The answer, if it cannot be read.
@@ -82,10 +87,11 @@ pub(super) async fn snapshot(
     conversation: &Conversation,
     overview: &Overview,
     tail: usize,
-) -> Result<Snapshot, Refusal> {
+) -> Result<(Turn, Snapshot), Refusal> {
     let journal = &conversation.journal;
     let damage = journal.check().await;
     let damage = damage.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let turn = lent::turn(shared).await?;
     let seq = overview.position.seq;
     let header = journal.header();
     let is_interrupted = overview.run.is_some() && !overview.is_running;
@@ -98,7 +104,7 @@ pub(super) async fn snapshot(
     let changed = overview.totals.settings.as_deref().cloned();
     let settings = changed.unwrap_or_else(|| header.settings.clone());
     let is_told = settings.context_files.unwrap_or(shared.tells_context_files);
-    Ok(Snapshot {
+    let snapshot = Snapshot {
         summary: summary(header.clone(), overview),
         state,
         message,
@@ -118,7 +124,8 @@ pub(super) async fn snapshot(
             bytes: damage.bytes,
             file: damage.file,
         }),
-    })
+    };
+    Ok((turn, snapshot))
 }
 
 /// The files whose instructions a model is told.

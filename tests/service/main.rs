@@ -31,6 +31,7 @@ mod handshake;
 mod input;
 mod keys;
 mod life;
+mod limits;
 mod logs;
 mod orders;
 mod other_shell;

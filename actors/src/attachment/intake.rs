@@ -114,19 +114,21 @@ pub async fn keep_attachments(
     let kinds = check(&files)?;
     let mut kept = Vec::with_capacity(files.len());
     for (file, kind) in files.into_iter().zip(kinds) {
-        let bytes = file.content.len() as u64;
-        let sha256 = store
-            .put(file.content)
-            .await
-            .map_err(AttachmentError::NotKept)?;
-        kept.push(Attachment {
-            sha256,
-            media_type: kind.to_string(),
-            bytes,
-            name: shown(file.name.as_deref()),
-        });
+        let putting = store.put(file.content.clone()).await;
+        let sha256 = putting.map_err(AttachmentError::NotKept)?;
+        kept.push(attachment(sha256, &file, kind));
     }
     Ok(kept)
+}
+
+/// A file as a prompt names it.
+pub(super) fn attachment(sha256: String, file: &NewAttachment, kind: MediaType) -> Attachment {
+    Attachment {
+        sha256,
+        media_type: kind.to_string(),
+        bytes: file.content.len() as u64,
+        name: shown(file.name.as_deref()),
+    }
 }
 
 /// A name as far as it can be shown.
@@ -139,7 +141,7 @@ fn shown(name: Option<&str>) -> Option<String> {
     Some(shown).filter(|shown: &String| !shown.trim().is_empty())
 }
 
-fn check(files: &[NewAttachment]) -> Result<Vec<MediaType>, AttachmentError> {
+pub(super) fn check(files: &[NewAttachment]) -> Result<Vec<MediaType>, AttachmentError> {
     let count = files.len();
     if count > MAX_ATTACHMENTS {
         return Err(AttachmentError::TooMany { count });

@@ -2,14 +2,16 @@
 
 mod dimensions;
 mod hash;
+mod held;
 mod intake;
 mod media_type;
 mod store;
 
 pub use hash::{is_sha256, sha256};
+pub use held::{HeldAttachments, hold_attachments};
 pub use intake::{AttachmentError, NewAttachment, Unusable, keep_attachments};
 pub use media_type::MediaType;
-pub use store::{AttachmentStore, MemoryAttachments, is_missing};
+pub use store::{AttachmentStore, Fate, MemoryAttachments, is_missing};
 pub(crate) use store::{changed, missing};
 
 /// How many files may go with one prompt. With more images in a request the API takes smaller

@@ -11,6 +11,15 @@ use crate::journal::{JournalFuture, StorageError};
 /// What is said of a content that is not there.
 const MISSING: &str = "there is none";
 
+/// What became of an order that a content was held for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It was taken, or may have been: a journal may name the content.
+    Named,
+    /// It was refused, or never given.
+    Refused,
+}
+
 /// Keeps contents. They are never changed, so whoever has a hash may read without a lock.
 pub trait AttachmentStore: Send + Sync + 'static {
     /// Keeps a content, unless it is kept; durable when this returns. Tells its SHA-256 in
@@ -19,6 +28,21 @@ pub trait AttachmentStore: Send + Sync + 'static {
     /// # Errors
     /// When the storage cannot be written.
     fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>>;
+
+    /// Keeps a content for an order that may be refused. It stays until [`Self::settle`] is told
+    /// what became of the order. A store that cannot tell keeps it for good.
+    ///
+    /// # Errors
+    /// As [`Self::put`]. Nothing is held then, and there is nothing to settle.
+    fn hold(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+        self.put(content)
+    }
+
+    /// Tells what became of the order that a content was held for. One that came with a refused
+    /// order, and with nothing else, is removed.
+    fn settle(&self, sha256: &str, fate: Fate) {
+        let _ = (sha256, fate);
+    }
 
     /// The content of that SHA-256.
     ///

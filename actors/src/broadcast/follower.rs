@@ -13,21 +13,20 @@ use std::time::Duration;
 use actix::prelude::*;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use harness_protocol::Event;
 use tokio::time::Sleep;
 
 use super::attendance::{Attendance, Following};
-use super::frame::{Frame, View};
+use super::budget::{Lent, ReadBudget};
+use super::frame::View;
+use super::lack::{Begun, Lack, LentPage};
 use super::subscription::{Delivery, Subscription};
-use crate::conversation::event;
-use crate::journal::{Entry, Epoch, Journal, Page, PageLimit, Position, StorageError};
+use crate::journal::{Epoch, Journal, Position};
 use crate::messages::{Closing, Join, Joined};
 
-/// How much is read from the journal at once, for each client that lacks something.
-const PAGE: PageLimit = PageLimit {
-    records: 128,
-    bytes: 64 * 1024,
-};
+/// How much is handed out at once of what was read from the journal, in bytes. The server copies
+/// what it is handed into the buffer of the connection, so this bounds what a client that does not
+/// read costs there.
+pub const PIECE: usize = 16 * 1024;
 
 /// How long a client that knows more than the broadcaster waits for it, each time.
 const PUBLISHING: Duration = Duration::from_millis(20);
@@ -63,16 +62,32 @@ pub enum End {
     Gone,
 }
 
+/// Where a client's events come from.
+#[derive(Clone)]
+pub struct Source {
+    /// What it lacks.
+    pub journal: Arc<dyn Journal>,
+    /// What happens.
+    pub broadcast: Recipient<Join>,
+    /// Who is attached.
+    pub attendance: Attendance,
+    /// What bounds how much is held for clients.
+    pub budget: ReadBudget,
+}
+
 /// Follows a conversation for one client. Ends after [`Followed::Ended`].
 pub struct Follower {
     journal: Arc<dyn Journal>,
     broadcast: Recipient<Join>,
+    budget: ReadBudget,
     view: View,
     name: Option<String>,
     /// The last record that the client got, once that is known.
     at: Option<u64>,
     /// The life of the journal that it is one of, once that is known.
     epoch: Option<Epoch>,
+    /// The event that the client got a part of.
+    begun: Option<Begun>,
     ready: VecDeque<Followed>,
     step: Step,
     _following: Following,
@@ -82,11 +97,15 @@ pub struct Follower {
 enum Step {
     Joining(Pin<Box<dyn Future<Output = Result<Joined, MailboxError>>>>),
     Reading {
-        page: Pin<Box<dyn Future<Output = Result<Page, StorageError>> + Send>>,
-        /// The record up to which it is read.
+        reading: Pin<Box<dyn Future<Output = Result<LentPage, End>>>>,
         end: u64,
     },
-    /// The broadcaster is about to show what the client has.
+    /// It gets what was read up to record `at`, and reads on or joins.
+    Taking {
+        page: LentPage,
+        end: u64,
+    },
+    /// For the broadcaster to say what the client has.
     Waiting(Pin<Box<Sleep>>),
     Live(Subscription),
     Ended,
@@ -95,14 +114,13 @@ enum Step {
 impl Follower {
     /// A client that begins there. The conversation is not let go while it follows.
     #[must_use]
-    pub fn new(
-        journal: Arc<dyn Journal>,
-        broadcast: Recipient<Join>,
-        attendance: &Attendance,
-        view: View,
-        name: Option<String>,
-        start: Start,
-    ) -> Self {
+    pub fn new(source: Source, view: View, name: Option<String>, start: Start) -> Self {
+        let Source {
+            journal,
+            broadcast,
+            attendance,
+            budget,
+        } = source;
         let (at, epoch) = match start {
             Start::Live => (None, None),
             Start::Behind(position) => (Some(position.seq), Some(position.epoch)),
@@ -110,10 +128,12 @@ impl Follower {
         let mut follower = Self {
             journal,
             broadcast,
+            budget,
             view,
             name,
             at,
             epoch,
+            begun: None,
             ready: VecDeque::new(),
             step: Step::Ended,
             _following: attendance.follow(),
@@ -133,12 +153,23 @@ impl Follower {
     }
 
     fn read(&mut self, after: u64, end: u64) {
-        let page = self.journal.read(after, PAGE);
-        self.step = Step::Reading { page, end };
+        let lack = Lack {
+            journal: Arc::clone(&self.journal),
+            budget: self.budget.clone(),
+            view: self.view,
+            epoch: self.epoch,
+            after,
+            end,
+        };
+        let reading = Box::pin(lack.read());
+        self.step = Step::Reading { reading, end };
     }
 
     fn end(&mut self, end: End) {
-        self.ready.push_back(Followed::Ended(end));
+        // Behind half an event nothing can be said.
+        if self.begun.is_none() {
+            self.ready.push_back(Followed::Ended(end));
+        }
         self.step = Step::Ended;
     }
 
@@ -175,66 +206,47 @@ impl Follower {
             .is_some_and(|epoch| epoch != self.journal.end().epoch)
     }
 
-    fn took(&mut self, page: Result<Page, StorageError>, end: u64) {
-        let page = match page {
+    fn took(&mut self, page: Result<LentPage, End>, end: u64) {
+        let mut page = match page {
             Ok(page) => page,
-            Err(error) => return self.end(End::Unreadable(error.to_string())),
+            Err(reason) => return self.end(reason),
         };
-        // Numbers of another life say nothing: what seems to be missing may be there, and what
-        // seems to follow does not.
-        let is_other = |entry: &Entry| self.epoch.is_some_and(|it| it != entry.position.epoch);
-        if self.is_replaced() || page.entries.iter().any(is_other) {
-            return self.end(End::Closed(Closing::Replaced));
-        }
-        let mut at = self.at.unwrap_or_default();
-        let mut is_over = page.at_end;
-        for entry in &page.entries {
-            let seq = entry.position.seq;
-            // What is behind the end may be written, but was not shown yet.
-            if seq > end {
-                is_over = true;
-                break;
+        if let Some(begun) = &self.begun {
+            // It goes on where it was cut. Anything else would not be the event that was begun.
+            match page.loan.next() {
+                Some(part) if begun.is_of(&part) => page.loan.skip(begun.sent),
+                Some(_) | None => {
+                    self.step = Step::Ended;
+                    return;
+                }
             }
-            if seq != at + 1 {
-                self.show_gap(at, seq);
-            }
-            at = seq;
-            self.ready.extend(self.frame_of(entry));
         }
-        self.at = Some(at);
-        if at < end && !is_over {
-            self.read(at, end);
-        } else {
-            // What cannot be read at the end is not waited for.
-            if at < end {
-                self.show_gap(at, end + 1);
-            }
-            self.at = Some(at.max(end));
-            self.join();
-        }
+        self.step = Step::Taking { page, end };
     }
 
-    fn frame_of(&self, entry: &Entry) -> Option<Followed> {
-        let frame = Frame::lasting(entry.position, &event(&entry.record, entry.at / 1000));
-        frame.bytes(self.view).cloned().map(Followed::Frame)
-    }
-
-    /// Nothing is skipped silently.
-    fn show_gap(&mut self, after: u64, before: u64) {
-        let bytes = match self.view {
-            View::Plain => format!(
-                ": records {} to {} cannot be read\n\n",
-                after + 1,
-                before - 1
-            ),
-            View::Full => {
-                let gap = Frame::passing(&Event::Gap { after, before });
-                self.ready
-                    .extend(gap.bytes(View::Full).cloned().map(Followed::Frame));
-                return;
+    /// Hands out what was read.
+    fn lent(&mut self, lent: Lent, page_at: u64, is_over: bool, end: u64) {
+        match lent {
+            Lent::Piece(part, before) => {
+                Begun::note(&mut self.begun, &part, &before);
+                self.ready.push_back(Followed::Frame(part.bytes));
             }
-        };
-        self.ready.push_back(Followed::Frame(bytes.into()));
+            Lent::Part(part) => {
+                self.at = Some(part.upto);
+                self.begun = None;
+                self.ready.push_back(Followed::Frame(part.bytes));
+            }
+            // It is read once more behind what the client has, now that the client reads again.
+            Lent::TakenBack => self.read(self.at.unwrap_or_default(), end),
+            Lent::Over => {
+                self.at = Some(page_at);
+                if is_over {
+                    self.join();
+                } else {
+                    self.read(page_at, end);
+                }
+            }
+        }
     }
 
     fn delivered(&mut self, delivery: Option<Delivery>) {
@@ -249,32 +261,47 @@ impl Follower {
     }
 }
 
-impl Stream for Follower {
-    type Item = Followed;
+impl Follower {
+    /// As the stream, but that what was read from the journal comes in pieces of at most
+    /// [`PIECE`] bytes. A client that does not take them for long costs nothing while others need
+    /// the room.
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Followed>> {
+        self.poll_at_most(PIECE, cx)
+    }
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Followed>> {
-        let this = &mut *self;
+    /// Whether the last piece is not the end of its event, so that nothing else may be sent.
+    #[must_use]
+    pub fn is_within_event(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    fn poll_at_most(&mut self, most: usize, cx: &mut Context<'_>) -> Poll<Option<Followed>> {
         loop {
-            if let Some(next) = this.ready.pop_front() {
+            if let Some(next) = self.ready.pop_front() {
                 return Poll::Ready(Some(next));
             }
-            match &mut this.step {
+            match &mut self.step {
                 Step::Joining(joining) => {
                     let joined = ready!(joining.as_mut().poll(cx));
-                    this.joined(joined);
+                    self.joined(joined);
                 }
-                Step::Reading { page, end } => {
+                Step::Reading { reading, end } => {
                     let end = *end;
-                    let page = ready!(page.as_mut().poll(cx));
-                    this.took(page, end);
+                    let page = ready!(reading.as_mut().poll(cx));
+                    self.took(page, end);
+                }
+                Step::Taking { page, end } => {
+                    let lent = page.loan.take(most);
+                    let (page_at, is_over, end) = (page.at, page.is_over, *end);
+                    self.lent(lent, page_at, is_over, end);
                 }
                 Step::Waiting(waiting) => {
                     ready!(waiting.as_mut().poll(cx));
-                    this.join();
+                    self.join();
                 }
                 Step::Live(subscription) => {
                     let delivery = ready!(subscription.poll_next_unpin(cx));
-                    this.delivered(delivery);
+                    self.delivered(delivery);
                 }
                 Step::Ended => return Poll::Ready(None),
             }
@@ -282,6 +309,14 @@ impl Stream for Follower {
     }
 }
 
+impl Stream for Follower {
+    type Item = Followed;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Followed>> {
+        self.poll_at_most(usize::MAX, cx)
+    }
+}
+
 #[cfg(test)]
 #[path = "follower_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -6,30 +6,32 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use futures_util::future::{FutureExt as _, ready};
-use harness_protocol::DeltaKind;
+use harness_protocol::{DeltaKind, Event};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::actor::tests::{at, decoded, idle, text};
-use super::super::{Attendance, BroadcastActor};
+use super::super::{Attendance, BroadcastActor, Frame, STREAM_BYTES, STREAM_GRACE};
 use super::*;
+use crate::conversation::event;
 use crate::ids::ConversationId;
 use crate::journal::{
-    Activity, AppendError, Damage, Durability, Header, JournalFuture, MemoryJournal, NewRecord,
-    Record, Replaced,
+    Activity, AppendError, Damage, Durability, Entry, Header, JournalFuture, MemoryJournal,
+    NewRecord, Page, PageLimit, Record, Replaced, StorageError,
 };
 use crate::messages::{CloseSubscribers, Publish, publish};
 use crate::reply::Block;
 
 const ALL: u64 = 3000;
 
-fn memory() -> Arc<MemoryJournal> {
+pub(in super::super) fn memory() -> Arc<MemoryJournal> {
     let header = Header::new(ConversationId::new("c"), 0);
     Arc::new(MemoryJournal::new(header))
 }
 
-fn broadcaster(position: Position) -> Addr<BroadcastActor> {
+pub(in super::super) fn broadcaster(position: Position) -> Addr<BroadcastActor> {
     let id = ConversationId::new("c");
     BroadcastActor::new(id, position, idle(), Attendance::default()).start()
 }
@@ -40,23 +42,36 @@ fn follower(
     view: View,
     start: Start,
 ) -> Follower {
-    Follower::new(
+    within(&budget(), journal, broadcast, view, start)
+}
+
+fn budget() -> ReadBudget {
+    ReadBudget::new(STREAM_BYTES, STREAM_GRACE)
+}
+
+pub(in super::super) fn within(
+    budget: &ReadBudget,
+    journal: Arc<dyn Journal>,
+    broadcast: &Addr<BroadcastActor>,
+    view: View,
+    start: Start,
+) -> Follower {
+    let source = Source {
         journal,
-        broadcast.clone().recipient(),
-        &Attendance::default(),
-        view,
-        None,
-        start,
-    )
+        broadcast: broadcast.clone().recipient(),
+        attendance: Attendance::default(),
+        budget: budget.clone(),
+    };
+    Follower::new(source, view, None, start)
 }
 
 /// Behind that record of the journal as it is.
-fn behind(journal: &dyn Journal, seq: u64) -> Start {
+pub(in super::super) fn behind(journal: &dyn Journal, seq: u64) -> Start {
     let start = Position::start(journal.end().epoch);
     Start::Behind(Position { seq, ..start })
 }
 
-fn status(message: &str) -> Record {
+pub(in super::super) fn status(message: &str) -> Record {
     Record::Status {
         activity: Activity::Thinking,
         message: message.to_owned(),
@@ -64,7 +79,7 @@ fn status(message: &str) -> Record {
 }
 
 /// Appends a record and tells what to publish.
-fn write(journal: &MemoryJournal, record: Record) -> Publish {
+pub(in super::super) fn write(journal: &MemoryJournal, record: Record) -> Publish {
     let event = event(&record, 1);
     let records = vec![NewRecord { at: 1000, record }];
     let appended = journal.append(journal.end().seq, records, Durability::Written);
@@ -347,7 +362,7 @@ impl Journal for Fake {
 }
 
 /// What is there after everybody had time.
-async fn seen(follower: &mut Follower) -> Vec<Followed> {
+pub(in super::super) async fn seen(follower: &mut Follower) -> Vec<Followed> {
     let mut seen = Vec::new();
     for _ in 0..50 {
         tokio::task::yield_now().await;
@@ -467,7 +482,7 @@ async fn what_the_broadcaster_has_not_shown_is_not_read_ahead_of_it() {
 }
 
 /// Puts a journal with other records in place of the one there is.
-fn rewrite(journal: &MemoryJournal, messages: &[&str]) -> Position {
+pub(in super::super) fn rewrite(journal: &MemoryJournal, messages: &[&str]) -> Position {
     let entry = |message: &&str| {
         let record = status(message);
         NewRecord { at: 2000, record }.to_json().unwrap()

@@ -2,14 +2,20 @@
 
 mod actor;
 mod attendance;
+mod budget;
 mod follower;
 mod frame;
+mod lack;
 mod ring;
 mod subscription;
 
 pub use actor::{BroadcastActor, Now};
 pub use attendance::Attendance;
-pub use follower::{End, Followed, Follower, Start};
+pub use budget::{
+    ANSWER_BYTES, ANSWER_GRACE, Lent, Loan, Part, ReadBudget, STREAM_BYTES, STREAM_GRACE, TURNS,
+    Turn,
+};
+pub use follower::{End, Followed, Follower, PIECE, Source, Start};
 pub use frame::{Frame, View};
 pub use ring::{RING_BYTES, RING_EVENTS};
 pub use subscription::{BOUND, Bound, Delivery, Subscription};

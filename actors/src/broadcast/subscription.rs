@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -32,6 +32,17 @@ pub const BOUND: Bound = Bound {
     bytes: 1024 * 1024,
 };
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes and empties a queue that nobody takes anything from any more.
+fn forsake(queue: &Mutex<mpsc::UnboundedReceiver<Delivery>>) {
+    let mut queue = lock(queue);
+    queue.close();
+    while queue.try_recv().is_ok() {}
+}
+
 /// Both ends of a queue.
 pub(super) fn pair(
     view: View,
@@ -39,18 +50,20 @@ pub(super) fn pair(
     attendance: &Attendance,
 ) -> (Subscriber, Subscription) {
     let (sender, receiver) = mpsc::unbounded_channel();
+    let queue = Arc::new(Mutex::new(receiver));
     let taken = Arc::new(AtomicUsize::new(0));
     let subscriber = Subscriber {
         view,
         name,
         sender,
+        queue: Arc::clone(&queue),
         taken: Arc::clone(&taken),
         waiting: VecDeque::new(),
         first: 0,
         bytes: 0,
     };
     let subscription = Subscription {
-        receiver,
+        queue,
         taken,
         _attending: attendance.enter(),
     };
@@ -63,6 +76,8 @@ pub(super) struct Subscriber {
     view: View,
     name: Option<Arc<str>>,
     sender: mpsc::UnboundedSender<Delivery>,
+    /// The client's end, of use only to empty it.
+    queue: Arc<Mutex<mpsc::UnboundedReceiver<Delivery>>>,
     /// How many events the client has taken.
     taken: Arc<AtomicUsize>,
     /// The sizes of the events that wait, as far as it is known here.
@@ -92,7 +107,12 @@ impl Subscriber {
         let size = bytes.len();
         let next = self.waiting.front().map_or(size, |next| *next as usize);
         let lags = self.waiting.len() > BOUND.events || self.bytes + size - next > BOUND.bytes;
-        !lags && self.queue(frame.seq, bytes)
+        if lags {
+            // It may not take anything for a long time.
+            forsake(&self.queue);
+            return false;
+        }
+        self.queue(frame.seq, bytes)
     }
 
     /// Queues an event that belongs to the client's attaching, whatever waits.
@@ -132,19 +152,60 @@ impl Subscriber {
 /// lagged or the broadcaster took no more clients.
 #[derive(Debug)]
 pub struct Subscription {
-    receiver: mpsc::UnboundedReceiver<Delivery>,
+    /// Held for moments only.
+    queue: Arc<Mutex<mpsc::UnboundedReceiver<Delivery>>>,
     taken: Arc<AtomicUsize>,
     _attending: Attending,
+}
+
+impl Drop for Subscription {
+    /// The broadcaster's end has the queue, too.
+    fn drop(&mut self) {
+        forsake(&self.queue);
+    }
 }
 
 impl Stream for Subscription {
     type Item = Delivery;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Delivery>> {
-        let next = self.receiver.poll_recv(cx);
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Delivery>> {
+        let next = lock(&self.queue).poll_recv(cx);
         if let Poll::Ready(Some(_)) = &next {
             self.taken.fetch_add(1, Ordering::Release);
         }
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt as _, StreamExt as _};
+    use harness_protocol::{Event, State};
+
+    use super::*;
+
+    /// Spec: [HTTP-78]
+    #[test]
+    fn nothing_is_held_for_a_client_that_was_taken_off_or_has_left() {
+        let frame = Frame::passing(&Event::Status {
+            state: State::Idle,
+            message: "x".repeat(100_000),
+            timestamp: 0,
+        });
+        let attendance = Attendance::default();
+        let (mut subscriber, mut subscription) = pair(View::Full, None, &attendance);
+        let mut sent = 0;
+        while subscriber.send(&frame) {
+            sent += 1;
+            assert_eq!(lock(&subscription.queue).len(), sent);
+        }
+        assert!((10..20).contains(&sent), "{sent}");
+        assert_eq!(lock(&subscription.queue).len(), 0);
+        assert_eq!(subscription.next().now_or_never(), Some(None));
+        let (mut subscriber, subscription) = pair(View::Full, None, &attendance);
+        assert!(subscriber.send(&frame));
+        drop(subscription);
+        assert_eq!(lock(&subscriber.queue).len(), 0);
+        assert!(!subscriber.is_attached() && !subscriber.send(&frame));
     }
 }

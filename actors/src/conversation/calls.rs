@@ -26,21 +26,34 @@ impl ConversationActor {
         let State::Alive(machine) = &self.state else {
             return;
         };
-        match machine.request() {
+        let request = machine.request();
+        if request.is_some()
+            && let Err(error) = self.downstream.journal.room(0)
+        {
+            // What the run has done is on record; it ends here rather than grow on.
+            let reason = error.to_string();
+            return Self::fail_call(call_id, ModelError::NoRoom { reason }, ctx);
+        }
+        match request {
             None => {}
             Some(Ok(request)) => self.start_model_call(call_id, request, ctx),
             Some(Err(reason)) => {
-                let failure = ModelFailure {
-                    error: ModelError::Projection { reason },
-                    interrupted: false,
-                };
-                ctx.notify(ModelEvent::Failed {
-                    call_id,
-                    failure,
-                    partial: Vec::new(),
-                });
+                Self::fail_call(call_id, ModelError::Projection { reason }, ctx);
             }
         }
+    }
+
+    /// A call that is not made.
+    fn fail_call(call_id: CallId, error: ModelError, ctx: &mut Context<Self>) {
+        let failure = ModelFailure {
+            error,
+            interrupted: false,
+        };
+        ctx.notify(ModelEvent::Failed {
+            call_id,
+            failure,
+            partial: Vec::new(),
+        });
     }
 
     fn start_model_call(&self, call_id: CallId, request: ModelRequest, ctx: &mut Context<Self>) {

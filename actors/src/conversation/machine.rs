@@ -193,6 +193,15 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether a prompt would start a run.
+    pub(super) fn check_prompt(&self, content: &str) -> Result<(), SubmitError> {
+        self.check_idle()?;
+        if content.trim().is_empty() {
+            return Err(SubmitError::Blank);
+        }
+        Ok(())
+    }
+
     /// Starts a run, after ending what a service left open when it died.
     ///
     /// # Errors
@@ -212,10 +221,7 @@ impl Machine {
                 Named::Run(_) | Named::Item(_) => Err(SubmitError::KeyReused),
             };
         }
-        self.check_idle()?;
-        if content.trim().is_empty() {
-            return Err(SubmitError::Blank);
-        }
+        self.check_prompt(&content)?;
         let (run, mut effects) = self.begin()?;
         effects.push(self.note(Record::RunStarted { run, by: None }));
         effects.push(self.note(Record::Prompt {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
+use harness_protocol::Queue;
 use tokio::sync::oneshot;
 
 use super::actor::{ConversationActor, Order, State};
@@ -18,9 +19,9 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::StorageError;
 use crate::messages::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
-    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, Overview, QueueMessage,
-    RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns, SubmitError,
-    SubmitPrompt, WaitForEnd, WithdrawMessages,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, MakeWay, Overview,
+    QueueMessage, RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns,
+    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
 
 impl ConversationActor {
@@ -57,6 +58,27 @@ impl ConversationActor {
     /// The machine, as an order finds it.
     fn ready(&mut self) -> Result<&mut Machine, SubmitError> {
         self.machine().ok_or_else(gone)
+    }
+
+    /// Whether there is room for what an order brings.
+    fn check_room(&self, bytes: usize) -> Result<(), SubmitError> {
+        let room = self.downstream.journal.room(bytes as u64);
+        room.map_err(|error| SubmitError::NotKept(error.to_string()))
+    }
+
+    /// Whether a message would be taken. One that was taken before needs no room.
+    fn would_take(
+        &mut self,
+        queue: Option<Queue>,
+        content: &str,
+        key: Option<&str>,
+    ) -> Result<(), SubmitError> {
+        let machine = self.ready()?;
+        if key.is_some_and(|key| machine.ledger().keyed(key).is_some()) {
+            return Ok(());
+        }
+        machine.would_take(queue, content)?;
+        self.check_room(content.len())
     }
 
     /// A run that was not kept may have had the same number.
@@ -108,12 +130,15 @@ impl Handler<SubmitPrompt> for ConversationActor {
             by,
             attachments,
         };
-        let submit = move |actor: &mut Self| match actor.ready()?.submit(prompt)? {
-            Submitted::Started(run, effects) => {
-                actor.forget_end_of(run);
-                Ok((run, effects))
+        let submit = move |actor: &mut Self| {
+            actor.would_take(None, &prompt.content, prompt.key.as_deref())?;
+            match actor.ready()?.submit(prompt)? {
+                Submitted::Started(run, effects) => {
+                    actor.forget_end_of(run);
+                    Ok((run, effects))
+                }
+                Submitted::Repeated(run) => Ok((run, vec![])),
             }
-            Submitted::Repeated(run) => Ok((run, vec![])),
         };
         self.order(submit, ctx)
     }
@@ -124,6 +149,7 @@ impl Handler<ContinueRun> for ConversationActor {
 
     fn handle(&mut self, order: ContinueRun, ctx: &mut Context<Self>) -> Self::Result {
         let resume = move |actor: &mut Self| {
+            actor.check_room(0)?;
             let (run, effects) = actor.ready()?.resume(order.resumption, order.by)?;
             actor.forget_end_of(run);
             Ok((run, effects))
@@ -150,7 +176,28 @@ impl Handler<QueueMessage> for ConversationActor {
             by,
             attachments,
         };
-        self.order(move |actor| actor.ready()?.queue(message), ctx)
+        let enqueue = move |actor: &mut Self| {
+            actor.would_take(Some(queue), &message.content, message.key.as_deref())?;
+            actor.ready()?.queue(message)
+        };
+        self.order(enqueue, ctx)
+    }
+}
+
+impl Handler<WouldTake> for ConversationActor {
+    type Result = ResponseFuture<Result<(), SubmitError>>;
+
+    fn handle(&mut self, question: WouldTake, ctx: &mut Context<Self>) -> Self::Result {
+        let WouldTake {
+            queue,
+            content,
+            key,
+        } = question;
+        let look = move |actor: &mut Self| {
+            let would = actor.would_take(queue, &content, key.as_deref());
+            would.map(|()| ((), vec![]))
+        };
+        self.order(look, ctx)
     }
 }
 
@@ -168,7 +215,11 @@ impl Handler<RenameConversation> for ConversationActor {
 
     fn handle(&mut self, order: RenameConversation, ctx: &mut Context<Self>) -> Self::Result {
         let RenameConversation { title, by } = order;
-        self.order(move |actor| Ok(((), actor.ready()?.rename(title, by))), ctx)
+        let rename = move |actor: &mut Self| {
+            actor.check_room(title.len())?;
+            Ok(((), actor.ready()?.rename(title, by)))
+        };
+        self.order(rename, ctx)
     }
 }
 
@@ -178,7 +229,9 @@ impl Handler<ChangeSettings> for ConversationActor {
     fn handle(&mut self, order: ChangeSettings, ctx: &mut Context<Self>) -> Self::Result {
         let ChangeSettings { patch, by } = order;
         // A refusal is an answer here: nothing of it goes on record.
+        let bytes = serde_json::to_vec(&patch).map_or(0, |patch| patch.len());
         let change = move |actor: &mut Self| {
+            actor.check_room(bytes)?;
             let machine = actor.ready()?;
             Ok(match machine.change(patch, by) {
                 Ok(effects) => (Ok(machine.settings_view()), effects),
@@ -243,6 +296,7 @@ impl Handler<CompactConversation> for ConversationActor {
         };
         let (ended, ending) = oneshot::channel();
         let compact = move |actor: &mut Self| {
+            actor.check_room(0)?;
             let effects = actor.ready()?.compact(order)?;
             let is_under_way = effects.is_some();
             if is_under_way {
@@ -388,6 +442,18 @@ impl Handler<IsRunning> for ConversationActor {
 
     fn handle(&mut self, _: IsRunning, _: &mut Context<Self>) -> bool {
         self.run().is_some()
+    }
+}
+
+impl Handler<MakeWay> for ConversationActor {
+    type Result = bool;
+
+    fn handle(&mut self, _: MakeWay, ctx: &mut Context<Self>) -> bool {
+        let makes_way = self.is_idle() && !self.attendance.is_followed();
+        if makes_way {
+            ctx.stop();
+        }
+        makes_way
     }
 }
 

@@ -51,6 +51,31 @@ impl Machine {
                 Named::Item(_) | Named::Run(_) => Err(SubmitError::KeyReused),
             };
         }
+        self.check_queue(&content)?;
+        let item = ItemId(self.ledger.totals().items + 1);
+        let queued = self.note(Record::Queued {
+            item,
+            queue,
+            content,
+            attachments,
+            key,
+            by,
+        });
+        Ok((item, vec![queued]))
+    }
+
+    /// Whether a message would be taken that is new, as far as that is known without its files.
+    ///
+    /// # Errors
+    /// Why it would be refused.
+    pub fn would_take(&self, queue: Option<Queue>, content: &str) -> Result<(), SubmitError> {
+        match queue {
+            Some(_) => self.check_queue(content),
+            None => self.check_prompt(content),
+        }
+    }
+
+    fn check_queue(&self, content: &str) -> Result<(), SubmitError> {
         if self.stopping {
             return Err(SubmitError::Stopping);
         }
@@ -67,16 +92,7 @@ impl Machine {
                 max_bytes: MAX_QUEUED_BYTES,
             });
         }
-        let item = ItemId(totals.items + 1);
-        let queued = self.note(Record::Queued {
-            item,
-            queue,
-            content,
-            attachments,
-            key,
-            by,
-        });
-        Ok((item, vec![queued]))
+        Ok(())
     }
 
     /// Withdraws a message, or all; tells which ones waited.

@@ -7,15 +7,19 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
+use tokio::sync::Semaphore;
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Door};
+use super::fork::COPIES;
+use super::list::LOOKS;
 use super::parts::Parts;
+use super::places::{Place, Places};
 use crate::conversation::glance;
 use crate::ids::ConversationId;
-use crate::journal::{Header, JournalStore, OpenError};
+use crate::journal::{Header, Journal, JournalStore, OpenError};
 use crate::messages::{
-    CloseSubscribers, Closing, CreateConversation, OpenConversation, RetireIfIdle, StopAll,
-    StopRuns,
+    CloseSubscribers, Closing, CreateConversation, ForgetFailed, Made, OpenConversation,
+    RetireIfIdle, StopAll, StopRuns, reply,
 };
 
 /// How many orders may wait for the actor.
@@ -31,77 +35,110 @@ pub(super) type Opening = Shared<LocalBoxFuture<'static, Result<Conversation, Op
 pub struct DirectoryActor {
     pub(super) store: Arc<dyn JournalStore>,
     pub(super) parts: Parts,
-    open: HashMap<ConversationId, Opening>,
+    places: Places,
+    pub(super) open: HashMap<ConversationId, Open>,
+    /// Limits how many conversations that are not open are looked at.
+    pub(super) looks: Arc<Semaphore>,
+    /// Limits how many journals are copied.
+    pub(super) copies: Arc<Semaphore>,
+    /// How often a conversation was asked for.
+    uses: u64,
     stopping: bool,
 }
 
+/// What is known of a conversation that is open, or about to be.
+pub(super) struct Open {
+    pub(super) opening: Opening,
+    /// Which use was the last.
+    pub(super) used: u64,
+}
+
 impl DirectoryActor {
-    /// The conversations of that store.
+    /// The conversations of that store, of which at most `max_open` are open besides the default
+    /// one.
     #[must_use]
-    pub fn new(store: Arc<dyn JournalStore>, parts: Parts) -> Self {
+    pub fn new(store: Arc<dyn JournalStore>, parts: Parts, max_open: usize) -> Self {
         Self {
             store,
             parts,
+            places: Places::new(max_open),
             open: HashMap::new(),
+            looks: Arc::new(Semaphore::new(LOOKS)),
+            copies: Arc::new(Semaphore::new(COPIES)),
+            uses: 0,
             stopping: false,
         }
     }
 
     /// The actors of a conversation. Whoever asks while they are started gets the same ones.
-    pub(super) fn opening(&mut self, id: &ConversationId) -> Opening {
+    pub(super) fn opening(&mut self, id: &ConversationId, ctx: &Context<Self>) -> Opening {
         if self.stopping {
             let refused = async { Err(OpenError::Stopping) };
             return FutureExt::boxed_local(refused).shared();
         }
-        match self.open.get(id).map(|opening| (opening, opening.peek())) {
-            Some((opening, None)) => return opening.clone(),
-            Some((opening, Some(Ok(conversation)))) if conversation.is_alive() => {
-                return opening.clone();
+        self.uses += 1;
+        if let Some(open) = self.open.get_mut(id) {
+            open.used = self.uses;
+            match open.opening.peek() {
+                None => return open.opening.clone(),
+                Some(Ok(conversation)) if conversation.is_alive() => return open.opening.clone(),
+                // Who is still attached would hear nothing any more.
+                Some(Ok(dead)) => close(dead, Closing::Replaced),
+                Some(Err(_)) => {}
             }
-            // Who is still attached would hear nothing any more.
-            Some((_, Some(Ok(dead)))) => close(dead, Closing::Replaced),
-            Some((_, Some(Err(_)))) | None => {}
         }
-        let opening = open(Arc::clone(&self.store), self.parts.clone(), id.clone());
-        let opening = FutureExt::boxed_local(opening).shared();
-        self.open.insert(id.clone(), opening.clone());
+        let opening = open(
+            Arc::clone(&self.store),
+            self.parts.clone(),
+            self.places.clone(),
+            ctx.address(),
+            id.clone(),
+        );
+        let open = Open {
+            opening: FutureExt::boxed_local(opening).shared(),
+            used: self.uses,
+        };
+        let opening = open.opening.clone();
+        self.open.insert(id.clone(), open);
         opening
     }
 
-    /// Whether these are the actors that who asks for the conversation gets.
-    pub(super) fn has(&self, id: &ConversationId, conversation: &Conversation) -> bool {
-        let opened = self.open.get(id).and_then(Opening::peek);
-        matches!(opened, Some(Ok(opened)) if opened.actor == conversation.actor)
+    /// Whether this is the actor that who asks for the conversation gets.
+    pub(super) fn has(&self, id: &ConversationId, actor: &Door) -> bool {
+        let opened = self.open.get(id).and_then(|open| open.opening.peek());
+        matches!(opened, Some(Ok(opened)) if opened.actor == *actor)
     }
 
-    /// Forgets a conversation that has ended, unless it was opened anew in the meantime.
-    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Conversation) {
-        if self.has(id, ended) {
-            self.open.remove(id);
+    /// Forgets a conversation that has ended, unless it was opened anew in the meantime, and ends
+    /// its streams for that reason.
+    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Door, closing: Closing) {
+        if !self.has(id, ended) {
+            return;
+        }
+        let open = self.open.remove(id);
+        if let Some(Ok(conversation)) = open.as_ref().and_then(|open| open.opening.peek()) {
+            close(conversation, closing);
         }
     }
 
     /// The conversations that are open now.
     pub(super) fn opened(&self) -> impl Iterator<Item = (&ConversationId, &Conversation)> {
-        self.open.iter().filter_map(|(id, opening)| {
-            let conversation = opening.peek()?.as_ref().ok()?;
+        self.open.iter().filter_map(|(id, open)| {
+            let conversation = open.opening.peek()?.as_ref().ok()?;
             Some((id, conversation))
         })
     }
 
-    /// Ends what is idle. What could not be opened is tried anew when it is asked for.
+    /// Ends what is idle.
     fn sweep(&mut self, ctx: &mut Context<Self>) {
-        self.open
-            .retain(|_, opening| !matches!(opening.peek(), Some(Err(_))));
         for (id, conversation) in self.opened() {
             let id = id.clone();
-            let asked = conversation.actor.send(RetireIfIdle);
-            let conversation = conversation.clone();
+            let conversation = conversation.actor.clone();
+            let asked = conversation.send(RetireIfIdle);
             ctx.spawn(asked.into_actor(self).map(move |retired, actor, _| {
                 if retired.unwrap_or(true) {
-                    actor.forget(&id, &conversation);
                     // Who found it and is about to attach is to find the next one.
-                    close(&conversation, Closing::Replaced);
+                    actor.forget(&id, &conversation, Closing::Replaced);
                 }
             }));
         }
@@ -114,8 +151,33 @@ impl DirectoryActor {
     }
 }
 
-/// Opens a journal and starts its actors.
+/// Opens a conversation. One that cannot be opened is not remembered: it is tried anew when it is
+/// asked for.
 async fn open(
+    store: Arc<dyn JournalStore>,
+    parts: Parts,
+    places: Places,
+    directory: Addr<DirectoryActor>,
+    id: ConversationId,
+) -> Result<Conversation, OpenError> {
+    let opening = async {
+        let place = if id.as_str() == DEFAULT_CONVERSATION {
+            Place::reserved()
+        } else {
+            places.take(&directory).await?
+        };
+        open_at(place, store, parts, id.clone()).await
+    };
+    let opened = opening.await;
+    if opened.is_err() {
+        reply(&directory.recipient(), ForgetFailed { id });
+    }
+    opened
+}
+
+/// Opens a journal and starts its actors.
+async fn open_at(
+    place: Place,
     store: Arc<dyn JournalStore>,
     parts: Parts,
     id: ConversationId,
@@ -135,7 +197,16 @@ async fn open(
         opened => opened?,
     };
     let glance = glance(&*journal).await.map_err(OpenError::Storage)?;
-    Ok(parts.start(journal, &glance))
+    Ok(parts.start(journal, &glance, place))
+}
+
+/// What is told of a journal that was just made. It is closed behind that.
+pub(super) async fn made(journal: Arc<dyn Journal>) -> Result<Made, OpenError> {
+    let glance = glance(&*journal).await.map_err(OpenError::Storage)?;
+    Ok(Made {
+        header: journal.header(),
+        overview: glance.into(),
+    })
 }
 
 /// Ends the streams of a conversation.
@@ -158,27 +229,36 @@ impl Actor for DirectoryActor {
 impl Handler<OpenConversation> for DirectoryActor {
     type Result = ResponseFuture<Result<Conversation, OpenError>>;
 
-    fn handle(&mut self, order: OpenConversation, _: &mut Context<Self>) -> Self::Result {
-        Box::pin(self.opening(&order.id))
+    fn handle(&mut self, order: OpenConversation, ctx: &mut Context<Self>) -> Self::Result {
+        Box::pin(self.opening(&order.id, ctx))
+    }
+}
+
+impl Handler<ForgetFailed> for DirectoryActor {
+    type Result = ();
+
+    fn handle(&mut self, ForgetFailed { id }: ForgetFailed, _: &mut Context<Self>) {
+        let failed = self.open.get(&id).and_then(|open| open.opening.peek());
+        if matches!(failed, Some(Err(_))) {
+            self.open.remove(&id);
+        }
     }
 }
 
 impl Handler<CreateConversation> for DirectoryActor {
-    type Result = ResponseActFuture<Self, Result<Conversation, OpenError>>;
+    type Result = ResponseFuture<Result<Made, OpenError>>;
 
     fn handle(&mut self, order: CreateConversation, _: &mut Context<Self>) -> Self::Result {
+        if self.stopping {
+            return Box::pin(async { Err(OpenError::Stopping) });
+        }
         let header = Header {
             title: order.title,
             settings: order.settings,
             ..Header::new(self.new_id(), self.parts.clock.unix_millis())
         };
-        let id = header.conversation.clone();
         let creating = self.store.create(header, Vec::new());
-        let opened = creating.into_actor(self).then(move |created, actor, _| {
-            let opening = created.map(|_| actor.opening(&id));
-            async move { opening?.await }.into_actor(actor)
-        });
-        Box::pin(opened)
+        Box::pin(async move { made(creating.await?).await })
     }
 }
 
@@ -187,7 +267,8 @@ impl Handler<StopAll> for DirectoryActor {
 
     fn handle(&mut self, _: StopAll, _: &mut Context<Self>) -> Self::Result {
         self.stopping = true;
-        let openings: Vec<Opening> = self.open.values().cloned().collect();
+        let open = self.open.values();
+        let openings: Vec<Opening> = open.map(|open| open.opening.clone()).collect();
         Box::pin(async move {
             let opened = join_all(openings).await;
             let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();
@@ -207,4 +288,4 @@ impl Handler<StopAll> for DirectoryActor {
 
 #[cfg(test)]
 #[path = "actor_tests.rs"]
-mod tests;
+pub(super) mod tests;

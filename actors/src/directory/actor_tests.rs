@@ -3,10 +3,12 @@ use std::sync::Mutex;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::broadcast::{Followed, Follower, Start, View};
+use crate::broadcast::{
+    Followed, Follower, ReadBudget, STREAM_BYTES, STREAM_GRACE, Source, Start, View,
+};
 use crate::clock::Clock;
 use crate::conversation::Defaults;
-use crate::directory::Seams;
+use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
 use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
 use crate::journal::{Journal, Listed, Position, Record, StorageError};
@@ -106,7 +108,7 @@ impl JournalStore for Store {
     }
 }
 
-struct World {
+pub(in super::super) struct World {
     directory: Addr<DirectoryActor>,
     store: Arc<Store>,
     asked: mpsc::UnboundedReceiver<StartModelCall>,
@@ -114,6 +116,11 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with_places(MAX_OPEN_CONVERSATIONS)
+    }
+
+    /// A world in which so many conversations may be open.
+    pub(in super::super) fn with_places(max_open: usize) -> Self {
         let (sender, asked) = mpsc::unbounded_channel();
         let model = Model { asked: sender }.start();
         let parts = Parts {
@@ -142,23 +149,30 @@ impl World {
         });
         let shared = Arc::clone(&store) as Arc<dyn JournalStore>;
         Self {
-            directory: DirectoryActor::new(shared, parts).start(),
+            directory: DirectoryActor::new(shared, parts, max_open).start(),
             store,
             asked,
         }
     }
 
-    async fn open(&self, id: &str) -> Result<Conversation, OpenError> {
+    pub(in super::super) async fn open(&self, id: &str) -> Result<Conversation, OpenError> {
         let id = ConversationId::new(id);
         self.directory.send(OpenConversation { id }).await.unwrap()
     }
 
-    async fn create(&self, title: &str) -> Conversation {
+    /// Makes a conversation, and tells its name.
+    pub(in super::super) async fn make(&self, title: &str) -> String {
         let create = CreateConversation {
             title: Some(title.to_owned()),
             settings: Settings::default(),
         };
-        self.directory.send(create).await.unwrap().unwrap()
+        let made = self.directory.send(create).await.unwrap().unwrap();
+        made.header.conversation.to_string()
+    }
+
+    pub(in super::super) async fn create(&self, title: &str) -> Conversation {
+        let id = self.make(title).await;
+        self.open(&id).await.unwrap()
     }
 
     async fn fork(&self, id: &str, seq: Option<u64>) -> Result<Conversation, ForkError> {
@@ -167,7 +181,9 @@ impl World {
             seq,
             title: None,
         };
-        self.directory.send(fork).await.unwrap()
+        let made = self.directory.send(fork).await.unwrap()?;
+        let id = made.header.conversation.to_string();
+        Ok(self.open(&id).await.unwrap())
     }
 
     async fn remove(&self, id: &str) -> Result<String, RemoveError> {
@@ -179,7 +195,7 @@ impl World {
     }
 
     /// Starts a run, and waits until the model is asked.
-    async fn ask(&mut self, conversation: &Conversation) -> StartModelCall {
+    pub(in super::super) async fn ask(&mut self, conversation: &Conversation) -> StartModelCall {
         let prompt = SubmitPrompt {
             content: "hi".to_owned(),
             ..SubmitPrompt::default()
@@ -189,7 +205,7 @@ impl World {
     }
 
     /// A whole run.
-    async fn run(&mut self, conversation: &Conversation) {
+    pub(in super::super) async fn run(&mut self, conversation: &Conversation) {
         let order = self.ask(conversation).await;
         let overview = conversation.actor.send(GetOverview).await.unwrap().unwrap();
         let run = overview.run.unwrap();
@@ -209,12 +225,22 @@ impl World {
         conversation.actor.send(WaitForEnd { run }).await.unwrap();
     }
 
-    async fn list(&self) -> Vec<Row> {
+    pub(in super::super) async fn list(&self) -> Vec<Row> {
         let list = ListConversations {
             after: None,
             limit: 10,
         };
         self.directory.send(list).await.unwrap().unwrap()
+    }
+}
+
+/// Where a client of a conversation gets its events from.
+pub(in super::super) fn source(conversation: &Conversation) -> Source {
+    Source {
+        journal: Arc::clone(&conversation.journal),
+        broadcast: conversation.broadcast.clone().recipient(),
+        attendance: conversation.attendance.clone(),
+        budget: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
     }
 }
 
@@ -264,22 +290,13 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
     let busy = world.create("busy").await;
     world.ask(&busy).await;
     let watched = world.create("watched").await;
-    let mut client = Follower::new(
-        Arc::clone(&watched.journal),
-        watched.broadcast.clone().recipient(),
-        &watched.attendance,
-        View::Plain,
-        None,
-        Start::Live,
-    );
+    let mut client = Follower::new(source(&watched), View::Plain, None, Start::Live);
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
     // This one has not even begun to read what it lacks.
     let read = world.create("read").await;
     let follow = |conversation: &Conversation| {
         Follower::new(
-            Arc::clone(&conversation.journal),
-            conversation.broadcast.clone().recipient(),
-            &conversation.attendance,
+            source(conversation),
             View::Full,
             None,
             Start::Behind(Position::start(conversation.journal.end().epoch)),
@@ -429,14 +446,7 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
     let removed = world.create("t").await;
     let name = id(&removed);
     world.run(&removed).await;
-    let mut client = Follower::new(
-        Arc::clone(&removed.journal),
-        removed.broadcast.clone().recipient(),
-        &removed.attendance,
-        View::Plain,
-        None,
-        Start::Live,
-    );
+    let mut client = Follower::new(source(&removed), View::Plain, None, Start::Live);
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
     let order = world.ask(&removed).await;
     assert_eq!(world.remove(&name).await, Err(RemoveError::Busy));
@@ -505,9 +515,7 @@ async fn a_stop_ends_all_runs_and_streams() {
     let one = world.create("one").await;
     let order = world.ask(&one).await;
     let client = Follower::new(
-        Arc::clone(&one.journal),
-        one.broadcast.clone().recipient(),
-        &one.attendance,
+        source(&one),
         View::Plain,
         None,
         Start::Behind(Position::start(one.journal.end().epoch)),

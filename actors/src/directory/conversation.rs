@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use actix::Addr;
 
+use super::places::Place;
 use crate::broadcast::{Attendance, BroadcastActor};
 use crate::conversation::ConversationActor;
 use crate::journal::Journal;
+
+/// Where the actor of a conversation is told what to do.
+pub(super) type Door = Addr<ConversationActor>;
 
 /// The actors of one conversation, and its journal. Clones share them.
 #[derive(Clone)]
@@ -19,6 +23,9 @@ pub struct Conversation {
     pub journal: Arc<dyn Journal>,
     /// Counts who is attached.
     pub attendance: Attendance,
+    /// Its place among those that are open. Whoever holds it keeps the conversation from being let
+    /// go for another.
+    pub place: Place,
 }
 
 impl Conversation {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use actix::prelude::*;
 use bytes::Bytes;
 
-use super::actor::DirectoryActor;
-use super::conversation::Conversation;
+use super::actor::{DirectoryActor, made};
 use crate::conversation::{Ledger, aside, each_entry};
 use crate::ids::ItemId;
 use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record, StorageError};
-use crate::messages::{ForkConversation, ForkError};
+use crate::messages::{ForkConversation, ForkError, Made};
+
+/// How many journals are copied at once. Each is in memory as a whole meanwhile.
+pub(super) const COPIES: usize = 1;
 
 /// The beginning of a journal.
 #[derive(Debug)]
@@ -70,18 +72,22 @@ async fn copy_entries(
 }
 
 impl Handler<ForkConversation> for DirectoryActor {
-    type Result = ResponseActFuture<Self, Result<Conversation, ForkError>>;
+    type Result = ResponseFuture<Result<Made, ForkError>>;
 
-    fn handle(&mut self, order: ForkConversation, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, order: ForkConversation, ctx: &mut Context<Self>) -> Self::Result {
         let ForkConversation { id, seq, title } = order;
-        let origin = self.opening(&id);
+        let origin = self.opening(&id, ctx);
         let fork = self.new_id();
-        let opened_as = fork.clone();
         let store = Arc::clone(&self.store);
+        let copies = Arc::clone(&self.copies);
         let now = self.parts.clock.unix_millis();
-        let forking = async move {
-            let origin = origin.await.map_err(ForkError::Open)?.journal;
+        Box::pin(async move {
+            // Held to the end, so that it is not let go and opened a second time.
+            let conversation = origin.await.map_err(ForkError::Open)?;
+            let origin = Arc::clone(&conversation.journal);
             let storage = |error| ForkError::Open(OpenError::Storage(error));
+            // It is never closed.
+            let _copy = copies.acquire().await.ok();
             let copying = aside(id.to_string(), copy(origin, seq, now));
             let Copied { past, seq, entries } = copying.await.map_err(storage)??;
             let header = Header {
@@ -94,13 +100,9 @@ impl Handler<ForkConversation> for DirectoryActor {
                 ..Header::new(fork, now)
             };
             let created = store.create(header, entries).await;
-            created.map(drop).map_err(ForkError::Open)
-        };
-        let opened = forking.into_actor(self).then(move |forked, actor, _| {
-            let opening = forked.map(|()| actor.opening(&opened_as));
-            async move { opening?.await.map_err(ForkError::Open) }.into_actor(actor)
-        });
-        Box::pin(opened)
+            let journal = created.map_err(ForkError::Open)?;
+            made(journal).await.map_err(ForkError::Open)
+        })
     }
 }
 

@@ -6,19 +6,41 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::join_all;
+use tokio::sync::Semaphore;
 
 use super::actor::DirectoryActor;
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Door};
 use crate::conversation::glance;
 use crate::ids::ConversationId;
-use crate::journal::{Header, JournalStore, Listed, StorageError};
+use crate::journal::{Header, Journal, JournalStore, Listed, StorageError};
 use crate::messages::{CountRuns, GetOverview, IsRunning, ListConversations, Overview, Row};
 
 /// How long a conversation may take to say how it is; one that cannot holds no list up.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How many conversations that are not open are looked at once, by all lists: each takes an open
+/// file for as long.
+pub(super) const LOOKS: usize = 32;
+
+/// What is asked of a conversation that is open. It does not keep it from being let go.
+#[derive(Clone)]
+struct Asked {
+    actor: Door,
+    journal: Arc<dyn Journal>,
+}
+
 /// How a conversation is.
-async fn row(store: Arc<dyn JournalStore>, open: Option<Conversation>, listed: Listed) -> Row {
+async fn row(
+    store: Arc<dyn JournalStore>,
+    looks: Arc<Semaphore>,
+    open: Option<Asked>,
+    listed: Listed,
+) -> Row {
+    // It is never closed; who waits for a look is not late.
+    let _look = match open {
+        Some(_) => None,
+        None => looks.acquire().await.ok(),
+    };
     let found = async {
         match open {
             Some(conversation) => ask(&conversation).await,
@@ -33,7 +55,7 @@ async fn row(store: Arc<dyn JournalStore>, open: Option<Conversation>, listed: L
     }
 }
 
-async fn ask(conversation: &Conversation) -> Result<(Header, Overview), String> {
+async fn ask(conversation: &Asked) -> Result<(Header, Overview), String> {
     let header = conversation.journal.header();
     match conversation.actor.send(GetOverview).await {
         Ok(Ok(overview)) => Ok((header, overview)),
@@ -52,16 +74,21 @@ impl Handler<ListConversations> for DirectoryActor {
     type Result = ResponseFuture<Result<Vec<Row>, StorageError>>;
 
     fn handle(&mut self, order: ListConversations, _: &mut Context<Self>) -> Self::Result {
-        let open: HashMap<String, Conversation> = self
+        let asked = |conversation: &Conversation| Asked {
+            actor: conversation.actor.clone(),
+            journal: Arc::clone(&conversation.journal),
+        };
+        let open: HashMap<String, Asked> = self
             .opened()
-            .map(|(id, conversation)| (id.to_string(), conversation.clone()))
+            .map(|(id, conversation)| (id.to_string(), asked(conversation)))
             .collect();
         let store = Arc::clone(&self.store);
+        let looks = Arc::clone(&self.looks);
         Box::pin(async move {
             let listed = store.list(order.after, order.limit).await?;
             let rows = listed.into_iter().map(|listed| {
                 let conversation = open.get(&listed.id).cloned();
-                row(Arc::clone(&store), conversation, listed)
+                row(Arc::clone(&store), Arc::clone(&looks), conversation, listed)
             });
             Ok(join_all(rows).await)
         })

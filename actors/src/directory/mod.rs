@@ -5,8 +5,10 @@ mod conversation;
 mod fork;
 mod list;
 mod parts;
+mod places;
 mod removal;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
 pub use conversation::Conversation;
 pub use parts::{Parts, Seams};
+pub use places::{MAX_OPEN_CONVERSATIONS, Place};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::conversation::Conversation;
+use super::places::Place;
 use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::{Attendance, BroadcastActor, Now};
 use crate::clock::Clock;
@@ -95,7 +96,7 @@ pub struct Parts {
 impl Parts {
     /// Starts the actors of a conversation on this thread's arbiter.
     #[must_use]
-    pub fn start(&self, journal: Arc<dyn Journal>, glance: &Glance) -> Conversation {
+    pub fn start(&self, journal: Arc<dyn Journal>, glance: &Glance, place: Place) -> Conversation {
         let attendance = Attendance::default();
         let broadcaster = BroadcastActor::new(
             journal.header().conversation,
@@ -116,6 +117,7 @@ impl Parts {
             broadcast,
             journal,
             attendance,
+            place,
         }
     }
 

@@ -9,9 +9,9 @@ use crate::messages::{Closing, EndIfIdle, RemoveConversation, RemoveError};
 impl Handler<RemoveConversation> for DirectoryActor {
     type Result = ResponseActFuture<Self, Result<String, RemoveError>>;
 
-    fn handle(&mut self, order: RemoveConversation, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, order: RemoveConversation, ctx: &mut Context<Self>) -> Self::Result {
         let RemoveConversation { id } = order;
-        let opening = self.opening(&id);
+        let opening = self.opening(&id, ctx);
         let ending = async move {
             let conversation = opening.await.map_err(RemoveError::Open)?;
             // An actor that is gone has ended.
@@ -25,7 +25,7 @@ impl Handler<RemoveConversation> for DirectoryActor {
             // The store may begin at once, so it is not asked unless it is meant: there may be
             // another of that id by now.
             let removing = ended.map(|conversation| {
-                let is_meant = actor.has(&id, &conversation);
+                let is_meant = actor.has(&id, &conversation.actor);
                 let removing = is_meant.then(|| actor.store.remove(&id));
                 (conversation, removing)
             });
@@ -41,12 +41,12 @@ impl Handler<RemoveConversation> for DirectoryActor {
             removed.into_actor(actor).map(move |removed, actor, _| {
                 let (conversation, removed) = removed?;
                 // If its journal is still there, other actors take its place.
-                actor.forget(&id, &conversation);
                 let closing = match &removed {
                     Ok(_) => Closing::Deleted,
                     Err(_) => Closing::Replaced,
                 };
                 close(&conversation, closing);
+                actor.forget(&id, &conversation.actor, closing);
                 removed.map_err(RemoveError::Open)
             })
         });

@@ -23,8 +23,8 @@ use derive_more::{Display, Error};
 
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
 pub use json_lines::{
-    AttachmentsReport, Disk, DiskFile, Doctor, FileKind, FolderAttachments, JsonLinesStore,
-    Opening, Repaired, Report, Stat, SystemDisk,
+    AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
+    JsonLinesStore, Opening, Repaired, Report, Stat, StateSize, SystemDisk,
 };
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
@@ -155,6 +155,16 @@ pub trait Journal: Send + Sync + 'static {
     /// # Errors
     /// When the storage cannot be read.
     fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>>;
+
+    /// Whether there is room for about so many bytes more. Asked before an order is taken, not
+    /// before each append: a run that goes on is to be written down to its end. Never waits.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn room(&self, bytes: u64) -> Result<(), StorageError> {
+        let _ = bytes;
+        Ok(())
+    }
 
     /// Looks at the whole journal, unless that was done, and copies what is damaged to a place
     /// beside it, once. The journal itself is left as it is.
@@ -298,10 +308,21 @@ pub enum OpenError {
     /// The service is stopping.
     #[display("the service is stopping")]
     Stopping,
+    /// All that may be open at once are in use.
+    #[display(
+        "too many conversations are in use at once: {max}; wait for a run to end or detach a client"
+    )]
+    TooMany {
+        /// How many may be.
+        max: usize,
+    },
     /// The storage refused.
     #[display("{_0}")]
     Storage(StorageError),
 }
+
+/// What is said of an error that passes.
+const PASSES: &str = "this passes, try again in a moment";
 
 /// What the storage said.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
@@ -313,6 +334,14 @@ pub struct StorageError {
     pub path: String,
     /// What it said.
     pub reason: String,
+}
+
+impl StorageError {
+    /// Whether the same may work a moment later: the system lacked an open file or memory.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        self.reason.ends_with(PASSES)
+    }
 }
 
 #[cfg(test)]

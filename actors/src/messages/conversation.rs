@@ -45,6 +45,19 @@ pub struct QueueMessage {
     pub attachments: Vec<Attachment>,
 }
 
+/// Asks whether a message would be taken now, as far as that is known without what goes with it.
+/// Sent by HTTP before the files of a message are kept; answered with why it would not.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), SubmitError>")]
+pub struct WouldTake {
+    /// Where it is to wait; it is to start a run if none.
+    pub queue: Option<Queue>,
+    /// What to say.
+    pub content: String,
+    /// Its key.
+    pub key: Option<String>,
+}
+
 /// Withdraws what waits. Sent by HTTP; answered, when that is safe on disk, with what was
 /// withdrawn: what was said in the meantime is not.
 #[derive(Debug, Clone, Default, Message)]
@@ -280,6 +293,12 @@ pub struct RetireIfIdle;
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "bool")]
 pub struct IsRunning;
+
+/// Asks a conversation to end at once if it is idle and nobody is attached, to make a place for
+/// another. Sent by the directory; answered with whether it ends.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct MakeWay;
 
 /// Stops the run that is going and takes no more prompts. Sent when the service stops; answered
 /// when the run has ended.

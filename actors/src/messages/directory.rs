@@ -5,7 +5,7 @@ use derive_more::{Display, Error};
 
 use crate::directory::Conversation;
 use crate::ids::ConversationId;
-use crate::journal::{Listed, OpenError, Settings, StorageError};
+use crate::journal::{Header, Listed, OpenError, Settings, StorageError};
 use crate::messages::Overview;
 
 /// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.
@@ -16,9 +16,18 @@ pub struct OpenConversation {
     pub id: ConversationId,
 }
 
+/// A conversation that was just made. It is not open: most are not asked for at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// The header of its journal.
+    pub header: Header,
+    /// How it is.
+    pub overview: Overview,
+}
+
 /// Makes a conversation. Sent by HTTP; answered when it is safe on disk.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Conversation, OpenError>")]
+#[rtype(result = "Result<Made, OpenError>")]
 pub struct CreateConversation {
     /// Its title.
     pub title: Option<String>,
@@ -33,7 +42,7 @@ pub struct CountRuns;
 
 /// Makes a conversation that begins like another. Sent by HTTP; answered when it is safe on disk.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Conversation, ForkError>")]
+#[rtype(result = "Result<Made, ForkError>")]
 pub struct ForkConversation {
     /// The other.
     pub id: ConversationId,
@@ -97,6 +106,21 @@ pub struct Row {
     /// The title that it was made with, and when, in milliseconds since the Unix epoch; and how
     /// it is. Or why it cannot be read.
     pub found: Result<(Option<String>, u64, Overview), String>,
+}
+
+/// Has the idle conversation end that was used longest ago, to make a place for another. Sent by
+/// what the directory itself has under way; answered with whether one ended.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct LetGo;
+
+/// Forgets that a conversation could not be opened. Sent by what the directory itself has under
+/// way.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct ForgetFailed {
+    /// The conversation.
+    pub id: ConversationId,
 }
 
 /// Stops all runs and takes no more prompts; answered when everything is written. Sent when the

@@ -12,13 +12,13 @@ mod tool;
 pub use broadcast::{CloseSubscribers, Closing, Join, Joined, Publish};
 pub use conversation::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
-    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, Overview, QueueMessage,
-    RenameConversation, Resumption, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns,
-    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, MakeWay, Overview,
+    QueueMessage, RenameConversation, Resumption, RetireIfIdle, RunOutcome, SetTools, SettingsView,
+    StopRuns, SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
 pub use directory::{
-    CountRuns, CreateConversation, ForkConversation, ForkError, ListConversations,
-    OpenConversation, RemoveConversation, RemoveError, Row, StopAll,
+    CountRuns, CreateConversation, ForgetFailed, ForkConversation, ForkError, LetGo,
+    ListConversations, Made, OpenConversation, RemoveConversation, RemoveError, Row, StopAll,
 };
 pub use model::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
 pub use send::{publish, reply};

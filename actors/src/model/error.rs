@@ -105,6 +105,12 @@ pub enum ModelError {
         /// Why not.
         reason: String,
     },
+    /// Nothing more is to be written down.
+    #[display("stopped: {reason}")]
+    NoRoom {
+        /// Why not.
+        reason: String,
+    },
     /// What is to be sent of the past cannot be made.
     #[display("{reason}")]
     Projection {
@@ -256,6 +262,7 @@ impl ModelError {
             | Self::Truncated
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
+            | Self::NoRoom { .. }
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => vec![],
@@ -286,6 +293,7 @@ impl ModelError {
             | Self::NoAnswer { .. }
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
+            | Self::NoRoom { .. }
             | Self::Compaction { .. }
             | Self::Prompt { .. }
             | Self::Projection { .. }
@@ -326,6 +334,7 @@ impl ModelError {
             | Self::Compaction { .. }
             | Self::Prompt { .. }
             | Self::Projection { .. }
+            | Self::NoRoom { .. }
             | Self::Key { .. }
             | Self::Panicked
             | Self::Unavailable

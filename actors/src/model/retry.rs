@@ -161,6 +161,7 @@ pub(super) fn advice_for(error: &ModelError) -> Advice {
         | ModelError::Compaction { .. }
         | ModelError::Prompt { .. }
         | ModelError::Projection { .. }
+        | ModelError::NoRoom { .. }
         | ModelError::Key { .. }
         | ModelError::Panicked
         | ModelError::Unavailable

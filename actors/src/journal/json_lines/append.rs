@@ -79,6 +79,7 @@ impl FileJournal {
         if let Err(error) = append_all(&*file, &lines) {
             return Err(self.take_back(writing, &*file, &error));
         }
+        self.shared.folder.size.grew(lines.len());
         writing.end = End {
             position: positions.last().copied().unwrap_or(before.position),
             bytes: before.bytes + lines.len() as u64,
@@ -159,13 +160,13 @@ impl FileJournal {
         let failed = |error| AppendError::Storage(self.failed("make", &error));
         let unfinished = folder.prepare(&self.id, &whole.content).map_err(failed)?;
         let inode = unfinished.file.stat().map_err(failed)?.inode;
-        match folder.publish(&unfinished, &self.id) {
+        let names = match folder.publish(&unfinished, &self.id) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(self.refuse(writing, MADE_MEANWHILE));
             }
             published => published.map_err(failed)?,
-        }
-        if let Err(error) = folder.disk.sync_folder(&folder.path) {
+        };
+        if let Err(error) = names.sync() {
             folder.try_remove(&folder.journal(&self.id));
             let failed = self.failed("make", &error);
             return Err(self.halt(writing, failed.to_string()));

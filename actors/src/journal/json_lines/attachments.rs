@@ -2,18 +2,22 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::super::{JournalFuture, StorageError};
+use super::claims::Claims;
 use super::disk::{Disk, DiskFile, FileKind, Opening, append_all};
 use super::folder::failed;
 use super::journal::gone;
 use super::pool::Pool;
+use super::state_size::StateSize;
 use super::system_disk::SystemDisk;
-use crate::attachment::{AttachmentStore, changed, is_sha256, missing, sha256};
+use crate::attachment::{AttachmentStore, Fate, changed, is_sha256, missing, sha256};
+use crate::clock::Clock;
 
 /// How the name of an unfinished file ends; it begins with a dot.
 const UNFINISHED: &str = ".tmp";
@@ -46,10 +50,20 @@ impl FolderAttachments {
         Self::on(home, Arc::new(SystemDisk))
     }
 
+    /// The same, in a state folder of a bounded size.
+    #[must_use]
+    pub fn within(home: &Path, size: StateSize) -> Self {
+        let contents = Contents::of(home, Arc::new(SystemDisk));
+        Self::of(Contents { size, ..contents })
+    }
+
     /// The same on another file system.
     #[must_use]
     pub fn on(home: &Path, disk: Arc<dyn Disk>) -> Self {
-        let contents = Contents::of(home, disk);
+        Self::of(Contents::of(home, disk))
+    }
+
+    fn of(contents: Contents) -> Self {
         if let Err(error) = contents.prepare().and_then(|()| contents.sweep()) {
             // What cannot be done will say so when it is needed.
             log::warn!("cannot prepare {}: {error}", contents.folder.display());
@@ -57,6 +71,27 @@ impl FolderAttachments {
         Self {
             contents: Arc::new(contents),
             pool: Pool::start("attachments", THREADS),
+        }
+    }
+
+    /// Has a thread remove what no journal of the state folder names, which may take long.
+    pub fn sweep_unnamed(&self, clock: Clock) {
+        let contents = Arc::clone(&self.contents);
+        let sweep = move || match contents.sweep_unnamed(clock) {
+            Ok(0) => {}
+            Ok(removed) => {
+                log::info!("removed {removed} of the attachments: no journal names them");
+            }
+            Err(error) => log::warn!(
+                "attachments that no journal names stay in {}: {error}",
+                contents.folder.display()
+            ),
+        };
+        let started = thread::Builder::new()
+            .name("attachments-sweep".to_owned())
+            .spawn(sweep);
+        if let Err(error) = started {
+            log::warn!("attachments that no journal names stay: {error}");
         }
     }
 
@@ -89,7 +124,29 @@ impl FolderAttachments {
 
 impl AttachmentStore for FolderAttachments {
     fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
-        self.ask(move |contents| contents.put(&content))
+        self.ask(move |contents| {
+            let sha256 = contents.hold(&content)?;
+            contents.settle(&sha256, Fate::Named);
+            Ok(sha256)
+        })
+    }
+
+    fn hold(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+        let (reply, answer) = oneshot::channel();
+        let contents = Arc::clone(&self.contents);
+        self.pool.run(move || {
+            let held = contents.hold(&content);
+            // Who does not wait any more gives no order.
+            if let Err(Ok(sha256)) = reply.send(held) {
+                contents.settle(&sha256, Fate::Refused);
+            }
+        });
+        let gone = || Err(gone("attachments".into()));
+        Box::pin(async move { answer.await.unwrap_or_else(|_| gone()) })
+    }
+
+    fn settle(&self, sha256: &str, fate: Fate) {
+        self.contents.settle(sha256, fate);
     }
 
     fn get(&self, sha256: &str) -> JournalFuture<Result<Bytes, StorageError>> {
@@ -99,18 +156,23 @@ impl AttachmentStore for FolderAttachments {
 }
 
 /// The folder of the contents.
-struct Contents {
-    home: PathBuf,
-    folder: PathBuf,
-    disk: Arc<dyn Disk>,
+pub(super) struct Contents {
+    pub(super) home: PathBuf,
+    pub(super) folder: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) claims: Mutex<Claims>,
+    /// The size of the state folder.
+    pub(super) size: StateSize,
 }
 
 impl Contents {
-    fn of(home: &Path, disk: Arc<dyn Disk>) -> Self {
+    pub(super) fn of(home: &Path, disk: Arc<dyn Disk>) -> Self {
         Self {
             home: home.to_owned(),
             folder: home.join("attachments"),
             disk,
+            claims: Mutex::default(),
+            size: StateSize::default(),
         }
     }
 
@@ -141,15 +203,26 @@ impl Contents {
     }
 
     /// The folder and the file of a content. The name must be a hash.
-    fn place(&self, sha256: &str) -> (PathBuf, PathBuf) {
+    pub(super) fn place(&self, sha256: &str) -> (PathBuf, PathBuf) {
         let folder = self.folder.join(&sha256[..2]);
         let path = folder.join(sha256);
         (folder, path)
     }
 
-    fn put(&self, content: &[u8]) -> Result<String, StorageError> {
+    /// Keeps a content for an order. It is claimed before it is looked at, so that nobody removes
+    /// it in between.
+    fn hold(&self, content: &[u8]) -> Result<String, StorageError> {
         let sha256 = sha256(content);
-        let (folder, path) = self.place(&sha256);
+        self.claim(&sha256);
+        let kept = self.keep(content, &sha256);
+        if kept.is_err() {
+            self.settle(&sha256, Fate::Refused);
+        }
+        kept.map(|()| sha256)
+    }
+
+    fn keep(&self, content: &[u8], sha256: &str) -> Result<(), StorageError> {
+        let (folder, path) = self.place(sha256);
         let is_kept = self.read(&path).is_ok_and(|kept| kept == content);
         let written = if is_kept {
             Ok(())
@@ -160,12 +233,12 @@ impl Contents {
         written
             .and_then(|()| self.disk.sync_folder(&self.folder))
             .and_then(|()| self.disk.sync_folder(&folder))
-            .map_err(|error| failed("write", &path, &error))?;
-        Ok(sha256)
+            .map_err(|error| failed("write", &path, &error))
     }
 
     /// Writes a file that is whole before it gets its name.
     fn write(&self, content: &[u8], folder: &Path, path: &Path) -> io::Result<()> {
+        self.size.check(content.len() as u64)?;
         let number = fastrand::u64(..);
         let unfinished = self.folder.join(format!(".{number:016x}{UNFINISHED}"));
         let file = match self.disk.open(&unfinished, Opening::New) {
@@ -182,6 +255,9 @@ impl Contents {
             .and_then(|()| self.disk.make_folder(folder))
             // Whatever lies there is not this content.
             .and_then(|()| self.disk.rename(&unfinished, path));
+        if written.is_ok() {
+            self.size.grew(content.len());
+        }
         if written.is_err()
             && let Err(error) = self.disk.remove(&unfinished)
         {
@@ -214,21 +290,26 @@ impl Contents {
 
     fn inspect(&self) -> Result<AttachmentsReport, StorageError> {
         let mut report = AttachmentsReport::default();
-        for folder in self.folders(&self.folder)? {
-            for name in self.names(&folder)? {
-                let is_its = folder
-                    .file_name()
-                    .is_some_and(|folder| is_sha256(&name) && folder.to_str() == Some(&name[..2]));
-                if !is_its {
-                    continue;
-                }
-                report.kept += 1;
-                if let Err(error) = self.get(&name) {
-                    report.damaged.push((name, error));
-                }
+        for name in self.all()? {
+            report.kept += 1;
+            if let Err(error) = self.get(&name) {
+                report.damaged.push((name, error));
             }
         }
         Ok(report)
+    }
+
+    /// The hashes of all contents, in order.
+    pub(super) fn all(&self) -> Result<Vec<String>, StorageError> {
+        let mut all = Vec::new();
+        for folder in self.folders(&self.folder)? {
+            let names = self.names(&folder)?.into_iter();
+            all.extend(names.filter(|name| {
+                let folder = folder.file_name().and_then(|folder| folder.to_str());
+                is_sha256(name) && folder == Some(&name[..2])
+            }));
+        }
+        Ok(all)
     }
 
     /// The folders of a folder, in order.
@@ -245,7 +326,7 @@ impl Contents {
     }
 
     /// The names in a folder, in order; none if there is no folder.
-    fn names(&self, folder: &Path) -> Result<Vec<String>, StorageError> {
+    pub(super) fn names(&self, folder: &Path) -> Result<Vec<String>, StorageError> {
         let mut names = match self.disk.names(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             names => names.map_err(|error| failed("list", folder, &error))?,

@@ -103,7 +103,9 @@ impl<'a> Aside<'a> {
         };
         let is_new = known.insert(part.key());
         if is_new {
-            append_all(&*file, &part.line()?)?;
+            let line = part.line()?;
+            append_all(&*file, &line)?;
+            self.folder.size.grew(line.len());
             log::warn!(
                 "{} is damaged at byte {}: {}; {} bytes are set aside in {}",
                 self.folder.journal(self.id).display(),

@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use nix::libc::{EAGAIN, EMFILE, ENFILE, ENOMEM};
+
 /// How a file is opened. A symbolic link is never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
@@ -94,11 +96,28 @@ pub trait Disk: Send + Sync + 'static {
     /// What the system says.
     fn make_folder(&self, folder: &Path) -> io::Result<()>;
 
+    /// Opens a folder, so that its names can be made durable later without another open file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn open_folder(&self, folder: &Path) -> io::Result<Arc<dyn DiskFolder>>;
+
     /// Makes the names in a folder outlive a power cut.
     ///
     /// # Errors
     /// What the system says.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.open_folder(folder)?.sync()
+    }
+}
+
+/// An open folder.
+pub trait DiskFolder: Send + Sync + 'static {
+    /// Makes the names in it outlive a power cut.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// An open file; it is closed, and its lock is gone, with the last clone of its `Arc`.
@@ -138,6 +157,14 @@ pub trait DiskFile: Send + Sync + 'static {
     /// # Errors
     /// What the system says.
     fn try_lock(&self) -> io::Result<bool>;
+}
+
+/// Whether the system may do the same a moment later: it lacked an open file or memory.
+pub(super) fn is_passing(error: &io::Error) -> bool {
+    let passing = [EMFILE, ENFILE, ENOMEM, EAGAIN];
+    error
+        .raw_os_error()
+        .is_some_and(|errno| passing.contains(&errno))
 }
 
 /// Writes all of it at the end.

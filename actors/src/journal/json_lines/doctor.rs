@@ -16,6 +16,7 @@ use super::ends::{self, Tail};
 use super::folder::{Folder, PublishError, failed, short};
 use super::lines::{Lines, MANY};
 use super::scan::Scan;
+use super::state_size::StateSize;
 use super::system_disk::SystemDisk;
 use super::whole::Whole;
 use crate::clock::Clock;
@@ -66,6 +67,7 @@ impl Doctor {
             trash,
             disk,
             clock,
+            size: StateSize::default(),
         })
     }
 

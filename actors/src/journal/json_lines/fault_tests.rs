@@ -1,4 +1,4 @@
-use nix::libc::{EACCES, EIO, EMFILE, ENOSPC, EROFS};
+use nix::libc::{EACCES, EAGAIN, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS};
 
 use super::super::testing::*;
 use super::super::{AppendError, Durability};
@@ -331,5 +331,63 @@ fn a_system_that_refuses_is_asked_again() {
             say(&journal, "yes", Durability::Synced).unwrap();
             assert_eq!(prompts(&journal), ["yes"]);
         }
+    }
+}
+
+/// Does it until it works; a second time at most.
+fn in_two<T, E: std::fmt::Debug + ToString>(mut work: impl FnMut() -> Result<T, E>) -> T {
+    work().unwrap_or_else(|error| {
+        let told = error.to_string();
+        assert!(
+            told.contains("this passes, try again in a moment"),
+            "{told}"
+        );
+        work().unwrap()
+    })
+}
+
+/// Spec: [JRNL-91]
+#[test]
+fn a_lack_of_open_files_or_memory_passes_wherever_it_is_met() {
+    for errno in [EMFILE, ENFILE, ENOMEM, EAGAIN] {
+        let mut met = 0;
+        for at in 0.. {
+            let disk = SimulatedDisk::default();
+            let header_line = super::super::header_line::encode(&header("there")).unwrap();
+            disk.put(Path::new("/c/there.jsonl"), &header_line);
+            let store = store_on(&disk);
+            // Each operation that needs an open file is once the one that gets none.
+            disk.fail_nth(&["open", "open folder", "make folder"], at, errno);
+            for name in ["there", "new"] {
+                let journal = in_two(|| wait(store.open_or_new(header(name))));
+                for text in ["one", "two"] {
+                    in_two(|| say(&journal, text, Durability::Synced));
+                }
+                let entries = entries_or_none(&journal);
+                in_two(|| {
+                    let end = journal.end().seq;
+                    wait(journal.replace(end, header(name), entries.clone()))
+                });
+                in_two(|| say(&journal, "three", Durability::Synced));
+                assert_eq!(
+                    prompts(&journal),
+                    ["one", "two", "three"],
+                    "{errno} at {at}"
+                );
+            }
+            drop(in_two(|| wait(store.create(header("made"), vec![]))));
+            in_two(|| wait(store.remove(&id("made"))));
+            in_two(|| wait(store.remove(&id("there"))));
+            let is_stray = |path: &PathBuf| {
+                let path = path.to_str().unwrap();
+                path.starts_with("/c/") && !path.starts_with("/c/new.")
+            };
+            assert!(!disk.paths().iter().any(is_stray), "{:?}", disk.paths());
+            if !disk.has_failed() {
+                break;
+            }
+            met += 1;
+        }
+        assert!(met > 15, "{met}");
     }
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use super::super::StorageError;
 use super::super::conversation_name;
 use super::super::position::Epoch;
-use super::disk::{Disk, DiskFile, FileKind, Opening, append_all};
+use super::super::{PASSES, StorageError};
+use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, append_all, is_passing};
+use super::state_size::StateSize;
 use crate::clock::Clock;
 
 /// How the name of a journal ends.
@@ -26,6 +27,8 @@ pub(super) struct Folder {
     pub(super) disk: Arc<dyn Disk>,
     /// The time of day.
     pub(super) clock: Clock,
+    /// The size of the state folder.
+    pub(super) size: StateSize,
 }
 
 /// A file that is whole but has no name of its own yet.
@@ -43,6 +46,7 @@ impl Folder {
             trash: home.join("trash"),
             disk,
             clock,
+            size: StateSize::default(),
         }
     }
 
@@ -110,7 +114,10 @@ impl Folder {
             .and_then(|_| append_all(&**file, content))
             .and_then(|()| file.sync());
         match written {
-            Ok(()) => Ok(unfinished),
+            Ok(()) => {
+                self.size.grew(content.len());
+                Ok(unfinished)
+            }
             Err(error) => {
                 self.discard(&unfinished);
                 Err(error)
@@ -118,10 +125,18 @@ impl Folder {
         }
     }
 
-    /// Gives a file its name, which nothing may have yet. The name may not be durable.
-    pub(super) fn publish(&self, unfinished: &Unfinished, id: &str) -> io::Result<()> {
-        let path = self.journal(id);
-        let renamed = self.disk.rename_new(&unfinished.path, &path);
+    /// Gives a file its name, which nothing may have yet. The name is durable once the folder that
+    /// is returned is flushed. That one is opened first: whether there is an open file for it must
+    /// not decide whether a name lasts.
+    pub(super) fn publish(
+        &self,
+        unfinished: &Unfinished,
+        id: &str,
+    ) -> io::Result<Arc<dyn DiskFolder>> {
+        let renamed = self.disk.open_folder(&self.path).and_then(|names| {
+            self.disk.rename_new(&unfinished.path, &self.journal(id))?;
+            Ok(names)
+        });
         if renamed.is_err() {
             self.discard(unfinished);
         }
@@ -137,8 +152,12 @@ impl Folder {
         life: &str,
     ) -> Result<PathBuf, PublishError> {
         let path = self.journal(id);
-        let archive = match self.archive(id, life) {
-            Ok(archive) => archive,
+        let archived = self.disk.open_folder(&self.path).and_then(|names| {
+            let archive = self.archive(id, life)?;
+            Ok((names, archive))
+        });
+        let (names, archive) = match archived {
+            Ok(archived) => archived,
             Err(error) => {
                 self.discard(unfinished);
                 return Err(PublishError::Refused(error));
@@ -150,7 +169,7 @@ impl Folder {
             self.try_remove(&archive);
             return Err(PublishError::Refused(error));
         }
-        if let Err(error) = self.disk.sync_folder(&self.path) {
+        if let Err(error) = names.sync() {
             if let Err(error) = self.disk.rename(&archive, &path) {
                 log::error!("cannot put {} back: {error}", path.display());
             }
@@ -187,6 +206,12 @@ impl Folder {
     /// Moves a journal to the trash, with everything that belongs to it, and tells where it is.
     pub(super) fn throw_away(&self, id: &str) -> io::Result<PathBuf> {
         self.disk.make_folder(&self.trash)?;
+        // What needs an open file comes first: nothing is left half moved for want of one.
+        let folders = [
+            self.disk.open_folder(&self.trash)?,
+            self.disk.open_folder(&self.path)?,
+        ];
+        let names = self.disk.names(&self.path)?;
         let mut number = self.now();
         let thrown = loop {
             let thrown = self.trash.join(format!("{id}-{number}{JOURNAL}"));
@@ -201,18 +226,14 @@ impl Folder {
                 .and_then(|rest| rest.strip_prefix('.'));
             rest.is_some_and(|rest| rest == "damaged" || rest.ends_with("archive"))
         };
-        for name in self
-            .disk
-            .names(&self.path)?
-            .iter()
-            .filter(|name| is_its(name))
-        {
+        for name in names.iter().filter(|name| is_its(name)) {
             let rest = &name[id.len()..];
             let to = self.trash.join(format!("{id}-{number}{rest}"));
             self.disk.rename_new(&self.path.join(name), &to)?;
         }
-        self.disk.sync_folder(&self.trash)?;
-        self.disk.sync_folder(&self.path)?;
+        for folder in folders {
+            folder.sync()?;
+        }
         Ok(thrown)
     }
 
@@ -272,6 +293,9 @@ pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> StorageErro
     StorageError {
         doing: doing.to_owned(),
         path: short(path),
-        reason: error.to_string(),
+        reason: match is_passing(error) {
+            true => format!("{error}; {PASSES}"),
+            false => error.to_string(),
+        },
     }
 }

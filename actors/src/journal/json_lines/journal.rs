@@ -289,6 +289,11 @@ impl Journal for Handle {
         self.ask_reader(move |journal| journal.page(after, limit))
     }
 
+    fn room(&self, bytes: u64) -> Result<(), StorageError> {
+        let room = self.0.shared.folder.size.check(bytes);
+        room.map_err(|error| self.0.failed("write", &error))
+    }
+
     fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
         self.ask_reader(FileJournal::check)
     }

@@ -3,6 +3,7 @@
 mod append;
 mod attachments;
 mod check;
+mod claims;
 mod damage;
 mod disk;
 mod doctor;
@@ -18,8 +19,10 @@ mod search;
 mod shared;
 #[cfg(test)]
 pub(super) mod simulated;
+mod state_size;
 mod sync;
 mod system_disk;
+mod unnamed;
 mod whole;
 
 use std::path::{Path, PathBuf};
@@ -29,8 +32,9 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 pub use attachments::{AttachmentsReport, FolderAttachments};
-pub use disk::{Disk, DiskFile, FileKind, Opening, Stat};
+pub use disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
 pub use doctor::{Doctor, Repaired, Report};
+pub use state_size::StateSize;
 pub use system_disk::SystemDisk;
 
 use self::folder::Folder;
@@ -53,6 +57,7 @@ impl JsonLinesStore {
             trash,
             disk,
             clock,
+            size: StateSize::default(),
         })
     }
 
@@ -60,6 +65,13 @@ impl JsonLinesStore {
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
         Self::of(Folder::at(home, Arc::new(SystemDisk), clock))
+    }
+
+    /// The same, in a state folder of a bounded size.
+    #[must_use]
+    pub fn within(home: &Path, clock: Clock, size: StateSize) -> Self {
+        let folder = Folder::at(home, Arc::new(SystemDisk), clock);
+        Self::of(Folder { size, ..folder })
     }
 
     fn of(folder: Folder) -> Self {

@@ -160,13 +160,15 @@ impl Shared {
         }
         let whole = Whole::of(&header, entries)
             .map_err(|reason| OpenError::Storage(self.refused(&id, &reason)))?;
+        let bytes = whole.content.len() as u64;
+        self.folder.size.check(bytes).map_err(failed)?;
         let unfinished = self.folder.prepare(&id, &whole.content).map_err(failed)?;
         let inode = unfinished.file.stat().map_err(failed)?.inode;
-        match self.folder.publish(&unfinished, &id) {
+        let names = match self.folder.publish(&unfinished, &id) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(exists()),
             published => published.map_err(failed)?,
-        }
-        if let Err(error) = self.folder.disk.sync_folder(&self.folder.path) {
+        };
+        if let Err(error) = names.sync() {
             self.folder.try_remove(&self.folder.journal(&id));
             return Err(failed(error));
         }

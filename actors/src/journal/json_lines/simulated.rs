@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use nix::libc::{EEXIST, EIO, ENOENT};
 
-use super::disk::{Disk, DiskFile, FileKind, Opening, Stat};
+use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
 use super::pool::lock;
 
 /// How an operation goes wrong.
@@ -87,6 +87,8 @@ struct World {
     fault: Option<(usize, Fault)>,
     /// Fails every write, or every write and flush, until it is taken away.
     failing: Option<(&'static [&'static str], i32)>,
+    /// Fails one operation of these names, after so many others.
+    failing_nth: Option<(&'static [&'static str], usize, i32)>,
     is_dead: bool,
     counter: u64,
 }
@@ -105,6 +107,11 @@ struct SimulatedFile {
     handle: u64,
 }
 
+struct SimulatedFolder {
+    world: Arc<Mutex<World>>,
+    path: PathBuf,
+}
+
 fn number(errno: i32) -> io::Error {
     io::Error::from_raw_os_error(errno)
 }
@@ -117,6 +124,7 @@ impl World {
             return Err(number(EIO));
         }
         self.operations.push(name);
+        self.count_down(name)?;
         if let Some((names, errno)) = self.failing
             && names.contains(&name)
         {
@@ -138,6 +146,31 @@ impl World {
                 }
             },
             _ => Ok(None),
+        }
+    }
+
+    fn count_down(&mut self, name: &'static str) -> io::Result<()> {
+        match &mut self.failing_nth {
+            Some((names, left, errno)) if names.contains(&name) => {
+                let errno = *errno;
+                if let Some(fewer) = left.checked_sub(1) {
+                    *left = fewer;
+                    return Ok(());
+                }
+                self.failing_nth = None;
+                Err(number(errno))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An operation that changes nothing is not counted; it fails by its name only.
+    fn read(&mut self, name: &'static str) -> io::Result<()> {
+        self.count_down(name)?;
+        match self.failing {
+            _ if self.is_dead => Err(number(EIO)),
+            Some((names, errno)) if names.contains(&name) => Err(number(errno)),
+            _ => Ok(()),
         }
     }
 
@@ -178,6 +211,16 @@ impl SimulatedDisk {
     /// Makes all operations of these names fail, or none any more.
     pub(in super::super) fn fail_all(&self, failing: Option<(&'static [&'static str], i32)>) {
         lock(&self.0).failing = failing;
+    }
+
+    /// Makes one operation of these names fail, after `at` others of them.
+    pub(in super::super) fn fail_nth(&self, names: &'static [&'static str], at: usize, errno: i32) {
+        lock(&self.0).failing_nth = Some((names, at, errno));
+    }
+
+    /// Whether [`SimulatedDisk::fail_nth`] has come about.
+    pub(in super::super) fn has_failed(&self) -> bool {
+        lock(&self.0).failing_nth.is_none()
     }
 
     /// The operations since [`SimulatedDisk::fail`] that change something.
@@ -251,6 +294,7 @@ impl SimulatedDisk {
         world.namings.clear();
         world.fault = None;
         world.failing = None;
+        world.failing_nth = None;
         world.is_dead = false;
         Self(Arc::new(Mutex::new(world)), Gate::default())
     }
@@ -291,9 +335,7 @@ impl Disk for SimulatedDisk {
     fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>> {
         let mut world = lock(&self.0);
         if opening == Opening::Read {
-            if world.is_dead {
-                return Err(number(EIO));
-            }
+            world.read("open")?;
         } else {
             world.operate("open")?;
         }
@@ -321,18 +363,28 @@ impl Disk for SimulatedDisk {
         if world.is_dead {
             return Err(number(EIO));
         }
+        if world.names.keys().any(|name| name.parent() == Some(path)) {
+            return Ok(Stat {
+                kind: FileKind::Folder,
+                inode: (1, 0),
+                length: 0,
+                links: 1,
+                changed_at: 0,
+            });
+        }
         let inode = world.inode(path)?;
         Ok(world.stat(inode))
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let world = lock(&self.0);
-        let paths = world
-            .names
-            .keys()
-            .filter(|path| path.parent() == Some(folder));
-        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-        Ok(paths.map(name).collect())
+        let inside = world.names.keys().filter_map(|path| {
+            let inside = path.strip_prefix(folder).ok()?;
+            inside.iter().next()?.to_str().map(str::to_owned)
+        });
+        let mut names: Vec<String> = inside.collect();
+        names.dedup();
+        Ok(names)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -373,13 +425,23 @@ impl Disk for SimulatedDisk {
         lock(&self.0).operate("make folder").map(drop)
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        let mut world = lock(&self.0);
+    fn open_folder(&self, folder: &Path) -> io::Result<Arc<dyn DiskFolder>> {
+        lock(&self.0).operate("open folder")?;
+        Ok(Arc::new(SimulatedFolder {
+            world: Arc::clone(&self.0),
+            path: folder.to_owned(),
+        }))
+    }
+}
+
+impl DiskFolder for SimulatedFolder {
+    fn sync(&self) -> io::Result<()> {
+        let mut world = lock(&self.world);
         world.operate("sync folder")?;
         let world = &mut *world;
         let durable = &mut world.durable_names;
         world.namings.retain(|naming| {
-            let is_done = naming.touches(folder);
+            let is_done = naming.touches(&self.path);
             if is_done {
                 naming.apply(durable);
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use nix::fcntl::OFlag;
 
-use super::disk::{Disk, DiskFile, FileKind, Opening, Stat};
+use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
 
 /// The mode of a folder.
 const FOLDER: u32 = 0o700;
@@ -24,6 +24,8 @@ const OTHERS: u32 = 0o077;
 pub struct SystemDisk;
 
 struct SystemFile(File);
+
+struct SystemFolder(File);
 
 fn stat(metadata: &fs::Metadata) -> Stat {
     let kind = metadata.file_type();
@@ -139,8 +141,9 @@ impl Disk for SystemDisk {
         make_private(&opened, FOLDER)
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        open(folder, OpenOptions::new().read(true), OFlag::O_DIRECTORY)?.sync_all()
+    fn open_folder(&self, folder: &Path) -> io::Result<Arc<dyn DiskFolder>> {
+        let opened = open(folder, OpenOptions::new().read(true), OFlag::O_DIRECTORY)?;
+        Ok(Arc::new(SystemFolder(opened)))
     }
 }
 
@@ -148,6 +151,12 @@ impl Disk for SystemDisk {
 fn link_and_remove(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)?;
     fs::remove_file(from)
+}
+
+impl DiskFolder for SystemFolder {
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
 }
 
 impl DiskFile for SystemFile {

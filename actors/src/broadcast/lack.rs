@@ -1,0 +1,148 @@
+//! What a client lacks, read from the journal for it: one page at a time, lent to it as events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use harness_protocol::Event;
+
+use super::budget::{Loan, Part, ReadBudget};
+use super::follower::End;
+use super::frame::{Frame, View};
+use crate::conversation::event;
+use crate::journal::{Entry, Epoch, Journal, PageLimit};
+use crate::messages::Closing;
+
+/// How much is read from the journal at once, for each client that lacks something.
+const PAGE: PageLimit = PageLimit {
+    records: 128,
+    bytes: 64 * 1024,
+};
+
+/// The records behind `after` up to `end`.
+pub(super) struct Lack {
+    pub(super) journal: Arc<dyn Journal>,
+    pub(super) budget: ReadBudget,
+    pub(super) view: View,
+    /// The life of the journal that the client knows.
+    pub(super) epoch: Option<Epoch>,
+    pub(super) after: u64,
+    pub(super) end: u64,
+}
+
+/// One page of it.
+pub(super) struct LentPage {
+    pub(super) loan: Loan,
+    /// The last record that the page is about.
+    pub(super) at: u64,
+    /// Whether nothing is missing behind it.
+    pub(super) is_over: bool,
+}
+
+impl Lack {
+    /// Reads the next page, when its turn has come.
+    ///
+    /// # Errors
+    /// Why the client gets no more.
+    pub(super) async fn read(self) -> Result<LentPage, End> {
+        let turn = self.budget.turn().await;
+        let page = self.journal.read(self.after, PAGE).await;
+        let page = page.map_err(|error| End::Unreadable(error.to_string()))?;
+        // Numbers of another life say nothing: what seems to be missing may be there, and what
+        // seems to follow does not.
+        let is_other = |entry: &Entry| self.epoch.is_some_and(|it| it != entry.position.epoch);
+        let is_replaced = self
+            .epoch
+            .is_some_and(|epoch| epoch != self.journal.end().epoch);
+        if is_replaced || page.entries.iter().any(is_other) {
+            return Err(End::Closed(Closing::Replaced));
+        }
+        let mut parts = VecDeque::new();
+        let mut at = self.after;
+        let mut is_over = page.at_end;
+        for entry in page.entries {
+            let seq = entry.position.seq;
+            // What is behind the end may be written, but was not shown yet.
+            if seq > self.end {
+                is_over = true;
+                break;
+            }
+            if seq != at + 1 {
+                parts.push_back(self.gap(at, seq));
+            }
+            at = seq;
+            parts.extend(self.part_of(&entry));
+        }
+        if at >= self.end || is_over {
+            // What cannot be read at the end is not waited for.
+            if at < self.end {
+                parts.push_back(self.gap(at, self.end + 1));
+            }
+            at = at.max(self.end);
+            is_over = true;
+        }
+        let loan = self.budget.lend(parts).await;
+        drop(turn);
+        Ok(LentPage { loan, at, is_over })
+    }
+
+    fn part_of(&self, entry: &Entry) -> Option<Part> {
+        let frame = Frame::lasting(entry.position, &event(&entry.record, entry.at / 1000));
+        let bytes = frame.bytes(self.view)?.clone();
+        Some(Part {
+            upto: entry.position.seq,
+            bytes,
+        })
+    }
+
+    /// Nothing is skipped silently.
+    fn gap(&self, after: u64, before: u64) -> Part {
+        let (first, last) = (after + 1, before - 1);
+        let bytes = match self.view {
+            View::Plain => format!(": records {first} to {last} cannot be read\n\n").into(),
+            View::Full => {
+                let gap = Frame::passing(&Event::Gap { after, before });
+                gap.bytes(View::Full).cloned().unwrap_or_default()
+            }
+        };
+        Part { upto: last, bytes }
+    }
+}
+
+/// An event that a client got a part of, so that it can go on with exactly the rest.
+pub(super) struct Begun {
+    upto: u64,
+    /// How many bytes it has.
+    length: usize,
+    /// Their checksum.
+    sum: u32,
+    /// How many of them the client got.
+    pub(super) sent: usize,
+}
+
+impl Begun {
+    /// Notes that a piece of an event is handed out, of which there was `before` before.
+    pub(super) fn note(begun: &mut Option<Self>, piece: &Part, before: &[u8]) {
+        let sent = piece.bytes.len();
+        match begun {
+            Some(begun) => begun.sent += sent,
+            None => {
+                *begun = Some(Self {
+                    upto: piece.upto,
+                    length: before.len(),
+                    sum: crc32fast::hash(before),
+                    sent,
+                });
+            }
+        }
+    }
+
+    /// Whether that is the whole event.
+    pub(super) fn is_of(&self, part: &Part) -> bool {
+        let is_its = self.upto == part.upto && self.length == part.bytes.len();
+        is_its && self.sum == crc32fast::hash(&part.bytes)
+    }
+}
+
+#[cfg(test)]
+#[path = "lack_tests.rs"]
+mod tests;

@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""What one client can take of the service, measured from outside: HARNESS_BIN is the program, built
+with `cargo build --release`. Each limit is a function of its own and gets a service of its own;
+`limits.py NAME…` runs some of them. Bounded, on loopback only; the numbers are printed.
+"""
+
+import base64
+import http.client
+import json
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+from harness import Failure, NoAnswer, Service  # noqa: E402
+
+MIB = 1024 * 1024
+
+
+def check(what, measured, most):
+    """Prints a number and holds it to its limit."""
+    print(f"  {what}: {measured:.2f} (at most {most})", flush=True)
+    if measured > most:
+        raise Failure(f"{what}: {measured:.2f} is more than {most}")
+
+
+def resident(service):
+    """The service's memory in MiB."""
+    status = Path(f"/proc/{service.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def open_journals(service):
+    """How many journals it has open."""
+    links = []
+    for link in Path(f"/proc/{service.process.pid}/fd").iterdir():
+        try:
+            links.append(os.readlink(link))
+        except FileNotFoundError:
+            pass
+    return sum("/conversations/" in link for link in links)
+
+
+def stored(service, folder):
+    """How many bytes lie in a folder of the state folder."""
+    files = (service.home / folder).rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+class Client:
+    """A connection that is used again."""
+
+    def __init__(self, service):
+        self.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+
+    def call(self, method, path, body=None):
+        """The status of an answer, and the answer."""
+        text = None if body is None else json.dumps(body)
+        self.connection.request(method, path, text, {"content-type": "application/json"})
+        answer = self.connection.getresponse()
+        content = answer.read()
+        return answer.status, json.loads(content) if content else None
+
+
+def stall(service, path):
+    """A client that asks for something and reads nothing of it."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", service.port))
+    client.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{service.port}\r\n\r\n".encode())
+    return client
+
+
+def prompt_default(service, until):
+    """Prompts the default conversation until it is told to stop; gives the longest answer in
+    seconds, and what was refused."""
+    longest, refused = [0.0], []
+
+    def prompt():
+        while not until.is_set():
+            begun = time.monotonic()
+            try:
+                answer = service.call("POST", "/prompt", {"content": "hi"})
+                if answer.status not in (200, 409):
+                    refused.append(answer.body)
+            except NoAnswer as error:
+                refused.append(str(error))
+            longest[0] = max(longest[0], time.monotonic() - begun)
+            until.wait(0.2)
+
+    thread = threading.Thread(target=prompt)
+    thread.start()
+    return thread, longest, refused
+
+
+def made_conversations(folder):
+    """10,000 conversations, made in a row by one client."""
+    service = Service(folder)
+    service.start()
+    try:
+        before = resident(service)
+        done = threading.Event()
+        thread, default_longest, refused = prompt_default(service, done)
+        client = Client(service)
+        begun, longest, names = time.monotonic(), 0.0, []
+        for number in range(10_000):
+            asked = time.monotonic()
+            status, made = client.call("POST", "/v1/conversations", {"title": f"t{number}"})
+            longest = max(longest, time.monotonic() - asked)
+            if status != 201:
+                raise Failure(f"conversation {number} was refused: {made}")
+            names.append(made["id"])
+        print(f"  10000 made in {time.monotonic() - begun:.1f} s", flush=True)
+        check("journals open", open_journals(service), 513)
+        check("longest answer, s", longest, 1)
+        check("memory of 10000 that nobody uses, MiB", resident(service) - before, 25)
+        for name in names[:2000]:
+            status, answer = client.call("GET", f"/v1/conversations/{name}?tail=1")
+            if status != 200:
+                raise Failure(f"{name} cannot be read: {answer}")
+        check("journals open behind 2000 that were read", open_journals(service), 513 + 8)
+        done.set()
+        thread.join()
+        check("longest prompt to the default conversation, s", default_longest[0], 1)
+        check("prompts to the default conversation that were refused", len(refused), 0)
+    finally:
+        service.kill()
+
+
+def long_past(service, megabytes):
+    """A conversation of so many records of 1 MiB."""
+    client = Client(service)
+    _, made = client.call("POST", "/v1/conversations", {})
+    name = made["id"]
+    for number in range(megabytes):
+        settings = {"settings": {"system_prompt": f"{number:03}" + "x" * (MIB - 100)}}
+        status, answer = client.call("PATCH", f"/v1/conversations/{name}/settings", settings)
+        if status != 200:
+            raise Failure(f"{status}: {answer}")
+    return name
+
+
+def read_all(service, path, size):
+    """Reads a stream up to so many bytes; the first byte and all of them, in seconds."""
+    begun = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection.request("GET", path)
+    stream = connection.getresponse()
+    got, first = 0, None
+    while got < size:
+        part = stream.read1(256 * 1024)
+        if not part:
+            raise Failure(f"the stream ended behind {got} bytes")
+        got += len(part)
+        if first is None and got > 64 * 1024:
+            first = time.monotonic() - begun
+    connection.close()
+    return first, time.monotonic() - begun
+
+
+def stalled_readers(folder):
+    """300 clients that ask for a long past and read nothing, 100 that ask for pages of it, and one
+    that reads."""
+    service = Service(folder)
+    service.start()
+    clients = []
+    try:
+        name = long_past(service, 100)
+        path = f"/v1/conversations/{name}"
+        before = resident(service)
+        print(f"  memory before: {before:.1f} MiB", flush=True)
+        clients = [stall(service, f"{path}/events?after={number % 90}") for number in range(300)]
+        highest = 0.0
+        for _ in range(50):
+            time.sleep(0.1)
+            highest = max(highest, resident(service))
+        check("memory of 300 stalled readers, MiB", highest, 150)
+        done = threading.Event()
+        thread, default_longest, refused = prompt_default(service, done)
+        first, whole = read_all(service, f"{path}/events?after=0", 99 * MIB)
+        check("first event of a client that reads, s", first, 2)
+        check("100 MiB for a client that reads, s", whole, 60)
+        clients += [stall(service, f"{path}/history?limit=4&after={n % 90}") for n in range(100)]
+        for _ in range(50):
+            time.sleep(0.1)
+            highest = max(highest, resident(service))
+        check("memory with 100 stalled pages of history, MiB", highest, 320)
+        begun = time.monotonic()
+        service.expect(200, "GET", f"{path}/history?limit=1")
+        check("a page of history beside them, s", time.monotonic() - begun, 5)
+        done.set()
+        thread.join()
+        check("longest prompt to the default conversation, s", default_longest[0], 1)
+        check("prompts to the default conversation that were refused", len(refused), 0)
+    finally:
+        for client in clients:
+            client.close()
+        service.kill()
+
+
+def refused_attachments(folder):
+    """Files that go with prompts which are refused leave nothing on the disk."""
+    service = Service(folder)
+    service.start()
+    try:
+        name = Client(service).call("POST", "/v1/conversations", {})[1]["id"]
+        files = iter(range(10**6))
+
+        def attached():
+            content = base64.b64encode(f"{next(files)}:".encode() + b"x" * 700_000).decode()
+            return {"content": "Look.", "attachments": [{"data": content}]}
+
+        def send(status, path, body):
+            answer = service.call("POST", path, body)
+            if answer.status not in status:
+                raise Failure(f"{path}: {answer.status} {answer.body}")
+            return answer
+
+        begun = stored(service, "attachments")
+        for _ in range(12):
+            send((404,), "/v1/conversations/nobody/prompt", attached())
+            send((404,), "/v1/conversations/nobody/steer", attached())
+            send((400,), f"/v1/conversations/{name}/prompt", attached() | {"content": " "})
+            send((400,), f"/v1/conversations/{name}/follow-up", attached() | {"content": ""})
+        send((200,), f"/v1/conversations/{name}/prompt", {"content": "hi", "key": "k"})
+        for _ in range(12):
+            send((422,), f"/v1/conversations/{name}/prompt", attached() | {"key": "k"})
+        check("files of refused prompts, bytes", stored(service, "attachments") - begun, 0)
+        # Two at once with the same file: one starts a run, the other is refused; the file stays.
+        body = attached()
+        answers = []
+        both = [
+            threading.Thread(
+                target=lambda: answers.append(send((200, 409), "/prompt", body).status)
+            )
+            for _ in range(8)
+        ]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+        kept = stored(service, "attachments")
+        size = len(base64.b64decode(body["attachments"][0]["data"]))
+        print(f"  eight at once with one file: {sorted(answers)}, {kept} bytes kept", flush=True)
+        if 200 not in answers or kept != size:
+            raise Failure(f"{kept} bytes are kept of a file of {size}")
+    finally:
+        service.kill()
+
+
+def full_state_folder(folder):
+    """A state folder that may have 1 MB: what would make it larger is refused, and a run ends."""
+    service = Service(folder, "--max-state-bytes", "1MB")
+    service.start()
+    try:
+        client = Client(service)
+        name = client.call("POST", "/v1/conversations", {})[1]["id"]
+        settings = {"settings": {}}
+        statuses = []
+        while not statuses or statuses[-1] == 200 and len(statuses) < 100:
+            settings["settings"]["system_prompt"] = f"{len(statuses)}" + "x" * 50_000
+            status, answer = client.call("PATCH", f"/v1/conversations/{name}/settings", settings)
+            statuses.append(status)
+        print(f"  {len(statuses)} changes of settings, then {status}: {answer['detail']}")
+        if status != 507 or "max_state_bytes allows 1000000" not in answer["detail"]:
+            raise Failure(f"{status}: {answer}")
+        body = {"content": "x" * 60_000}
+        for path in ("/prompt", f"/v1/conversations/{name}/follow-up"):
+            status, answer = client.call("POST", path, body)
+            if status != 507:
+                raise Failure(f"{path}: {status} {answer}")
+        folders = ("conversations", "attachments", "trash")
+        size = sum(stored(service, part) for part in folders)
+        check("size of the state folder, bytes", size, 1_000_000)
+    finally:
+        service.kill()
+
+
+LIMITS = {
+    limit.__name__: limit
+    for limit in (made_conversations, stalled_readers, refused_attachments, full_state_folder)
+}
+
+
+def main():
+    """Runs those that were asked for, or all."""
+    failed = []
+    for name in sys.argv[1:] or LIMITS:
+        print(name, flush=True)
+        with tempfile.TemporaryDirectory(prefix="limits-") as folder:
+            try:
+                LIMITS[name](folder)
+            except Failure as failure:
+                print(f"  FAILED: {failure}", flush=True)
+                failed.append(name)
+    sys.exit(f"failed: {', '.join(failed)}" if failed else None)
+
+
+if __name__ == "__main__":
+    main()
