@@ -80,7 +80,7 @@ impl FolderAttachments {
         let sweep = move || match contents.sweep_unnamed(clock) {
             Ok(0) => {}
             Ok(removed) => {
-                log::info!("removed {removed} of the attachments: no journal names them")
+                log::info!("removed {removed} of the attachments: no journal names them");
             }
             Err(error) => log::warn!(
                 "attachments that no journal names stay in {}: {error}",
