@@ -13,6 +13,7 @@ mod lock;
 mod lock_holder;
 mod log_file;
 mod log_setup;
+mod memory;
 mod open_files;
 mod prices;
 mod proof;
@@ -60,6 +61,7 @@ fn exit(result: Result<(), ServiceError>) -> ! {
 }
 
 fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), ServiceError> {
+    let fixed = memory::fix_large_blocks();
     if serve.detached {
         // What ends the terminal's session then leaves the service alone.
         nix::unistd::setsid().map_err(std::io::Error::from)?;
@@ -69,6 +71,9 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     service_log::start(&config.log, serve.detached, redaction.clone());
     if let Err(error) = closed {
         log::warn!("a crash may leave the key in a core file: {error}");
+    }
+    if let Err(error) = fixed {
+        log::warn!("memory that large requests took may stay taken: {error}");
     }
     if rustls::crypto::ring::default_provider()
         .install_default()

@@ -2,12 +2,16 @@
 """What one client can take of the service, measured from outside: HARNESS_BIN is the program, built
 with `cargo build --release`. Each limit is a function of its own and gets a service of its own;
 `limits.py NAME…` runs some of them. Bounded, on loopback only; the numbers are printed.
+
+Spec: [SEC-18] [HTTP-84] [HTTP-85]
 """
 
 import base64
+import ctypes
 import http.client
 import json
 import os
+import resource
 import socket
 import sys
 import tempfile
@@ -16,9 +20,16 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-from harness import Failure, NoAnswer, Service  # noqa: E402
+from harness import Failure, NoAnswer, Service, wait_until  # noqa: E402
 
 MIB = 1024 * 1024
+# The exit code when a limit cannot be tried on this machine.
+UNAVAILABLE = 77
+
+
+class Unavailable(Exception):
+    """The machine does not have what a limit needs."""
+
 
 
 def check(what, measured, most):
@@ -280,15 +291,167 @@ def full_state_folder(folder):
         service.kill()
 
 
+# A user who is nobody, as the owner of connections that the service has to take for a stranger's.
+STRANGER = 47111
+
+
+def as_stranger(work):
+    """Does something as another user: the kernel gives a socket to the user that its thread has for
+    the file system. Only root can."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.setfsuid(STRANGER)
+    try:
+        return work()
+    finally:
+        libc.setfsuid(os.geteuid())
+
+
+def connection(service, text=b""):
+    """An open connection on which something was sent; none if it was refused."""
+    client = socket.socket()
+    client.settimeout(10)
+    try:
+        client.connect(("127.0.0.1", service.port))
+        if text:
+            client.sendall(text)
+    except OSError:
+        client.close()
+        return None
+    client.setblocking(False)
+    return client
+
+
+def everything_at_once(folder):
+    """4,096 event streams, 300 of them stalled in a long past, 5,000 idle connections of a stranger,
+    200 uploads at once and 10,000 conversations made, while the owner prompts."""
+    if os.geteuid() != 0:
+        raise Unavailable("only root can be a stranger to its own service")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_000), most))
+    service = Service(folder)
+    service.start()
+    done = threading.Event()
+    open_now = []
+    try:
+        long_past = service.create()
+        for number in range(24):
+            text = f"{number} " + "x" * MIB
+            path = f"/v1/conversations/{long_past}/prompt"
+            while service.call("POST", path, {"content": text}).status == 409:
+                time.sleep(0.01)
+            service.wait_for_end(long_past)
+        # The prompts of the owner go on throughout.
+        thread, longest, refused = prompt_default(service, done)
+        highest = [0.0]
+
+        def note(what):
+            now = resident(service)
+            highest[0] = max(highest[0], now)
+            print(f"  {what}: {now:.0f} MiB, the owner waited {longest[0] * 1000:.0f} ms at most",
+                  flush=True)
+
+        note("at first")
+        path = f"/v1/conversations/{long_past}/events?after=0"
+        open_now += [stall(service, path) for _ in range(300)]
+        note("300 stalled readers of 24 MiB")
+        host = f"host: 127.0.0.1:{service.port}\r\n\r\n".encode()
+        stream = b"GET /events HTTP/1.1\r\n" + host
+        streams = [connection(service, stream) for _ in range(4096 - 300)]
+        open_now += streams
+        wait_until("all streams are attached", lambda: attached(service) >= 4096, 60)
+        note("4,096 event streams")
+        strangers = as_stranger(lambda: [connection(service) for _ in range(5000)])
+        open_now += [client for client in strangers if client]
+        note(f"5,000 idle connections of a stranger, {alive(strangers)} of them kept")
+        upload(service, 200, note)
+        client = Client(service)
+        for number in range(10_000):
+            status, made = client.call("POST", "/v1/conversations", {"title": f"t{number}"})
+            if status != 201:
+                raise Failure(f"conversation {number} was refused: {made}")
+        note("10,000 conversations made")
+        done.set()
+        thread.join()
+        if refused:
+            raise Failure(f"the owner was refused: {refused[0]}")
+        check("memory, MiB", highest[0], 300)
+        check("the owner's longest wait, s", longest[0], 1)
+    finally:
+        done.set()
+        for client in open_now:
+            if client:
+                client.close()
+        service.kill()
+
+
+def attached(service):
+    """How many event streams are open."""
+    return service.expect(200, "GET", "/v1/service")["clients"]
+
+
+def alive(clients):
+    """How many of the connections the service has not closed."""
+    count = 0
+    for client in clients:
+        try:
+            if client is not None:
+                client.recv(1)
+        except BlockingIOError:
+            count += 1
+        except OSError:
+            pass
+    return count
+
+
+def upload(service, count, note):
+    """That many prompts with a file of 20 MiB each, all at once; most are told to come again."""
+    data = base64.b64encode(os.urandom(20 * MIB)).decode()
+    body = json.dumps({"content": "look", "attachments": [{"data": data}]}).encode()
+    head = (f"POST /v1/conversations/default/prompt HTTP/1.1\r\nhost: 127.0.0.1:{service.port}\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n").encode()
+    statuses = []
+
+    def one():
+        client = socket.socket()
+        client.settimeout(30)
+        try:
+            client.connect(("127.0.0.1", service.port))
+            try:
+                client.sendall(head + body)
+            except OSError:
+                pass
+            statuses.append(int(client.recv(65536).split()[1]))
+        except (OSError, IndexError, ValueError) as error:
+            statuses.append(repr(error))
+        finally:
+            client.close()
+
+    threads = [threading.Thread(target=one) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        note("uploads")
+        time.sleep(0.5)
+    kinds = {kind: statuses.count(kind) for kind in sorted(set(statuses), key=str)}
+    print(f"  {count} uploads of {len(body) / MIB:.0f} MiB: {kinds}", flush=True)
+    note(f"{count} uploads")
+
+
 LIMITS = {
     limit.__name__: limit
-    for limit in (made_conversations, stalled_readers, refused_attachments, full_state_folder)
+    for limit in (
+        made_conversations,
+        stalled_readers,
+        refused_attachments,
+        full_state_folder,
+        everything_at_once,
+    )
 }
 
 
 def main():
     """Runs those that were asked for, or all."""
-    failed = []
+    failed, missing = [], []
     for name in sys.argv[1:] or LIMITS:
         print(name, flush=True)
         with tempfile.TemporaryDirectory(prefix="limits-") as folder:
@@ -297,6 +460,11 @@ def main():
             except Failure as failure:
                 print(f"  FAILED: {failure}", flush=True)
                 failed.append(name)
+            except Unavailable as reason:
+                print(f"  not available: {reason}", flush=True)
+                missing.append(name)
+    if missing and not failed:
+        sys.exit(UNAVAILABLE)
     sys.exit(f"failed: {', '.join(failed)}" if failed else None)
 
 

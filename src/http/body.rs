@@ -139,8 +139,9 @@ pub(super) struct Bodies {
 const SMALL: usize = 256 * 1024;
 /// How many bytes the small ones may have together,
 const MAX_SMALL: usize = 16 * 1024 * 1024;
-/// and all others. What is made of a body takes up to twice as much again for a moment.
-const MAX_LARGE: usize = 64 * 1024 * 1024;
+/// and all others: one of the largest that there may be, or several smaller ones. What is made of a
+/// body takes up to twice as much again for a moment.
+const MAX_LARGE: usize = 40 * 1024 * 1024;
 
 impl Default for Bodies {
     fn default() -> Self {
@@ -362,7 +363,7 @@ mod tests {
         let mut other = room();
         other.grow(SMALL).unwrap();
         let refused = other.grow(SMALL + 1).unwrap_err().to_string();
-        assert!(refused.contains("67108864 bytes are held"), "{refused}");
+        assert!(refused.contains("41943040 bytes are held"), "{refused}");
         large.grow(MAX_LARGE).unwrap();
         drop(large);
         other.grow(SMALL + 1).unwrap();

@@ -149,7 +149,7 @@ async fn bodies_under_way_have_a_bound_and_leave_room_for_a_prompt() {
     let head = format!(
         "POST /prompt HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{{",
         service.address,
-        30 * 1024 * 1024
+        18 * 1024 * 1024
     );
     let mut held = Vec::new();
     for _ in 0..2 {
