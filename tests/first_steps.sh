@@ -9,8 +9,6 @@
 # Spec: [HTTP-01] [HTTP-02] [HTTP-05] [HTTP-14] [HTTP-20] [CONV-61]
 # Spec: [CLI-70] [CLI-71] [CLI-72] [CLI-73] [CLI-75] [CLI-76] [GUIDE-60] [GUIDE-61] [ATT-13]
 set -euo pipefail
-# curl shows no token here, also not in a container.
-export HARNESS_REQUIRE_TOKEN=false
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 show=${1:-}
@@ -48,7 +46,7 @@ touch "$folder/events" "$folder/log"
 cargo build --release --locked --quiet
 
 harness() {
-    env -i PATH="$PATH" HARNESS_HOME="$folder/state" \
+    env -i PATH="$PATH" HARNESS_HOME="$folder/state" HARNESS_REQUIRE_TOKEN=false \
         "${CARGO_TARGET_DIR:-target}/release/harness" "$@"
 }
 
