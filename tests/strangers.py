@@ -9,7 +9,7 @@ alone, so that no account is made. Both numbers belong to nobody. HARNESS_BIN na
 Each check prints a line. What cannot be had on a machine is said ("not available") and makes the
 exit code 77, never 0.
 
-Spec: [SEC-05] [SEC-14] [SEC-16] [SEC-17] [SEC-19] [SEC-52] [HTTP-83]
+Spec: [SEC-05] [SEC-14] [SEC-16] [SEC-17] [SEC-19] [SEC-52] [SEC-55] [HTTP-83]
 """
 
 import json
@@ -360,6 +360,44 @@ def slow_requests_end(world):
     return f"the last of {2 * len(firsts)} ended after {longest:.1f} s"
 
 
+def answers_that_nobody_reads_cost_little(world):
+    """256 connections of a stranger send requests without end and read no answer."""
+    world.start()
+    request = b"GET /v1/x HTTP/1.1\r\nhost: 127.0.0.1:%d\r\n\r\n" % world.address[1] * 1000
+    health = request.replace(b"/v1/x", b"/healthz")
+
+    def used():
+        ticks = Path(f"/proc/{world.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        status = Path(f"/proc/{world.process.pid}/status").read_text()
+        resident = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+        return (int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK"), resident
+
+    def send():
+        connections = []
+        for number in range(256):
+            connection = connect(world.address)
+            connection.setblocking(False)
+            connections.append((connection, health if number % 2 else request))
+        stop, sent = time.monotonic() + 8, 0
+        while time.monotonic() < stop:
+            for connection, text in connections:
+                try:
+                    sent += connection.send(text)
+                except OSError:
+                    pass
+            time.sleep(0.05)
+        return sent
+
+    cpu, before = used()
+    sent = as_user(STRANGER, send)
+    after, resident = used()
+    check(resident < before + 60, f"{resident:.0f} MiB, {before:.0f} before")
+    check(after - cpu < 4, f"{after - cpu:.1f} s of CPU in 8 s")
+    check(as_user(OWNER, lambda: ask(world.address, "GET", "/v1/service"))[0] == 200, "owner")
+    return (f"{sent / 1048576:.0f} MiB sent, memory {before:.0f} to {resident:.0f} MiB, "
+            f"{after - cpu:.1f} s of CPU")
+
+
 def user_namespaces_make_nobody_the_owner(world):
     """In a user namespace without a number for each user, nobody is let in by a number."""
     works = subprocess.run(["unshare", "-U", "true"], preexec_fn=demote(OWNER),
@@ -463,6 +501,7 @@ CHECKS = [
     a_port_taken_over_learns_nothing,
     a_flood_takes_nothing_of_the_owner,
     slow_requests_end,
+    answers_that_nobody_reads_cost_little,
     user_namespaces_make_nobody_the_owner,
     the_process_is_closed,
     the_demo_listens_once,

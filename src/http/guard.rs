@@ -47,6 +47,10 @@ pub(super) async fn guard(
     let has_body = !matches!(payload, Payload::None);
     if let Some(watch) = &watch {
         watch.begun(has_body);
+        if watch.is_overused() {
+            // The socket ends the connection, and this with it; until then nothing more is answered.
+            return std::future::pending().await;
+        }
     }
     let connection = request.conn_data::<Connection>();
     let judged = judge(&access, &request, connection).await;
@@ -147,22 +151,40 @@ async fn admit(
 }
 
 /// The headers by which a program says that it hands on the request of somebody else.
-const FORWARDING: [&str; 8] = [
+const FORWARDING: [&str; 24] = [
     "forwarded",
+    "forwarded-for",
     "via",
+    "client-ip",
     "x-real-ip",
     "x-client-ip",
     "x-cluster-client-ip",
     "x-originating-ip",
+    "x-remote-ip",
+    "x-remote-addr",
+    "x-original-host",
+    "x-original-url",
+    "x-original-forwarded-for",
+    "x-rewrite-url",
+    "x-envoy-external-address",
+    "x-azure-clientip",
+    "x-vercel-forwarded-for",
     "true-client-ip",
+    "fly-client-ip",
+    "fastly-client-ip",
+    "wl-proxy-client-ip",
+    "cdn-loop",
     "cf-connecting-ip",
+    "cf-ray",
 ];
 
 /// Whether another program hands the request on: its own user says nothing of who sent it.
 fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| {
         let name = name.as_str();
-        FORWARDING.contains(&name) || name.starts_with("x-forwarded")
+        // Some programs write underscores.
+        let name = name.replace('_', "-");
+        FORWARDING.contains(&&*name) || name.starts_with("x-forwarded")
     })
 }
 

@@ -16,12 +16,28 @@ use super::door::Place;
 use super::dues::Dues;
 use super::peer::Peer;
 
+/// How many requests a stranger may send on one connection: the proof of the service, and what
+/// comes behind it.
+const STRANGER_REQUESTS: u32 = 4;
+/// How many bytes are read from a stranger on one connection. With 128 KiB that are not answered
+/// yet the HTTP server never rests.
+const STRANGER_BYTES: usize = 64 * 1024;
+/// How many of them are read at once.
+const PIECE: usize = 4096;
+
 /// What is shared by the socket, which sees bytes, and by the guard, which sees requests.
 #[derive(Debug)]
 pub(super) struct Watch {
     peer: Peer,
     local: SocketAddr,
     dues: Cell<Dues>,
+    /// How many requests have begun.
+    requests: Cell<u32>,
+    /// How many bytes were read.
+    bytes: Cell<usize>,
+    /// Whether the server has a whole head of a stranger. It decodes all requests that it is given
+    /// and keeps them, a hundred times as large as they were, so that it is given one at a time.
+    has_head: Cell<bool>,
     place: RefCell<Place>,
     waker: RefCell<Option<Waker>>,
 }
@@ -33,6 +49,9 @@ impl Watch {
             peer,
             local,
             dues: Cell::new(Dues::accepted(Instant::now())),
+            requests: Cell::new(0),
+            bytes: Cell::new(0),
+            has_head: Cell::new(false),
             place: RefCell::new(place),
             waker: RefCell::default(),
         }
@@ -53,6 +72,8 @@ impl Watch {
         let has_place = self.place.borrow_mut().recognize();
         if has_place {
             self.change(Dues::recognized);
+            // What was left unread of a stranger is read from now on.
+            self.wake();
         }
         has_place
     }
@@ -62,8 +83,28 @@ impl Watch {
         self.place.borrow().is_known()
     }
 
+    /// Whether a stranger has sent more requests than it may. Its connection is about to end.
+    pub(super) fn is_overused(&self) -> bool {
+        !self.is_known() && self.requests.get() > STRANGER_REQUESTS
+    }
+
+    /// How many bytes may be read now.
+    fn readable(&self) -> usize {
+        if self.is_known() {
+            return usize::MAX;
+        }
+        if self.has_head.get() {
+            return 0;
+        }
+        STRANGER_BYTES.saturating_sub(self.bytes.get())
+    }
+
     /// A head is whole.
     pub(super) fn begun(&self, has_body: bool) {
+        self.requests.set(self.requests.get().saturating_add(1));
+        if self.is_overused() {
+            self.wake();
+        }
         self.change(|dues| dues.begun(has_body, Instant::now()));
     }
 
@@ -75,7 +116,12 @@ impl Watch {
     /// An answer was handed over to its end.
     pub(super) fn answered(&self) {
         self.change(|dues| dues.answered(Instant::now()));
+        self.has_head.set(false);
         // The time that runs from now on is looked at by who reads.
+        self.wake();
+    }
+
+    fn wake(&self) {
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
         }
@@ -94,6 +140,37 @@ pub(super) struct Socket {
     stream: TcpStream,
     watch: Rc<Watch>,
     alarm: Pin<Box<Sleep>>,
+    /// What a stranger sent behind a head that the server has.
+    held: Vec<u8>,
+    head: Head,
+}
+
+/// Finds the end of a head: the first line without a character behind one with some.
+#[derive(Debug, Clone, Copy, Default)]
+struct Head {
+    has_begun: bool,
+    line_has_begun: bool,
+}
+
+impl Head {
+    /// How many of the bytes belong to the head, and whether it ends with them.
+    fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' if self.has_begun && !self.line_has_begun => {
+                    *self = Self::default();
+                    return (at + 1, true);
+                }
+                b'\n' => self.line_has_begun = false,
+                b'\r' => {}
+                _ => {
+                    self.has_begun = true;
+                    self.line_has_begun = true;
+                }
+            }
+        }
+        (bytes.len(), false)
+    }
 }
 
 impl Socket {
@@ -104,6 +181,8 @@ impl Socket {
             stream,
             watch,
             alarm: Box::pin(tokio::time::sleep_until(at)),
+            held: Vec::new(),
+            head: Head::default(),
         }
     }
 
@@ -118,7 +197,7 @@ impl Socket {
         if !self.watch.waker.borrow().as_ref().is_some_and(is_kept) {
             self.watch.waker.replace(Some(cx.waker().clone()));
         }
-        if self.watch.place.borrow().is_lost(cx) {
+        if self.watch.is_overused() || self.watch.place.borrow().is_lost(cx) {
             return true;
         }
         let Some(due) = self.watch.dues.get().due() else {
@@ -128,6 +207,31 @@ impl Socket {
             self.alarm.as_mut().reset(due);
         }
         self.alarm.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl Socket {
+    /// Reads of a stranger at most to the end of a head.
+    fn read_of_stranger(
+        &mut self,
+        cx: &mut Context<'_>,
+        readable: usize,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.held.is_empty() {
+            let mut piece = [0; PIECE];
+            let mut part = ReadBuf::new(&mut piece[..readable.min(PIECE)]);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut part) {
+                Poll::Ready(Ok(())) => self.held.extend_from_slice(part.filled()),
+                other => return other,
+            }
+        }
+        let most = buffer.remaining().min(self.held.len());
+        let (taken, is_whole) = self.head.take(&self.held[..most]);
+        buffer.put_slice(&self.held[..taken]);
+        self.held.drain(..taken);
+        self.watch.has_head.set(is_whole);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -142,8 +246,22 @@ impl AsyncRead for Socket {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let before = buffer.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
+        let read = match this.watch.readable() {
+            // Woken up when it is answered, when the client is recognized, or when its time is over.
+            0 => return Poll::Pending,
+            usize::MAX if this.held.is_empty() => Pin::new(&mut this.stream).poll_read(cx, buffer),
+            usize::MAX => {
+                let most = buffer.remaining().min(this.held.len());
+                buffer.put_slice(&this.held[..most]);
+                this.held.drain(..most);
+                Poll::Ready(Ok(()))
+            }
+            readable => this.read_of_stranger(cx, readable, buffer),
+        };
+        let bytes = buffer.filled().len() - before;
+        if bytes > 0 {
+            let all = this.watch.bytes.get().saturating_add(bytes);
+            this.watch.bytes.set(all);
             this.watch.change(|dues| dues.arrived(Instant::now()));
         }
         read
@@ -177,5 +295,29 @@ impl AsyncWrite for Socket {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [SEC-55]
+    #[test]
+    fn the_end_of_a_head_is_found_wherever_it_is_cut() {
+        for text in [
+            "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
+            "\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1\nhost: x\n\n",
+        ] {
+            let both = [text, "GET /more"].concat();
+            for cut in 0..text.len() {
+                let mut head = Head::default();
+                let first = head.take(&both.as_bytes()[..cut]);
+                assert_eq!(first, (cut, false), "{text:?} {cut}");
+                let second = head.take(&both.as_bytes()[cut..]);
+                assert_eq!(second, (text.len() - cut, true), "{text:?} {cut}");
+            }
+        }
     }
 }
