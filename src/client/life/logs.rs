@@ -15,6 +15,7 @@ use crate::client::command::CommandError;
 use crate::client::discovery;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
+use crate::client::visible;
 use crate::config::ClientConfig;
 use crate::lock::{self, LOG_FILE};
 use crate::log_file;
@@ -56,7 +57,8 @@ pub(super) async fn run(
     let following = async {
         loop {
             let news = log.read().map_err(|error| log.failed(&error))?;
-            output.text(&news)?;
+            // A log that was written elsewhere may hold anything.
+            output.text(&visible::text(&news))?;
             if news.is_empty() {
                 tokio::time::sleep(LOOK).await;
             }
@@ -108,7 +110,7 @@ fn show_past(order: &Logs, log: &mut Reader, output: &mut Output) -> Result<(), 
         None => lines,
     };
     for line in last(&lines, count) {
-        output.text(&format!("{line}\n"))?;
+        output.text(&visible::text(&format!("{line}\n")))?;
     }
     Ok(())
 }
