@@ -30,7 +30,7 @@ const LOOK: OFlag = OFlag::O_PATH;
 #[cfg(not(target_os = "linux"))]
 const LOOK: OFlag = READ;
 
-/// What becomes of links.
+/// How links in a path are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     /// Those that stay below the folder are followed.
@@ -78,7 +78,7 @@ impl BeneathError {
     }
 }
 
-/// What tells files apart, whatever their names are.
+/// Identifies a file by device and inode, independent of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -99,13 +99,13 @@ impl Identity {
 pub struct Folder {
     /// Kept as a file, for its metadata. On Linux it reads nothing.
     handle: File,
-    /// What absolute paths to it begin with.
+    /// The prefixes of absolute paths to it.
     names: Vec<PathBuf>,
     left_out: Option<Identity>,
 }
 
 impl Folder {
-    /// Opens a folder, over links wherever they lead: whoever names it trusts the way there.
+    /// Opens a folder and follows links on the way: the caller that names it trusts that path.
     ///
     /// # Errors
     /// When there is no folder that can be opened.
@@ -134,7 +134,7 @@ impl Folder {
         self
     }
 
-    /// What the system says of the folder itself.
+    /// The metadata of the folder itself.
     ///
     /// # Errors
     /// When it says nothing.
@@ -328,7 +328,7 @@ fn refuse_others(folder: &File, step: &OsStr) -> Result<(), BeneathError> {
     }
 }
 
-/// What the kernel finds. Nothing if it cannot tell: because it is too old, because a sandbox
+/// Asks the kernel for the file. Nothing if it cannot tell: because it is too old, because a sandbox
 /// forbids to ask, or because it refuses a link. Of links, the walk says which one and follows
 /// absolute ones that lead back below the folder.
 #[cfg(target_os = "linux")]
@@ -367,7 +367,7 @@ fn ask_kernel(_: &File, _: &Path, _: Links, _: OFlag) -> Option<io::Result<File>
     None
 }
 
-/// What the system says of a file, if it is a regular one. The kernel's files in /proc say that
+/// The metadata of a file, if it is a regular one. The kernel's files in /proc say that
 /// they are: they show the memory and the environment of processes, and are none of anybody's.
 fn regular(found: &File) -> Result<Metadata, BeneathError> {
     let metadata = found.metadata()?;

@@ -11,7 +11,7 @@ use crate::journal::{JournalFuture, StorageError};
 /// What is said of a content that is not there.
 const MISSING: &str = "there is none";
 
-/// What became of an order that a content was held for.
+/// The outcome of an order that a content was held for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It was taken, or may have been: a journal may name the content.
