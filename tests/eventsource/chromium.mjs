@@ -31,3 +31,11 @@ await page.evaluate((streams) => {
         return source;
     });
 }, streams);
+// A browser may drop what it has received and not yet handled when the connection breaks. An
+// answer that the page handled later than this line shows that nothing is left unhandled.
+process.stdin.once("data", async () => {
+    await page.evaluate(async () => {
+        for (let round = 0; round < 3; round += 1) await fetch("/healthz");
+    });
+    console.log(JSON.stringify({ settled: true }));
+});
