@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let api = Standin::demo()?;
     let mut config = Config::new("a real key goes here");
     config.api.base_url = api.base_url();
-    let mut tools = standard_tools(&std::env::current_dir()?);
+    let mut tools = standard_tools();
     tools.push(Arc::new(CountWords));
     let harness = Harness::new(config, tools, Some(Arc::new(Printer)))?;
     harness.prompt("read Cargo.toml lines 1-3").await?;

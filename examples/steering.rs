@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut config = Config::new("a real key goes here");
     config.api.base_url = api.base_url();
     let harness = Harness::start(Options {
-        tools: standard_tools(&std::env::current_dir()?),
+        tools: standard_tools(),
         ..Options::new(config)
     })?;
     let (called, is_called) = oneshot::channel();

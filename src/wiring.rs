@@ -55,7 +55,7 @@ pub(crate) fn start(
     let way = Way::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
-    let tools = standard_tools(&config.workspace);
+    let tools = standard_tools();
     let entry = |tool: &Arc<dyn Tool>| ToolEntry {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
@@ -74,7 +74,14 @@ pub(crate) fn start(
         redaction: redaction.clone(),
         ..Seams::default()
     };
-    let parts = parts(settings, tools, seams, clock, Arbiter::new().handle())?;
+    let parts = parts(
+        settings,
+        tools,
+        seams,
+        config.workspace.as_path().into(),
+        clock,
+        Arbiter::new().handle(),
+    )?;
     let models = parts.list_models.clone();
     let store = JsonLinesStore::within(&config.home, clock, size);
     let shared = Shared {

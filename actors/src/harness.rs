@@ -27,7 +27,7 @@ use crate::messages::{
 };
 use crate::tool::Tool;
 
-pub use config::{Config, ConfigError, DEFAULT_MODEL, standard_tools};
+pub use config::{Config, ConfigError, DEFAULT_MODEL};
 pub use error::HarnessError;
 pub use looks::Snapshot;
 pub use options::Options;
@@ -44,7 +44,7 @@ pub use wiring::parts;
 /// use harness_actors::{Config, Harness, standard_tools};
 ///
 /// # actix::System::new().block_on(async {
-/// let tools = standard_tools(&std::env::current_dir()?);
+/// let tools = standard_tools();
 /// let harness = Harness::new(Config::new("the key of the API"), tools, None)?;
 /// harness.prompt("What is in src?").await?;
 /// for message in harness.messages().await? {
@@ -94,6 +94,7 @@ impl Harness {
         let Options {
             config,
             tools,
+            workspace,
             handler,
             journal,
             seams,
@@ -107,7 +108,14 @@ impl Harness {
         });
         let guidance = seams.guidance.clone();
         let attachments = Arc::clone(&seams.attachments);
-        let parts = parts(config, tools, seams, clock, Arbiter::current())?;
+        let parts = parts(
+            config,
+            tools,
+            seams,
+            workspace.into(),
+            clock,
+            Arbiter::current(),
+        )?;
         guidance.change(|guidance| {
             if !skills.is_empty() {
                 guidance.skills = skills;

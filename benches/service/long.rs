@@ -253,8 +253,7 @@ fn allocations() {
         let mut config = Config::new("key");
         config.api.base_url = upstream.base_url();
         config.model.id = "claude-haiku-5-5".into();
-        let folder = std::env::temp_dir();
-        Harness::new(config, standard_tools(&folder), None).unwrap()
+        Harness::new(config, standard_tools(), None).unwrap()
     }));
     let mut bytes = Vec::new();
     for _ in 0..TURNS {

@@ -22,7 +22,7 @@ use super::problem::{Answer, Kind, Refusal};
 use super::rest::{name_of, refuse_submit};
 use super::server::{HANDLER_TIMEOUT, Shared};
 use super::settings;
-use super::snapshot::{overview, summary, summary_of};
+use super::snapshot::{overview, summary};
 
 /// The id of a conversation in the path.
 pub(super) type Name = web::Path<String>;
@@ -61,6 +61,7 @@ pub(super) async fn create(
     let create = CreateConversation {
         title: order.title.as_deref().map(checked_title).transpose()?,
         settings: settings::first(order.settings, &shared.tools, &shared.key_sources)?,
+        workspace: None,
     };
     let made = ask(shared.directory.send(create)).await?;
     made.map(created)
@@ -74,6 +75,7 @@ pub(super) async fn list(request: HttpRequest, shared: web::Data<Shared>) -> Ans
     let list = ListConversations {
         after: cursor.as_deref().map(parse_cursor).transpose()?,
         limit,
+        workspace: None,
     };
     let rows = ask(shared.directory.send(list)).await?;
     let rows = rows.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
@@ -228,7 +230,7 @@ fn created(Made { header, overview }: Made) -> HttpResponse {
 fn listed_summary(row: Row) -> Summary {
     let Row { listed, found } = row;
     match found {
-        Ok((title, created_at, overview)) => summary_of(listed.id, title, created_at, &overview),
+        Ok((header, overview)) => summary(header, &overview),
         Err(error) => Summary {
             id: listed.id,
             title: None,

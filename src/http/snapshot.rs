@@ -148,17 +148,6 @@ pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Re
 
 /// The conversation as a list shows it.
 pub(super) fn summary(header: Header, overview: &Overview) -> Summary {
-    let id = header.conversation.to_string();
-    summary_of(id, header.title, header.created_at, overview)
-}
-
-/// As [`summary`], of what a list knows.
-pub(super) fn summary_of(
-    id: String,
-    title: Option<String>,
-    created_at: u64,
-    overview: &Overview,
-) -> Summary {
     let state = match overview.run {
         Some(_) if overview.is_running => ConversationState::Running,
         Some(_) => ConversationState::Interrupted,
@@ -166,16 +155,16 @@ pub(super) fn summary_of(
     };
     let totals = &overview.totals;
     Summary {
-        id,
-        title: totals.title.clone().or(title),
+        id: header.conversation.to_string(),
+        title: totals.title.clone().or(header.title),
         state,
         run_id: overview.run.map(|run| run.0),
         prompts: totals.prompts,
         turns: totals.turns,
         records: overview.position.seq,
         usage: usage(totals),
-        created_at: created_at / 1000,
-        active_at: overview.active_at.max(created_at) / 1000,
+        created_at: header.created_at / 1000,
+        active_at: overview.active_at.max(header.created_at) / 1000,
         error: None,
     }
 }

@@ -1,6 +1,7 @@
 //! The calls that a conversation makes: of the model, and of tools.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -145,6 +146,7 @@ impl ConversationActor {
             call_id: call_id.clone(),
             call,
             tools: self.tools(),
+            folder: Arc::clone(&self.planner.folder),
             reply_to: ctx.address().recipient(),
         };
         if self.downstream.run_tool.try_send(order).is_err() {

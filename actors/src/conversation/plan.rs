@@ -1,6 +1,7 @@
 //! What one run is to be like: the settings as they are when it begins.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
@@ -178,6 +179,8 @@ pub struct Planner {
     pub made_with: Settings,
     /// All tools.
     pub tools: Registry,
+    /// The folder that the conversation works in.
+    pub folder: Arc<Path>,
     /// What the model is told besides.
     pub guidance: GuidanceShelf,
     /// Builds the system prompt, if somebody does.
@@ -214,6 +217,7 @@ impl Planner {
             defaults: Arc::new(defaults),
             made_with: Settings::default(),
             tools: Registry::default(),
+            folder: Path::new(".").into(),
             guidance: GuidanceShelf::default(),
             system_prompt: None,
             projection: None,

@@ -11,12 +11,12 @@ use tokio::sync::Semaphore;
 
 use super::conversation::{Conversation, Door};
 use super::fork::COPIES;
-use super::list::LOOKS;
+use super::list::{Folders, LOOKS};
 use super::parts::Parts;
 use super::places::{Place, Places};
 use crate::conversation::glance;
 use crate::ids::ConversationId;
-use crate::journal::{Header, Journal, JournalStore, OpenError};
+use crate::journal::{Header, Journal, JournalStore, OpenError, Workspace};
 use crate::messages::{
     CloseSubscribers, Closing, CreateConversation, ForgetFailed, Made, OpenConversation,
     RetireIfIdle, StopAll, StopRuns, reply,
@@ -41,6 +41,8 @@ pub struct DirectoryActor {
     pub(super) looks: Arc<Semaphore>,
     /// Limits how many journals are copied.
     pub(super) copies: Arc<Semaphore>,
+    /// Where conversations work.
+    pub(super) folders: Folders,
     /// How often a conversation was asked for.
     uses: u64,
     stopping: bool,
@@ -65,6 +67,7 @@ impl DirectoryActor {
             open: HashMap::new(),
             looks: Arc::new(Semaphore::new(LOOKS)),
             copies: Arc::new(Semaphore::new(COPIES)),
+            folders: Folders::default(),
             uses: 0,
             stopping: false,
         }
@@ -141,6 +144,14 @@ impl DirectoryActor {
                     actor.forget(&id, &conversation, Closing::Replaced);
                 }
             }));
+        }
+    }
+
+    /// The folder of conversations that are made without one.
+    pub(super) fn own_workspace(&self) -> Workspace {
+        Workspace {
+            folder: self.parts.workspace.to_path_buf(),
+            is_elsewhere: false,
         }
     }
 
@@ -252,9 +263,15 @@ impl Handler<CreateConversation> for DirectoryActor {
         if self.stopping {
             return Box::pin(async { Err(OpenError::Stopping) });
         }
+        let own = self.own_workspace();
+        let workspace = order.workspace.map_or(own.clone(), |folder| Workspace {
+            is_elsewhere: folder != own.folder,
+            folder,
+        });
         let header = Header {
             title: order.title,
             settings: order.settings,
+            workspace: Some(workspace),
             ..Header::new(self.new_id(), self.parts.clock.unix_millis())
         };
         let creating = self.store.create(header, Vec::new());

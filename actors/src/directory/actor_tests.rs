@@ -1,3 +1,4 @@
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tokio::sync::mpsc;
@@ -131,6 +132,7 @@ impl World {
             cancel_tool: model.clone().recipient(),
             describe_model: model.clone().recipient(),
             tools: Registry::default(),
+            workspace: Path::new("/own").into(),
             list_models: model.recipient(),
             seams: Seams::default(),
             defaults: Arc::new(Defaults::new(
@@ -162,9 +164,15 @@ impl World {
 
     /// Makes a conversation, and tells its name.
     pub(in super::super) async fn make(&self, title: &str) -> String {
+        self.make_in(title, None).await
+    }
+
+    /// Makes one that works in a folder.
+    async fn make_in(&self, title: &str, workspace: Option<&str>) -> String {
         let create = CreateConversation {
             title: Some(title.to_owned()),
             settings: Settings::default(),
+            workspace: workspace.map(PathBuf::from),
         };
         let made = self.directory.send(create).await.unwrap().unwrap();
         made.header.conversation.to_string()
@@ -226,9 +234,15 @@ impl World {
     }
 
     pub(in super::super) async fn list(&self) -> Vec<Row> {
+        self.list_in(None).await
+    }
+
+    /// Those that work in a folder.
+    async fn list_in(&self, workspace: Option<&str>) -> Vec<Row> {
         let list = ListConversations {
             after: None,
             limit: 10,
+            workspace: workspace.map(PathBuf::from),
         };
         self.directory.send(list).await.unwrap().unwrap()
     }
@@ -246,6 +260,46 @@ pub(in super::super) fn source(conversation: &Conversation) -> Source {
 
 fn id(conversation: &Conversation) -> String {
     conversation.journal.header().conversation.to_string()
+}
+
+/// Spec: [CONV-155] [CONV-156]
+#[actix::test]
+async fn a_conversation_keeps_its_folder_and_is_found_by_it() {
+    let world = World::new();
+    world.open("default").await.unwrap();
+    let own = world.make_in("own", None).await;
+    let there = world.make_in("there", Some("/there")).await;
+    let forked = world.fork(&there, None).await.unwrap();
+    let forked = forked.journal.header();
+    assert_eq!(
+        forked.workspace,
+        Some(Workspace {
+            folder: "/there".into(),
+            is_elsewhere: true
+        })
+    );
+    let forked = forked.conversation.to_string();
+    for (folder, expected) in [
+        ("/own", vec![own.clone(), "default".to_owned()]),
+        ("/there", vec![forked, there]),
+        ("/nowhere", vec![]),
+    ] {
+        // Also when the folders are known.
+        for _ in 0..2 {
+            let rows = world.list_in(Some(folder)).await;
+            let mut ids: Vec<String> = rows.into_iter().map(|row| row.listed.id).collect();
+            let mut expected = expected.clone();
+            ids.sort();
+            expected.sort();
+            assert_eq!(ids, expected, "{folder}");
+        }
+    }
+    let header = world.open(&own).await.unwrap().journal.header();
+    let workspace = header.workspace.unwrap();
+    assert_eq!(
+        (workspace.folder, workspace.is_elsewhere),
+        ("/own".into(), false)
+    );
 }
 
 /// Spec: [CONV-58]
@@ -489,11 +543,11 @@ async fn the_list_tells_how_each_conversation_is() {
     let mut found: Vec<_> = rows
         .into_iter()
         .map(|row| {
-            let (title, created_at, overview) = row.found.unwrap();
-            assert_eq!((created_at, overview.active_at), (9000, 9000));
+            let (header, overview) = row.found.unwrap();
+            assert_eq!((header.created_at, overview.active_at), (9000, 9000));
             let activity = overview.status.activity;
             (
-                title.unwrap(),
+                header.title.unwrap(),
                 overview.totals.runs,
                 overview.is_running,
                 activity,

@@ -81,6 +81,7 @@ impl Handler<ForkConversation> for DirectoryActor {
         let store = Arc::clone(&self.store);
         let copies = Arc::clone(&self.copies);
         let now = self.parts.clock.unix_millis();
+        let own = self.own_workspace();
         Box::pin(async move {
             // Held to the end, so that it is not let go and opened a second time.
             let conversation = origin.await.map_err(ForkError::Open)?;
@@ -93,6 +94,7 @@ impl Handler<ForkConversation> for DirectoryActor {
             let header = Header {
                 title: title.or(past.title),
                 settings: past.settings,
+                workspace: past.workspace.or(Some(own)),
                 forked_from: Some(ForkedFrom {
                     conversation: id.to_string(),
                     seq,

@@ -1,7 +1,9 @@
 //! The list of conversations, open or not.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -21,6 +23,33 @@ const ROW_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many conversations that are not open are looked at once, by all lists: each takes an open
 /// file for as long.
 pub(super) const LOOKS: usize = 32;
+
+/// How many conversations are looked at together for those of one folder.
+const PART: usize = 200;
+
+/// In which folders conversations work, as digests, as far as it was looked up. It never changes, so
+/// that a list of one folder looks at no journal of another twice.
+#[derive(Clone, Default)]
+pub(super) struct Folders(Arc<Mutex<HashMap<String, u64>>>);
+
+impl Folders {
+    /// Whether a conversation may work there, as far as is known.
+    fn may_be_in(&self, id: &str, folder: &Path) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(id).is_none_or(|known| *known == digest(folder))
+    }
+
+    fn note(&self, id: &str, folder: &Path) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(id.to_owned(), digest(folder));
+    }
+}
+
+fn digest(folder: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    folder.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// What is asked of a conversation that is open. It does not keep it from being let go.
 #[derive(Clone)]
@@ -49,10 +78,7 @@ async fn row(
     };
     let found = tokio::time::timeout(ROW_TIMEOUT, found).await;
     let found = found.unwrap_or_else(|_| Err(format!("no answer within {ROW_TIMEOUT:?}")));
-    Row {
-        listed,
-        found: found.map(|(header, overview)| (header.title, header.created_at, overview)),
-    }
+    Row { listed, found }
 }
 
 async fn ask(conversation: &Asked) -> Result<(Header, Overview), String> {
@@ -70,6 +96,57 @@ async fn look(store: &dyn JournalStore, id: &ConversationId) -> Result<(Header, 
     Ok((journal.header(), glance.into()))
 }
 
+/// What lists are made from.
+struct Lists {
+    store: Arc<dyn JournalStore>,
+    looks: Arc<Semaphore>,
+    folders: Folders,
+    /// The folder of those conversations that have none of their own.
+    workspace: Arc<Path>,
+    open: HashMap<String, Asked>,
+}
+
+impl Lists {
+    async fn rows(&self, listed: Vec<Listed>) -> Vec<Row> {
+        let rows = listed.into_iter().map(|listed| {
+            let conversation = self.open.get(&listed.id).cloned();
+            let (store, looks) = (Arc::clone(&self.store), Arc::clone(&self.looks));
+            row(store, looks, conversation, listed)
+        });
+        join_all(rows).await
+    }
+
+    /// The first `limit` conversations that work in a folder.
+    async fn rows_in(
+        &self,
+        folder: &Path,
+        mut after: Option<Listed>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StorageError> {
+        let mut found = Vec::new();
+        loop {
+            let mut listed = self.store.list(after, PART).await?;
+            let is_last = listed.len() < PART;
+            after = listed.last().cloned();
+            listed.retain(|listed| self.folders.may_be_in(&listed.id, folder));
+            for row in self.rows(listed).await {
+                let Ok((header, _)) = &row.found else {
+                    continue;
+                };
+                let own = header.workspace.as_ref();
+                let own = own.map_or(&*self.workspace, |own| &own.folder);
+                self.folders.note(&row.listed.id, own);
+                if own == folder && found.len() < limit {
+                    found.push(row);
+                }
+            }
+            if is_last || found.len() == limit {
+                return Ok(found);
+            }
+        }
+    }
+}
+
 impl Handler<ListConversations> for DirectoryActor {
     type Result = ResponseFuture<Result<Vec<Row>, StorageError>>;
 
@@ -78,19 +155,23 @@ impl Handler<ListConversations> for DirectoryActor {
             actor: conversation.actor.clone(),
             journal: Arc::clone(&conversation.journal),
         };
-        let open: HashMap<String, Asked> = self
-            .opened()
-            .map(|(id, conversation)| (id.to_string(), asked(conversation)))
-            .collect();
-        let store = Arc::clone(&self.store);
-        let looks = Arc::clone(&self.looks);
+        let open = self.opened();
+        let open = open.map(|(id, conversation)| (id.to_string(), asked(conversation)));
+        let lists = Lists {
+            open: open.collect(),
+            store: Arc::clone(&self.store),
+            looks: Arc::clone(&self.looks),
+            folders: self.folders.clone(),
+            workspace: Arc::clone(&self.parts.workspace),
+        };
         Box::pin(async move {
-            let listed = store.list(order.after, order.limit).await?;
-            let rows = listed.into_iter().map(|listed| {
-                let conversation = open.get(&listed.id).cloned();
-                row(Arc::clone(&store), Arc::clone(&looks), conversation, listed)
-            });
-            Ok(join_all(rows).await)
+            match order.workspace {
+                Some(folder) => lists.rows_in(&folder, order.after, order.limit).await,
+                None => {
+                    let listed = lists.store.list(order.after, order.limit).await?;
+                    Ok(lists.rows(listed).await)
+                }
+            }
         })
     }
 }

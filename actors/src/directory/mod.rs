@@ -10,5 +10,5 @@ mod removal;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
 pub use conversation::Conversation;
-pub use parts::{Parts, Seams};
+pub use parts::{GuidanceOf, Parts, Seams};
 pub use places::{MAX_OPEN_CONVERSATIONS, Place};

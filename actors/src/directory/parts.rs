@@ -1,5 +1,6 @@
 //! What all conversations of a service share, and how the actors of one are started.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,11 +27,16 @@ use actix::prelude::*;
 /// How far the calls of two actors are apart, in numbers.
 const CALLS_OF_A_LIFE: u64 = 1_000_000;
 
+/// Finds the guidance of a folder. It must not wait for anything.
+pub type GuidanceOf = Arc<dyn Fn(&Path) -> GuidanceShelf + Send + Sync>;
+
 /// What users of this crate can do in place of the service.
 #[derive(Clone)]
 pub struct Seams {
     /// What the model is told besides the system prompt.
     pub guidance: GuidanceShelf,
+    /// The same for a conversation in that folder, where it is not the same for all.
+    pub guidance_of: Option<GuidanceOf>,
     /// Where the contents of attachments are.
     pub attachments: Arc<dyn AttachmentStore>,
     /// What requests go through, in place of HTTP.
@@ -52,6 +58,7 @@ impl Default for Seams {
     fn default() -> Self {
         Self {
             guidance: GuidanceShelf::default(),
+            guidance_of: None,
             attachments: Arc::new(MemoryAttachments::default()),
             transport: None,
             keys: None,
@@ -59,6 +66,16 @@ impl Default for Seams {
             projection: None,
             summarizer: None,
             redaction: Redaction::default(),
+        }
+    }
+}
+
+impl Seams {
+    /// What a conversation in that folder is told.
+    fn guidance_of(&self, folder: &Path) -> GuidanceShelf {
+        match &self.guidance_of {
+            None => self.guidance.clone(),
+            Some(of) => of(folder),
         }
     }
 }
@@ -78,6 +95,8 @@ pub struct Parts {
     pub describe_model: Recipient<DescribeModel>,
     /// The tools.
     pub tools: Registry,
+    /// The folder of those conversations that have none of their own.
+    pub workspace: Arc<Path>,
     /// What a conversation is like that says nothing else.
     pub defaults: Arc<Defaults>,
     /// Lists what models there are.
@@ -128,11 +147,16 @@ impl Parts {
         attendance: Attendance,
         publish: Recipient<Publish>,
     ) -> ConversationActor {
+        let header = journal.header();
+        let folder = header
+            .workspace
+            .map_or_else(|| Arc::clone(&self.workspace), |own| Arc::from(own.folder));
         let planner = Planner {
             defaults: Arc::clone(&self.defaults),
-            made_with: journal.header().settings,
+            made_with: header.settings,
             tools: self.tools.clone(),
-            guidance: self.seams.guidance.clone(),
+            guidance: self.seams.guidance_of(&folder),
+            folder,
             system_prompt: self.seams.system_prompt.clone(),
             projection: self.seams.projection.clone(),
         };

@@ -1,7 +1,5 @@
 //! How a conversation is set up.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use derive_more::{Display, Error, From};
@@ -11,7 +9,7 @@ use crate::compaction::CompactionSettings;
 use crate::directory::Seams;
 use crate::model::{Caching, Credential, ModelChoice, ModelSettings, RetryPolicy};
 use crate::secret::Secret;
-use crate::tool::{Grep, ListDir, Read, RegistryError, Tool};
+use crate::tool::RegistryError;
 
 /// The model that is asked when none is chosen.
 pub const DEFAULT_MODEL: &str = "claude-3-haiku-20240307";
@@ -146,15 +144,4 @@ pub enum ConfigError {
     },
     /// The tools cannot be offered.
     Tools(RegistryError),
-}
-
-/// The tools that the service offers, for files relative to `workspace`.
-#[must_use]
-pub fn standard_tools(workspace: &Path) -> Vec<Arc<dyn Tool>> {
-    let workspace = workspace.to_path_buf();
-    vec![
-        Arc::new(Read::new(workspace.clone())),
-        Arc::new(ListDir::new(workspace.clone())),
-        Arc::new(Grep::new(workspace)),
-    ]
 }

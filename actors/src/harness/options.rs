@@ -1,6 +1,7 @@
 //! What a conversation is made of.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Config;
@@ -19,6 +20,9 @@ pub struct Options {
     /// What the model may ask for, in the order in which it is told. [`Config::active_tools`] says
     /// which of them it is offered.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// The folder that the conversation works in, unless its journal says another: the tools' relative
+    /// paths start there. The process's own if left as it is.
+    pub workspace: PathBuf,
     /// Follows the conversation as long as it lasts; [`super::Harness::subscribe`] adds others.
     pub handler: Option<Arc<dyn EventHandler>>,
     /// Keeps the conversation, which goes on from what is in it; in memory if none.
@@ -40,6 +44,7 @@ impl Options {
         Self {
             config,
             tools: Vec::new(),
+            workspace: PathBuf::from("."),
             handler: None,
             journal: None,
             seams: Seams::default(),
@@ -55,6 +60,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("config", &self.config)
             .field("tools", &tools)
+            .field("workspace", &self.workspace)
             .field("has_handler", &self.handler.is_some())
             .field("has_journal", &self.journal.is_some())
             .field("skills", &self.skills)

@@ -1,5 +1,6 @@
 //! The actors that all conversations share.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -19,6 +20,7 @@ pub fn parts(
     config: Config,
     tools: Vec<Arc<dyn Tool>>,
     seams: Seams,
+    workspace: Arc<Path>,
     clock: Clock,
     broadcasting: ArbiterHandle,
 ) -> Result<Parts, ConfigError> {
@@ -43,6 +45,7 @@ pub fn parts(
         run_tool: tools.clone().recipient(),
         cancel_tool: tools.recipient(),
         tools: registry,
+        workspace,
         defaults: Arc::new(Defaults {
             model: config.model,
             max_tokens: config.max_tokens,

@@ -1,13 +1,17 @@
 //! The first line of a journal.
 
+use std::path::PathBuf;
+
 use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 use serde::{Deserialize, Serialize};
 
 use super::position::Epoch;
 use crate::ids::ConversationId;
 
-/// The format that this version writes and reads. A journal of a newer format is refused.
-pub const FORMAT_VERSION: u32 = 1;
+/// The newest format that this version reads, which is the one of journals whose conversation works
+/// in another folder than the service did. All others have format 1. A journal of a newer format is
+/// refused.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What is known of a conversation before its first record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +28,18 @@ pub struct Header {
     pub settings: Settings,
     /// Where it was forked from.
     pub forked_from: Option<ForkedFrom>,
+    /// The folder that it works in; the service's if none.
+    pub workspace: Option<Workspace>,
+}
+
+/// The folder that a conversation works in, fixed when it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Absolute, without links.
+    pub folder: PathBuf,
+    /// Whether it was another folder than the service's when the conversation was made. Versions
+    /// that read only format 1 know nothing of folders and would work in the wrong one.
+    pub is_elsewhere: bool,
 }
 
 /// The settings of one conversation; what is left out is as the service has it.
@@ -246,6 +262,7 @@ impl Header {
             title: None,
             settings: Settings::default(),
             forked_from: None,
+            workspace: None,
         }
     }
 }

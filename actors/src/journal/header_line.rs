@@ -1,8 +1,10 @@
 //! The text of a header: the first line of a journal.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
-use super::header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
+use super::header::{FORMAT_VERSION, ForkedFrom, Header, Settings, Workspace};
 use super::line::{Seal, Sealed};
 use crate::ids::ConversationId;
 
@@ -33,6 +35,8 @@ struct Line {
     settings: Settings,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     forked_from: Option<ForkedFrom>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workspace: Option<PathBuf>,
 }
 
 fn is_default(settings: &Settings) -> bool {
@@ -44,15 +48,18 @@ fn is_default(settings: &Settings) -> bool {
 /// # Errors
 /// When the header has no JSON form.
 pub(super) fn encode(header: &Header) -> serde_json::Result<Vec<u8>> {
+    let workspace = header.workspace.as_ref();
+    let is_elsewhere = workspace.is_some_and(|workspace| workspace.is_elsewhere);
     let mut line = serde_json::to_vec(&Line {
         format: FORMAT.to_owned(),
-        version: FORMAT_VERSION,
+        version: if is_elsewhere { FORMAT_VERSION } else { 1 },
         conversation: header.conversation.to_string(),
         epoch: header.epoch.to_string(),
         created_at: header.created_at,
         title: header.title.clone(),
         settings: header.settings.clone(),
         forked_from: header.forked_from.clone(),
+        workspace: workspace.map(|workspace| workspace.folder.clone()),
     })?;
     Seal::of_header().close(&mut line, 0);
     Ok(line)
@@ -101,5 +108,47 @@ pub(super) fn decode(line: &[u8]) -> Result<Header, HeaderError> {
         title: header.title,
         settings: header.settings,
         forked_from: header.forked_from,
+        workspace: header.workspace.map(|folder| Workspace {
+            folder,
+            is_elsewhere: header.version > 1,
+        }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_back(header: &Header) -> (Header, String) {
+        let line = encode(header).unwrap();
+        let text = String::from_utf8(line.clone()).unwrap();
+        (decode(&line).unwrap(), text)
+    }
+
+    /// Spec: [JRNL-98]
+    #[test]
+    fn only_a_journal_that_works_elsewhere_has_the_newer_format() {
+        let plain = Header::new(ConversationId::new("c"), 5);
+        let at = |is_elsewhere| Header {
+            workspace: Some(Workspace {
+                folder: "/a b/\u{e9}".into(),
+                is_elsewhere,
+            }),
+            ..plain.clone()
+        };
+        for (header, version, has_folder) in [
+            (plain.clone(), 1, false),
+            (at(false), 1, true),
+            (at(true), 2, true),
+        ] {
+            let (read, text) = read_back(&header);
+            assert_eq!(read, header);
+            assert!(text.contains(&format!("\"version\":{version},")), "{text}");
+            assert_eq!(text.contains("\"workspace\":\"/a b/\u{e9}\""), has_folder);
+        }
+        let newer = encode(&plain).unwrap();
+        let newer = String::from_utf8(newer).unwrap();
+        let newer = newer.replace("\"version\":1", "\"version\":3");
+        assert_eq!(decode(newer.as_bytes()), Err(HeaderError::Newer(3)));
+    }
 }

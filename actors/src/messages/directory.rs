@@ -1,5 +1,7 @@
 //! What the directory of conversations is told.
 
+use std::path::PathBuf;
+
 use actix::Message;
 use derive_more::{Display, Error};
 
@@ -33,6 +35,8 @@ pub struct CreateConversation {
     pub title: Option<String>,
     /// What differs from the service's settings.
     pub settings: Settings,
+    /// The folder that it is to work in, absolute and without links; the service's if none.
+    pub workspace: Option<PathBuf>,
 }
 
 /// Asks how many runs are going. Sent by HTTP.
@@ -96,6 +100,8 @@ pub struct ListConversations {
     pub after: Option<Listed>,
     /// At most so many.
     pub limit: usize,
+    /// Only those that work in this folder.
+    pub workspace: Option<PathBuf>,
 }
 
 /// One conversation in a list.
@@ -103,9 +109,8 @@ pub struct ListConversations {
 pub struct Row {
     /// Its place in the list.
     pub listed: Listed,
-    /// The title that it was made with, and when, in milliseconds since the Unix epoch; and how
-    /// it is. Or why it cannot be read.
-    pub found: Result<(Option<String>, u64, Overview), String>,
+    /// The header of its journal, and how it is; or why it cannot be read.
+    pub found: Result<(Header, Overview), String>,
 }
 
 /// Has the idle conversation end that was used longest ago, to make a place for another. Sent by

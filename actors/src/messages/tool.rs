@@ -1,5 +1,8 @@
 //! What the tools' actor is told, and what it answers.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use actix::{Message, Recipient};
 
 use crate::ids::CallId;
@@ -15,6 +18,8 @@ pub struct RunTool {
     pub call: ToolCall,
     /// The tools that there are.
     pub tools: Registry,
+    /// The folder that the conversation works in.
+    pub folder: Arc<Path>,
     /// Where the answer goes.
     pub reply_to: Recipient<ToolEvent>,
 }

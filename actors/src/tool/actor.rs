@@ -2,7 +2,10 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -65,10 +68,13 @@ impl ToolActor {
             call_id,
             call,
             tools,
+            folder,
             reply_to,
         } = order;
         let cancellation = Cancellation::new();
         let context = ToolContext {
+            call_id: call.id.clone(),
+            folder,
             cancellation: cancellation.clone(),
             redaction: self.redaction.of(&call_id.conversation),
         };
@@ -161,9 +167,14 @@ async fn run(
         cancellation: stop,
         ..context
     };
+    let folder = Arc::clone(&context.folder);
     // A panic while the future is made counts like one while it runs.
     let work = AssertUnwindSafe(async { tool.execute_in(call.input, context).await });
     match tokio::time::timeout(limit, work.catch_unwind()).await {
+        Ok(Ok(Err(_))) if is_gone(&folder).await => ToolOutcome::failed(&format!(
+            "the folder of this conversation is gone: {}",
+            folder.display()
+        )),
         Ok(Ok(result)) => result.into(),
         Ok(Err(panic)) => {
             let reason = panic_text(&*panic);
@@ -175,6 +186,14 @@ async fn run(
             call.name
         )),
     }
+}
+
+/// Whether there is no folder there. A tool that failed for that would name something in it.
+async fn is_gone(folder: &Arc<Path>) -> bool {
+    let folder = Arc::clone(folder);
+    let look = move || std::fs::metadata(folder);
+    let found = tokio::task::spawn_blocking(look).await;
+    found.is_ok_and(|found| found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
 }
 
 /// A result without what must not be seen, and not longer than any may be.

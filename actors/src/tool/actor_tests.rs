@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Barrier, oneshot};
 use tokio::time::{Instant, timeout};
 
-use super::super::testing::{Folder, LIMIT, object};
+use super::super::testing::{At, Folder, LIMIT, object};
 use super::super::{Read, Tool, ToolError, ToolFuture};
 use super::*;
 use crate::ids::ConversationId;
@@ -87,6 +87,7 @@ impl Handler<ToolEvent> for Probe {
 /// The actor with its tools, and one who asks.
 struct Bench {
     registry: Registry,
+    folder: Arc<Path>,
     tools: Addr<ToolActor>,
     asker: Recipient<ToolEvent>,
     answers: UnboundedReceiver<ToolEvent>,
@@ -100,6 +101,7 @@ impl Bench {
         let redaction = Redaction::default();
         Self {
             registry,
+            folder: Path::new("/").into(),
             tools: ToolActor::new(TIME_LIMIT, redaction.clone()).start(),
             redaction,
             asker: Probe(sender).start().recipient(),
@@ -126,6 +128,7 @@ impl Bench {
                 input: object(input),
             },
             tools: self.registry.clone(),
+            folder: self.folder.clone(),
             reply_to: self.asker.clone(),
         };
         self.tools.try_send(order).unwrap();
@@ -188,7 +191,7 @@ async fn a_call_ends_with_what_the_tool_returned() {
 #[actix::test]
 async fn a_built_in_tool_that_fails_is_an_error() {
     let folder = Folder::new();
-    let mut bench = Bench::new(vec![Arc::new(Read::new(folder.path().into()))]);
+    let mut bench = Bench::new(vec![Arc::new(At(Read, folder.path().into()))]);
     let call_id = bench.run("c", "read", json!({"path": "missing"}));
     assert_eq!(bench.answer().await, (call_id, failed("file not found")));
 }
@@ -335,11 +338,34 @@ async fn a_cancelled_built_in_tool_ends_by_itself() {
     let folder = Folder::new();
     let file = std::fs::File::create(folder.at("huge")).unwrap();
     file.set_len(1 << 40).unwrap();
-    let mut bench = Bench::new(vec![Arc::new(Read::new(folder.path().into()))]);
+    let mut bench = Bench::new(vec![Arc::new(At(Read, folder.path().into()))]);
     let call_id = bench.run("c", "read", json!({"path": "huge", "start_line": 2}));
     bench.cancel(&call_id);
     let answer = timeout(LIMIT, bench.answer()).await.unwrap();
     assert_eq!(answer, (call_id, failed("cancelled by user")));
+}
+
+/// Spec: [TOOL-50]
+#[actix::test]
+async fn a_call_runs_in_the_folder_of_its_conversation() {
+    let (one, other) = (Folder::new(), Folder::new());
+    one.file("a", "1");
+    other.file("a", "2");
+    let mut bench = Bench::new(vec![Arc::new(Read)]);
+    for (folder, content) in [(&one, "1"), (&other, "2")] {
+        bench.folder = folder.path().into();
+        let call_id = bench.run("c", "read", json!({"path": "a"}));
+        let expected = json!({ "content": content }).to_string();
+        assert_eq!(bench.answer().await, (call_id, done(&expected)));
+    }
+    let gone = other.path().to_owned();
+    drop(other);
+    let call_id = bench.run("c", "read", json!({"path": "a"}));
+    let error = format!(
+        "the folder of this conversation is gone: {}",
+        gone.display()
+    );
+    assert_eq!(bench.answer().await, (call_id, failed(&error)));
 }
 
 /// Spec: [TOOL-43]
@@ -508,6 +534,7 @@ async fn an_asker_that_is_gone_harms_nobody() {
             input: Object::new(),
         },
         tools: bench.registry.clone(),
+        folder: bench.folder.clone(),
         reply_to: asker.clone().recipient(),
     };
     // The probe panics when it is answered, and is dead before the second answer.

@@ -1,5 +1,8 @@
 //! What a tool is.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -71,17 +74,22 @@ pub trait Tool: Send + Sync + 'static {
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;
 
-    /// Runs the tool for a conversation. For tools that cut what they return: secrets are taken
-    /// out of every result, but of one that was cut before, the start of a secret could be left.
+    /// Runs the tool for a conversation: in its folder, and with a way to show output meanwhile.
+    /// Also for tools that cut what they return: secrets are taken out of every result, but of one
+    /// that was cut before, the start of a secret could be left.
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         self.execute(input, context.cancellation)
     }
 }
 
 /// What a call of a tool is given besides its input.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolContext {
+    /// The id of the call, as the model gave it; clients know the call by it.
+    pub call_id: String,
+    /// The folder that the conversation works in: relative paths start there.
+    pub folder: Arc<Path>,
     /// Tells that the result is no longer wanted.
     pub cancellation: Cancellation,
     /// Takes out what the conversation must not see.
@@ -89,12 +97,23 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// A context for the tool alone, in which nothing is taken out.
+    /// A context for the tool alone, in the process's own folder, in which nothing is taken out.
     #[must_use]
     pub fn new(cancellation: Cancellation) -> Self {
         Self {
+            call_id: String::new(),
+            folder: Path::new(".").into(),
             cancellation,
-            ..Self::default()
+            redaction: Redaction::default(),
+        }
+    }
+
+    /// The same in another folder.
+    #[must_use]
+    pub fn in_folder(self, folder: &Path) -> Self {
+        Self {
+            folder: folder.into(),
+            ..self
         }
     }
 }

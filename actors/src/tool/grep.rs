@@ -15,18 +15,8 @@ use crate::reply::Object;
 use crate::secret::Redaction;
 
 /// Searches files.
-#[derive(Debug, Clone)]
-pub struct Grep {
-    workspace: PathBuf,
-}
-
-impl Grep {
-    /// A tool for which relative paths start at `workspace`.
-    #[must_use]
-    pub fn new(workspace: PathBuf) -> Self {
-        Self { workspace }
-    }
-}
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Grep;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +68,7 @@ impl Tool for Grep {
                 return Err("pattern is required".into());
             }
             input::no_nul("pattern", &input.pattern)?;
-            let at = path::resolve(&self.workspace, &input.path)?;
+            let at = path::resolve(&context.folder, &input.path)?;
             let recursive = input.recursive.unwrap_or(false);
             let left_out = tokio::task::spawn_blocking(move || look(&at, recursive))
                 .await
@@ -87,7 +77,7 @@ impl Tool for Grep {
                 recursive,
                 left_out,
             };
-            self.search(&input, &scope, &context).await
+            search(&input, &scope, &context).await
         })
     }
 }
@@ -121,39 +111,32 @@ fn check_searchable(metadata: &Metadata, recursive: bool) -> Result<(), ToolErro
     Ok(())
 }
 
-impl Grep {
-    async fn search(
-        &self,
-        input: &Input,
-        scope: &Scope,
-        context: &ToolContext,
-    ) -> Result<String, ToolError> {
-        // GNU and BSD grep differ in when they show file names, so that is said explicitly; a
-        // pattern or path that looks like an option stays a pattern or path; devices and FIFOs
-        // are skipped.
-        let names: &[&str] = if scope.recursive {
-            &["-r", "-H"]
-        } else {
-            &["-h"]
-        };
-        let left_out: Vec<OsString> = scope.left_out.iter().map(|at| without(at)).collect();
-        // And `-` would be the standard input.
-        let path = if input.path == "-" {
-            "./-"
-        } else {
-            &input.path
-        };
-        let pattern_and_path = ["-e", &input.pattern, "--", path];
-        let args: Vec<&OsStr> = ["-n", "-D", "skip"]
-            .iter()
-            .chain(names)
-            .map(OsStr::new)
-            .chain(left_out.iter().map(OsString::as_os_str))
-            .chain(pattern_and_path.iter().map(OsStr::new))
-            .collect();
-        let output = command::run("grep", &args, &self.workspace, &context.cancellation).await?;
-        answer(&output, path, scope, &context.redaction)
-    }
+async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<String, ToolError> {
+    // GNU and BSD grep differ in when they show file names, so that is said explicitly; a
+    // pattern or path that looks like an option stays a pattern or path; devices and FIFOs
+    // are skipped.
+    let names: &[&str] = if scope.recursive {
+        &["-r", "-H"]
+    } else {
+        &["-h"]
+    };
+    let left_out: Vec<OsString> = scope.left_out.iter().map(|at| without(at)).collect();
+    // And `-` would be the standard input.
+    let path = if input.path == "-" {
+        "./-"
+    } else {
+        &input.path
+    };
+    let pattern_and_path = ["-e", &input.pattern, "--", path];
+    let args: Vec<&OsStr> = ["-n", "-D", "skip"]
+        .iter()
+        .chain(names)
+        .map(OsStr::new)
+        .chain(left_out.iter().map(OsString::as_os_str))
+        .chain(pattern_and_path.iter().map(OsStr::new))
+        .collect();
+    let output = command::run("grep", &args, &context.folder, &context.cancellation).await?;
+    answer(&output, path, scope, &context.redaction)
 }
 
 /// The option by which grep passes over a folder or file. It knows them by their last name only,

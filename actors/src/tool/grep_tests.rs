@@ -7,12 +7,12 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
 use super::super::testing::{
-    Folder, as_nobody, call, call_with, parsed, run_as_nobody, set_mode, signature,
+    At, Folder, as_nobody, call, call_with, parsed, run_as_nobody, set_mode, signature,
 };
 use super::*;
 
-fn searcher(folder: &Folder) -> Grep {
-    Grep::new(folder.path().into())
+fn searcher(folder: &Folder) -> At<Grep> {
+    At(Grep, folder.path().into())
 }
 
 async fn search(folder: &Folder, pattern: &str, path: &str) -> Result<Value, String> {
@@ -202,7 +202,7 @@ async fn a_pattern_or_path_is_never_an_option() {
     }
     for name in odd.iter().chain(&["a b", "*"]) {
         folder.file(&format!("odd/{name}"), "x\n");
-        let inside = Grep::new(folder.at("odd"));
+        let inside = At(Grep, folder.at("odd"));
         let result = call(&inside, json!({"pattern": "x", "path": name})).await;
         assert_eq!(result, matches("1:x"), "{name}");
         let input = json!({"pattern": "x", "path": name, "recursive": true});
@@ -427,8 +427,8 @@ async fn what_is_left_out_is_not_searched_and_told() {
         path: ".".to_owned(),
         recursive: Some(true),
     };
-    let tool = searcher(&folder);
-    let result = tool.search(&input, &scope, &ToolContext::default()).await;
+    let context = ToolContext::new(Cancellation::new()).in_folder(folder.path());
+    let result = super::search(&input, &scope, &context).await;
     let result = parsed(result.map_err(|error| error.to_string())).unwrap();
     assert_eq!(result["matches"], "./a:1:found");
     let warning = result["warning"].as_str().unwrap();

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::super::testing::{Folder, call};
+use super::super::testing::{At, Folder, call};
 use super::super::{Grep, ListDir, Read};
 use super::*;
 
 async fn error(tool: &str, input: Value) -> String {
     let workspace = PathBuf::from("/");
     let result = match tool {
-        "read" => call(&Read::new(workspace), input).await,
-        "list_dir" => call(&ListDir::new(workspace), input).await,
-        "grep" => call(&Grep::new(workspace), input).await,
+        "read" => call(&At(Read, workspace), input).await,
+        "list_dir" => call(&At(ListDir, workspace), input).await,
+        "grep" => call(&At(Grep, workspace), input).await,
         other => panic!("no tool {other}"),
     };
     result.unwrap_err()
@@ -84,10 +84,10 @@ async fn wrong_input_is_refused_with_the_name_of_the_field() {
 async fn an_optional_field_may_be_null() {
     let folder = Folder::new();
     folder.file("a", "x\n");
-    let read = Read::new(folder.path().into());
+    let read = At(Read, folder.path().into());
     let input = json!({"path": "a", "start_line": null, "end_line": null});
     assert_eq!(call(&read, input).await, Ok(json!({"content": "x\n"})));
-    let grep = Grep::new(folder.path().into());
+    let grep = At(Grep, folder.path().into());
     let input = json!({"pattern": "x", "path": "a", "recursive": null});
     assert_eq!(call(&grep, input).await, Ok(json!({"matches": "1:x"})));
 }

@@ -1,7 +1,7 @@
 //! The tool `list_dir`: a folder's entries, as `ls -al` shows them.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,18 +13,8 @@ use crate::reply::Object;
 use crate::secret::Redaction;
 
 /// Lists folders.
-#[derive(Debug, Clone)]
-pub struct ListDir {
-    workspace: PathBuf,
-}
-
-impl ListDir {
-    /// A tool for which relative paths start at `workspace`.
-    #[must_use]
-    pub fn new(workspace: PathBuf) -> Self {
-        Self { workspace }
-    }
-}
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListDir;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,12 +53,12 @@ impl Tool for ListDir {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
-            let folder = path::resolve(&self.workspace, &input.path)?;
+            let folder = path::resolve(&context.folder, &input.path)?;
             let check = move || check_folder(&folder);
             tokio::task::spawn_blocking(check)
                 .await
                 .map_err(|error| ToolError(format!("listing failed: {error}")))??;
-            list(&self.workspace, &input.path, &context).await
+            list(&input.path, &context).await
         })
     }
 }
@@ -80,9 +70,9 @@ fn check_folder(folder: &Path) -> Result<(), ToolError> {
     Ok(())
 }
 
-async fn list(workspace: &Path, path: &str, context: &ToolContext) -> Result<String, ToolError> {
+async fn list(path: &str, context: &ToolContext) -> Result<String, ToolError> {
     let args = ["-al", "--", path].map(OsStr::new);
-    let output = command::run("ls", &args, workspace, &context.cancellation).await?;
+    let output = command::run("ls", &args, &context.folder, &context.cancellation).await?;
     answer(&output, &context.redaction)
 }
 

@@ -9,12 +9,12 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::super::testing::{
-    Folder, as_nobody, call, call_with, parsed, run_as_nobody, set_mode, signature,
+    At, Folder, as_nobody, call, call_with, parsed, run_as_nobody, set_mode, signature,
 };
 use super::*;
 
-fn lister(folder: &Folder) -> ListDir {
-    ListDir::new(folder.path().into())
+fn lister(folder: &Folder) -> At<ListDir> {
+    At(ListDir, folder.path().into())
 }
 
 async fn list_path(folder: &Folder, path: &str) -> Result<Value, String> {
@@ -58,7 +58,7 @@ async fn a_listing_is_what_ls_prints() {
             .output()
             .unwrap();
         let expected = String::from_utf8(ls.stdout).unwrap();
-        let listing = call(&ListDir::new(work.clone()), json!({"path": path})).await;
+        let listing = call(&At(ListDir, work.clone()), json!({"path": path})).await;
         let expected = json!({"entries": expected.strip_suffix('\n')});
         assert_eq!(listing, Ok(expected), "{path}");
     }
@@ -156,7 +156,7 @@ async fn a_path_starts_at_the_workspace_and_is_no_option() {
     }
     let missing = list_path(&folder, "--version").await;
     assert_eq!(missing, Err("path not found".to_owned()));
-    let inside = ListDir::new(folder.at("a b"));
+    let inside = At(ListDir, folder.at("a b"));
     for path in ["../-d", folder.at("-d").to_str().unwrap()] {
         let result = call(&inside, json!({"path": path})).await.unwrap();
         assert!(result["entries"].as_str().unwrap().ends_with(" in -d"));

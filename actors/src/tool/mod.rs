@@ -1,5 +1,7 @@
 //! Tools: what the model may ask for, and the actor that runs them.
 
+use std::sync::Arc;
+
 mod actor;
 mod cap;
 mod command;
@@ -25,3 +27,9 @@ pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError};
+
+/// The tools that the service offers. Relative paths start at the folder of the conversation.
+#[must_use]
+pub fn standard_tools() -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(Read), Arc::new(ListDir), Arc::new(Grep)]
+}

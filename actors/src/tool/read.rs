@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::fcntl::OFlag;
 use serde::Deserialize;
@@ -18,18 +18,8 @@ use crate::secret::Redaction;
 const PIECE: usize = 64 * 1024;
 
 /// Reads text files.
-#[derive(Debug, Clone)]
-pub struct Read {
-    workspace: PathBuf,
-}
-
-impl Read {
-    /// A tool for which relative paths start at `workspace`.
-    #[must_use]
-    pub fn new(workspace: PathBuf) -> Self {
-        Self { workspace }
-    }
-}
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Read;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,7 +62,7 @@ impl Tool for Read {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
-            let file = path::resolve(&self.workspace, &input.path)?;
+            let file = path::resolve(&context.folder, &input.path)?;
             // The file system may hang, so it must not be waited for on an arbiter.
             let work = move || read(&file, input.start_line, input.end_line, &context);
             tokio::task::spawn_blocking(work)

@@ -3,11 +3,11 @@
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
-use super::super::testing::{Folder, as_nobody, call, call_with, object, set_mode, signature};
+use super::super::testing::{At, Folder, as_nobody, call, call_with, object, set_mode, signature};
 use super::*;
 
-fn reader(folder: &Folder) -> Read {
-    Read::new(folder.path().into())
+fn reader(folder: &Folder) -> At<Read> {
+    At(Read, folder.path().into())
 }
 
 fn content(text: impl Into<String>) -> Result<Value, String> {
@@ -306,7 +306,7 @@ async fn a_path_starts_at_the_workspace_and_is_taken_literally() {
         folder.file(&format!("work/{name}"), name);
     }
     symlink("../outside", folder.at("work/link")).unwrap();
-    let read = Read::new(folder.at("work"));
+    let read = At(Read, folder.at("work"));
     for name in ["-", "--", "-n", "~", "*", "$HOME", "a b", "a\nb", "é", "!"] {
         assert_eq!(call(&read, json!({"path": name})).await, content(name));
     }
@@ -365,7 +365,8 @@ fn what_may_not_be_read_is_permission_denied() {
     set_mode(&file, 0o000);
     set_mode(&folder.at("sub"), 0o000);
     for path in [&file, &inside] {
-        let result = as_nobody(|| super::read(path, None, None, &ToolContext::default()));
+        let result =
+            as_nobody(|| super::read(path, None, None, &ToolContext::new(Cancellation::new())));
         assert_eq!(result, Err("permission denied".into()), "{path:?}");
     }
     set_mode(&folder.at("sub"), 0o755);
@@ -375,10 +376,10 @@ fn what_may_not_be_read_is_permission_denied() {
 #[tokio::test]
 async fn a_cut_leaves_nothing_of_a_secret() {
     let folder = Folder::new();
-    let context = ToolContext::default();
+    let context = ToolContext::new(Cancellation::new());
     let secret = "sk-ant-\"0123456789";
     context.redaction.add(secret.into());
-    let tool = Read::new(folder.path().into());
+    let tool = At(Read, folder.path().into());
     let shown = async |input: Value| {
         let result = tool
             .execute_in(object(input), context.clone())
@@ -415,7 +416,7 @@ async fn the_memory_and_the_environment_of_processes_are_not_read() {
     let opened = File::open("/proc/self/environ").unwrap();
     symlink("/proc/self/environ", folder.at("link")).unwrap();
     symlink("link", folder.at("further")).unwrap();
-    let tool = Read::new(folder.path().into());
+    let tool = At(Read, folder.path().into());
     let refused = "permission denied: the memory and the environment of processes are not read";
     for path in [
         "/proc/self/environ".to_owned(),

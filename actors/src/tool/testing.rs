@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::command::Output;
-use super::{Cancellation, Tool};
+use super::{Cancellation, Tool, ToolContext, ToolFuture};
 use crate::reply::Object;
 
 /// How long anything may take.
@@ -65,6 +65,31 @@ pub(super) fn object(json: Value) -> Object {
         panic!("not an object: {json}");
     };
     object
+}
+
+/// A tool whose calls are those of a conversation in that folder.
+pub(super) struct At<T>(pub(super) T, pub(super) PathBuf);
+
+impl<T: Tool> Tool for At<T> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn description(&self) -> &str {
+        self.0.description()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.0.input_schema()
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
+        self.0.execute_in(input, context.in_folder(&self.1))
+    }
 }
 
 /// What a tool returns: its JSON, or its error.
