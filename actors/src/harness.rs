@@ -25,7 +25,7 @@ use crate::messages::{
     CancelRun, CompactConversation, Compacted, ContinueRun, QueueMessage, Resumption, SubmitPrompt,
     WaitForEnd, WithdrawMessages,
 };
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolShelf};
 
 pub use config::{Config, ConfigError, DEFAULT_MODEL};
 pub use error::HarnessError;
@@ -81,6 +81,7 @@ pub struct Harness {
     handlers: Handlers,
     journal: Arc<dyn Journal>,
     guidance: GuidanceShelf,
+    tools: ToolShelf,
     attachments: Arc<dyn AttachmentStore>,
 }
 
@@ -137,6 +138,7 @@ impl Harness {
             handlers,
             journal,
             guidance,
+            tools: parts.tools,
             attachments,
         })
     }

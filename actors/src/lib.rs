@@ -49,4 +49,4 @@ pub use harness::{
 pub use ids::{CallId, ConversationId, ItemId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
-pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, standard_tools};
+pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, standard_tools};

@@ -1,7 +1,7 @@
 //! The files that a conversation has read and changed. They stand as two lists at the end of its
 //! summary, so that they are known as long as the conversation goes on.
 
-use crate::reply::Object;
+use crate::tool::Touched;
 
 /// The headings of the lists.
 const READ: &str = "## Files read";
@@ -22,17 +22,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// Adds the file that a tool was called for.
-    pub(super) fn add(&mut self, tool: &str, input: &Object) {
-        let Some(path) = input.get("path").and_then(|path| path.as_str()) else {
-            return;
-        };
-        let tool = tool.to_ascii_lowercase();
-        let does = |words: &[&str]| words.iter().any(|word| tool.contains(word));
-        if does(&["write", "edit", "patch", "replace"]) {
-            self.add_changed(path);
-        } else if does(&["read", "grep", "list_dir", "view"]) {
-            self.add_read(path);
+    /// Adds a file that a call touched.
+    pub(super) fn add(&mut self, touched: &Touched) {
+        match touched {
+            Touched::Read(path) => self.add_read(path),
+            Touched::Changed(path) => self.add_changed(path),
         }
     }
 

@@ -1,11 +1,49 @@
 //! What the model is asked for a summary, and what is made of its answer.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::reply::Object;
+use crate::tool::{Cancellation, Registry, Tool, ToolFuture, Touched, standard_tools};
 
-fn transcript(messages: &[Value]) -> Transcript {
-    let mut transcript = Transcript::default();
+/// A tool that reads or changes a file.
+struct OnFile(&'static str, fn(String) -> Touched);
+
+impl Tool for OnFile {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn description(&self) -> &'static str {
+        "d"
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+
+    fn touches(&self, input: &Object) -> Vec<Touched> {
+        let path = input.get("path").and_then(Value::as_str);
+        path.map(|path| (self.1)(path.to_owned()))
+            .into_iter()
+            .collect()
+    }
+
+    fn execute(&self, _: Object, _: Cancellation) -> ToolFuture<'_> {
+        Box::pin(async { Ok(String::new()) })
+    }
+}
+
+fn on_files() -> Registry {
+    let mut tools = standard_tools();
+    tools.push(Arc::new(OnFile("put", Touched::Changed)));
+    Registry::new(tools).unwrap()
+}
+
+fn transcript<'t>(messages: &[Value], tools: &'t Registry) -> Transcript<'t> {
+    let mut transcript = Transcript::new(tools);
     messages.iter().for_each(|message| transcript.add(message));
     transcript
 }
@@ -17,7 +55,8 @@ fn cut_of(messages: &[Value], instructions: Option<&str>, earlier: Option<&str>)
         head_tokens: 0,
         summary_tokens: 4000,
     };
-    let transcript = transcript(messages);
+    let tools = on_files();
+    let transcript = transcript(messages, &tools);
     let (pieces, files, previous) = transcript.pieces(&goal, instructions, earlier, |it| it);
     Cut {
         kept: 0,
@@ -187,14 +226,14 @@ fn the_files_of_a_conversation_add_up() {
     let said = [assistant(&json!([
         named("read", "a"),
         named("read", "b"),
-        named("edit", "b"),
+        named("put", "b"),
         named("read", "b"),
         named("grep", "src"),
         named("list_dir", "a"),
         named("bash", "no"),
         named("read", "two\nlines"),
         call("read", &json!({"path": 3})),
-        named("write_file", "c"),
+        named("put", "c"),
     ]))];
     let cut = cut_of(&said, None, None);
     assert!(
@@ -211,7 +250,7 @@ fn the_files_of_a_conversation_add_up() {
 
     // The next summary has those of the one before.
     let said = [assistant(&json!([
-        named("edit", "src"),
+        named("put", "src"),
         named("read", "d"),
         named("read", "c")
     ]))];

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::prompt::{enclosed, overhead};
 use super::{Files, Goal};
 use crate::reply::{Block, BlockKind};
+use crate::tool::Registry;
 
 /// How many characters of a result, of the input of a call and of a thought are told.
 const MAX_RESULT: usize = 2000;
@@ -16,13 +17,24 @@ const MAX_FOCUS: usize = 4000;
 const MIN_PIECE: usize = 2000;
 
 /// What is to be summarized: an entry for each thing that was said or done.
-#[derive(Debug, Default)]
-pub(crate) struct Transcript {
+#[derive(Debug)]
+pub(crate) struct Transcript<'t> {
+    /// They know which files their calls touched.
+    tools: &'t Registry,
     entries: Vec<String>,
     files: Files,
 }
 
-impl Transcript {
+impl<'t> Transcript<'t> {
+    /// Nothing yet.
+    pub(crate) fn new(tools: &'t Registry) -> Self {
+        Self {
+            tools,
+            entries: Vec::new(),
+            files: Files::default(),
+        }
+    }
+
     /// Adds a message, in the form of a request.
     pub(crate) fn add(&mut self, message: &Value) {
         let is_user = message["role"] == "user";
@@ -57,7 +69,9 @@ impl Transcript {
                 Some(said("assistant thinking", thinking, MAX_RESULT))
             }
             BlockKind::ToolCall { name, input, .. } => {
-                self.files.add(name, input);
+                let tool = self.tools.get(name);
+                let touched = tool.map(|tool| tool.touches(input));
+                touched.iter().flatten().for_each(|it| self.files.add(it));
                 let input = serde_json::to_string(input).unwrap_or_default();
                 let call = format!("{name} {}", cut(&input, MAX_RESULT));
                 Some(format!("[tool call]: {call}"))

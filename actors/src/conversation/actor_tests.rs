@@ -198,7 +198,7 @@ impl World {
         let attendance = Attendance::default();
         let actor = ConversationActor::new(
             Planner {
-                tools: tools(&[("read", false, false), ("write", true, false)]),
+                tools: tools(&[("read", false, false), ("write", true, false)]).into(),
                 ..Planner::new(Defaults::new(choice, 10))
             },
             downstream,
@@ -345,6 +345,7 @@ fn name(record: &Record) -> &'static str {
         Record::Queued { .. } => "queued",
         Record::Withdrawn { .. } => "withdrawn",
         Record::SettingsChanged { .. } => "settings_changed",
+        Record::ToolsRenewed { .. } => "tools_renewed",
         Record::ReplyLeftOut { .. } => "reply_left_out",
         Record::CompactionStarted { .. } => "compaction_started",
         Record::Compacted { .. } => "compacted",

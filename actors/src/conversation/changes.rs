@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::effect::Effect;
 use super::machine::Machine;
+use super::offered;
 use crate::journal::{Record, Settings};
 use crate::messages::{ChangeError, SettingsView, SubmitError};
 use crate::reply::Object;
@@ -61,7 +62,8 @@ impl Machine {
     }
 
     fn check_tools(&self, names: &[String]) -> Result<(), ChangeError> {
-        let known: Vec<&str> = self.planner.tools.names().collect();
+        let list = self.tool_list();
+        let known: Vec<&str> = offered::names(&list).collect();
         let mut names = names.iter();
         match names.find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
@@ -72,10 +74,31 @@ impl Machine {
         }
     }
 
+    /// Offers the tools that there are now, from the next run on. Tells all their names.
+    ///
+    /// # Errors
+    /// [`SubmitError::Stopping`].
+    pub fn renew_tools(
+        &mut self,
+        by: Option<String>,
+    ) -> Result<(Vec<String>, Vec<Effect>), SubmitError> {
+        if self.stopping {
+            return Err(SubmitError::Stopping);
+        }
+        let tools = self.planner.tools.get().definitions();
+        let names = offered::names(&tools).map(str::to_owned).collect();
+        let is_new = *self.tool_list() != *tools;
+        let renewed = is_new.then(|| self.note(Record::ToolsRenewed { tools, by }));
+        Ok((names, renewed.into_iter().collect()))
+    }
+
     /// The settings as they are shown.
     #[must_use]
     pub fn settings_view(&self) -> SettingsView {
-        self.planner.view(self.settings())
+        let tools = offered::names(&self.tool_list())
+            .map(str::to_owned)
+            .collect();
+        self.planner.view(self.settings(), tools)
     }
 }
 

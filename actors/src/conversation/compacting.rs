@@ -127,7 +127,8 @@ impl Machine {
             head_tokens: run.head.tokens(),
             summary_tokens: self.summary_tokens(settings, Some(window)),
         };
-        self.ledger.history().plan_cut(&goal, None)
+        let tools = run.plan.tools.now();
+        self.ledger.history().plan_cut(&goal, None, &tools)
     }
 
     /// How many tokens a summary of the run may have.
@@ -456,7 +457,7 @@ impl Machine {
             return Ok(None);
         }
         let mut effects = self.close();
-        let plan = self.planner.plan(self.settings());
+        let plan = self.planner.plan(self.settings(), self.tool_list());
         let call_id = self.next_call();
         effects.push(describe(call_id.clone(), &plan));
         self.manual = Some(Manual {
@@ -504,7 +505,9 @@ impl Machine {
             head_tokens,
             summary_tokens: summary,
         };
-        let plan_cut = |goal: &Goal| history.plan_cut(goal, order.instructions.as_deref());
+        let tools = plan.tools.now();
+        let instructions = order.instructions.as_deref();
+        let plan_cut = |goal: &Goal| history.plan_cut(goal, instructions, &tools);
         let is_wanted = is_due || order.force;
         let mut cut = is_wanted.then(|| plan_cut(&goal)).flatten();
         // Whoever insists gets less kept, if nothing else helps.

@@ -69,6 +69,7 @@ impl Machine {
 
     /// Sends the request.
     pub(super) fn start_turn(&mut self, call_id: CallId) -> Vec<Effect> {
+        let is_first = self.ledger.tools().is_none();
         let Some(run) = &mut self.run else {
             return vec![];
         };
@@ -80,6 +81,7 @@ impl Machine {
             run: run.id,
             turn: run.turns,
             head: Some(run.head.fingerprint().to_owned()),
+            tools: is_first.then(|| run.plan.tools.list().to_vec()),
         };
         vec![self.note(started), Effect::CallModel(call_id)]
     }

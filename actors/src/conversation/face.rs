@@ -165,6 +165,10 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             by: by.clone(),
             timestamp,
         },
+        Record::ToolsRenewed { .. } => Event::Record {
+            record_type: "tools_renewed".to_owned(),
+            timestamp,
+        },
         Record::Unknown { kind, .. } => Event::Record {
             record_type: kind.clone(),
             timestamp,

@@ -3,10 +3,13 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use harness_protocol::{Attachment, QueueItem, Usage};
+use serde_json::Value;
 
 use super::history::History;
+use super::offered;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Record, Settings, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
@@ -36,6 +39,8 @@ pub struct Ledger {
     status: Status,
     /// What the last request began with.
     head: Option<String>,
+    /// The tools that the conversation is offered, in the API's format.
+    tools: Option<Arc<[Value]>>,
     /// Whether the last reply failed or was cut short, and nothing was said since.
     failed: bool,
     /// The tokens of the run that is going, or of the last one.
@@ -140,8 +145,11 @@ impl Ledger {
                     message: message.clone(),
                 };
             }
-            Record::TurnStarted { turn, head, .. } => {
+            Record::TurnStarted {
+                turn, head, tools, ..
+            } => {
                 self.end_reply(Unanswered::Interrupted);
+                self.offer(tools.as_deref());
                 if *head != self.head {
                     if !self.keeps_all {
                         self.history.strip_thinking();
@@ -226,6 +234,7 @@ impl Ledger {
             Record::SettingsChanged { settings, .. } => {
                 self.totals.settings = Some(Box::new(settings.clone()));
             }
+            Record::ToolsRenewed { tools, .. } => self.offer(Some(tools)),
             Record::ReplyLeftOut { .. } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.take_back_reply();
@@ -254,9 +263,11 @@ impl Ledger {
                 totals,
                 keys,
                 item_keys,
+                tools,
                 ..
             } => {
                 self.begin_at(summary, totals);
+                self.offer(tools.as_deref());
                 self.add_keys(keys, |run| Named::Run(*run));
                 self.add_keys(item_keys, |item| Named::Item(*item));
             }
@@ -316,6 +327,12 @@ impl Ledger {
     #[must_use]
     pub fn settings(&self) -> Option<&Settings> {
         self.totals.settings.as_deref()
+    }
+
+    /// The tools that the conversation is offered, in the API's format, if they are on record.
+    #[must_use]
+    pub fn tools(&self) -> Option<&Arc<[Value]>> {
+        self.tools.as_ref()
     }
 
     /// Whether the last reply failed or was cut short, and can be left out to be asked for anew.
@@ -503,6 +520,14 @@ impl Ledger {
             },
             message: message.to_owned(),
         };
+    }
+
+    /// The conversation is offered these tools from now on, unless none are said.
+    fn offer(&mut self, tools: Option<&[Value]>) {
+        let Some(tools) = tools else { return };
+        let names = offered::names(tools).map(str::to_owned);
+        self.totals.tools = Some(names.collect());
+        self.tools = Some(tools.into());
     }
 
     fn add_queued(&mut self, item: QueueItem) {

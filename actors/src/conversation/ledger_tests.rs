@@ -36,6 +36,7 @@ fn turn_started(turn: u32) -> Record {
         run: RUN,
         turn,
         head: None,
+        tools: None,
     }
 }
 

@@ -7,12 +7,14 @@
 use std::sync::Arc;
 
 use harness_protocol::{Attachment, Queue};
+use serde_json::Value;
 
 use super::compacting::{Manual, Summarizing};
 use super::effect::Effect;
 use super::history::History;
 use super::input::Input;
 use super::ledger::{Ledger, Named};
+use super::offered;
 use super::plan::{Plan, Planner};
 use super::projected::projected;
 use super::tool_calls::Tools;
@@ -149,11 +151,16 @@ impl Machine {
         self.calls
     }
 
-    /// The tools of the run that is going.
+    /// The tools that the run that is going can call now.
     #[must_use]
     pub fn tools(&self) -> Registry {
-        let tools = self.run.as_ref().map(|run| run.plan.tools.clone());
+        let tools = self.run.as_ref().map(|run| run.plan.tools.now());
         tools.unwrap_or_default()
+    }
+
+    /// The tools that the conversation is offered, in the API's format.
+    pub(super) fn tool_list(&self) -> Arc<[Value]> {
+        offered::list(&self.ledger, &self.planner.tools)
     }
 
     /// The request of the run that is going; or why the projection makes none.
@@ -166,11 +173,6 @@ impl Machine {
             Some(projection) => projected(&**projection, history),
         };
         Some(pieces.map(|pieces| run.head.request(pieces, history.lacks_thinking())))
-    }
-
-    /// Replaces the tools from the next run on.
-    pub fn set_tools(&mut self, tools: Registry) {
-        self.planner.tools = tools;
     }
 
     /// What differs from the service's settings.
@@ -250,7 +252,7 @@ impl Machine {
     /// # Errors
     /// When its requests cannot be made.
     pub(super) fn begin(&mut self) -> Result<(RunId, Vec<Effect>), SubmitError> {
-        let plan = self.planner.plan(self.settings());
+        let plan = self.planner.plan(self.settings(), self.tool_list());
         let head = self.planner.head(&plan, self.ledger.history());
         let head = head.map_err(SubmitError::Prompt)?;
         let effects = self.close();

@@ -139,7 +139,7 @@ fn planner_of(execution: ToolExecution, mode: QueueMode) -> Planner {
     defaults.tool_execution = execution;
     defaults.steering_mode = mode;
     Planner {
-        tools: tools(&[("read", false, false), ("alone", true, true)]),
+        tools: tools(&[("read", false, false), ("alone", true, true)]).into(),
         ..Planner::new(defaults)
     }
 }
@@ -302,6 +302,7 @@ impl World {
             | Record::Queued { .. }
             | Record::Withdrawn { .. }
             | Record::SettingsChanged { .. }
+            | Record::ToolsRenewed { .. }
             | Record::ReplyLeftOut { .. }
             | Record::CompactionStarted { .. }
             | Record::Compacted { .. }

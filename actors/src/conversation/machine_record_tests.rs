@@ -109,6 +109,7 @@ fn a_plain_run_is_written_down_whole() {
                 ..ModelTotals::default()
             },
         )]),
+        tools: Some(Vec::new()),
         ..Totals::default()
     };
     let used = Usage {
@@ -141,6 +142,7 @@ fn a_plain_run_is_written_down_whole() {
             run,
             turn: 1,
             head: Some(head),
+            tools: Some(Vec::new()),
         },
         Record::Block {
             index: 0,

@@ -22,7 +22,7 @@ fn three_tools() -> Registry {
 
 fn talk() -> Talk {
     Talk::of(Planner {
-        tools: three_tools(),
+        tools: three_tools().into(),
         ..planner(10)
     })
 }
@@ -184,7 +184,7 @@ fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
     let mut defaults = Defaults::clone(&planner(10).defaults);
     defaults.active_tools = vec!["read".to_owned()];
     let mut talk = Talk::of(Planner {
-        tools: three_tools(),
+        tools: three_tools().into(),
         ..Planner::new(defaults)
     });
     talk.prompt("hi");
@@ -199,37 +199,109 @@ fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
     assert_eq!(offered(&talk), ["read"]);
 }
 
+/// Has the machine offer the tools that there are now; tells their names.
+fn renew(talk: &mut Talk) -> Vec<String> {
+    let (names, effects) = talk.machine.renew_tools(Some("ana".to_owned())).unwrap();
+    talk.take(effects);
+    names
+}
+
 /// Spec: [CONV-90]
 #[test]
-fn tools_are_replaced_from_the_next_run_on_and_names_that_are_gone_drop_out() {
+fn the_list_of_tools_stays_until_it_is_renewed_and_calls_find_what_is_there() {
     let mut talk = talk();
+    let shelf = talk.machine.planner.tools.clone();
+    shelf.set(tools(&[("read", false, false), ("write", true, false)]));
+    // Before the first request it is what there is.
+    assert_eq!(talk.machine.settings_view().tools, ["read", "write"]);
+    talk.prompt("hi");
+    let first = body(&talk)["tools"].to_string();
+    shelf.set(tools(&[("grep", false, false), ("read", true, true)]));
+    talk.ask_for(&["t:write"]);
+    let now = talk.machine.tools();
+    assert_eq!(
+        now.names().collect::<Vec<_>>(),
+        ["read"],
+        "write is gone, grep not offered"
+    );
+    assert!(now.runs_alone("read"), "it is looked up as it is");
+    talk.ok(0, "x");
+    talk.say("a");
+    talk.prompt("on");
+    assert_eq!(body(&talk)["tools"].to_string(), first);
+    assert_eq!(talk.machine.settings_view().tools, ["read", "write"]);
+    let refused = talk.change(&json!({"active_tools": ["grep"]}));
+    assert!(refused.is_err(), "it is not in the list");
+    assert_eq!(renew(&mut talk), ["grep", "read"]);
+    assert_eq!(body(&talk)["tools"].to_string(), first, "not in the run");
+    talk.say("b");
+    talk.prompt("on");
+    assert_eq!(offered(&talk), ["grep", "read"]);
+    let before = talk.machine.ledger().totals().clone();
+    assert_eq!(renew(&mut talk), ["grep", "read"]);
+    assert_eq!(*talk.machine.ledger().totals(), before, "nothing is new");
+}
+
+/// Spec: [CONV-90]
+#[test]
+fn active_names_that_are_gone_drop_out_until_they_come_back() {
+    let mut talk = talk();
+    let shelf = talk.machine.planner.tools.clone();
     talk.change(&json!({"active_tools": ["read", "write"]}))
         .unwrap();
     talk.prompt("hi");
-    talk.machine
-        .set_tools(tools(&[("read", false, false), ("grep", false, false)]));
-    assert_eq!(offered(&talk), ["read", "write"]);
-    talk.ask_for(&["t:write"]);
-    assert!(talk.machine.tools().get("write").is_some(), "it still runs");
-    talk.ok(0, "x");
     assert_eq!(offered(&talk), ["read", "write"]);
     talk.say("a");
+    shelf.set(tools(&[("read", false, false), ("grep", false, false)]));
+    renew(&mut talk);
     talk.prompt("on");
     assert_eq!(offered(&talk), ["read"]);
     talk.say("b");
     // Another change does not stumble over the name that is gone.
     talk.change(&json!({"max_turns": 5})).unwrap();
-    talk.machine.set_tools(tools(&[("grep", false, false)]));
+    shelf.set(tools(&[("grep", false, false)]));
+    renew(&mut talk);
     talk.prompt("on");
     assert_eq!(offered(&talk), [""; 0], "none is left");
+    assert_eq!(talk.machine.tools().names().count(), 0);
     talk.say("c");
-    talk.machine.set_tools(three_tools());
+    shelf.set(three_tools());
+    renew(&mut talk);
     talk.prompt("on");
+    assert_eq!(offered(&talk), ["read", "write"]);
+}
+
+/// Spec: [CONV-157]
+#[test]
+fn a_journal_of_an_earlier_version_has_the_standard_tools_until_they_are_renewed() {
+    let run = RunId(1);
+    let mut records = vec![
+        Record::RunStarted { run, by: None },
+        Record::TurnStarted {
+            run,
+            turn: 1,
+            head: None,
+            tools: None,
+        },
+    ];
+    let mut ledger = Ledger::default();
+    records.iter().for_each(|record| ledger.apply(record));
+    records.extend(ledger.closing());
+    let planner = Planner {
+        tools: three_tools().into(),
+        ..planner(10)
+    };
+    let mut talk = Talk::revived(planner, records);
     assert_eq!(
-        offered(&talk),
-        ["read", "write"],
-        "a name that comes back is active again"
+        talk.machine.settings_view().tools,
+        ["read", "list_dir", "grep"]
     );
+    talk.prompt("hi");
+    assert_eq!(offered(&talk), ["read", "list_dir", "grep"]);
+    talk.say("a");
+    renew(&mut talk);
+    talk.prompt("on");
+    assert_eq!(offered(&talk), ["read", "list", "write"]);
 }
 
 fn think(talk: &mut Talk) {
@@ -285,7 +357,7 @@ fn building() -> (Talk, Seen) {
         format!("{} {}", turn.model, noted.len())
     };
     let talk = Talk::of(Planner {
-        tools: three_tools(),
+        tools: three_tools().into(),
         system_prompt: Some(Arc::new(build)),
         ..planner(10)
     });

@@ -73,7 +73,7 @@ impl Talk {
     }
 
     /// Takes what a step came to, and tells it in short.
-    fn take(&mut self, effects: Vec<Effect>) -> Vec<String> {
+    pub(super) fn take(&mut self, effects: Vec<Effect>) -> Vec<String> {
         for effect in &effects {
             match effect {
                 Effect::Record(record) => {
@@ -413,6 +413,7 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::Queued { item, .. } => format!("queued {}", item.0),
         Record::Withdrawn { items, .. } => format!("withdrawn {}", items.len()),
         Record::SettingsChanged { .. } => "settings".to_owned(),
+        Record::ToolsRenewed { .. } => "tools renewed".to_owned(),
         Record::ReplyLeftOut { .. } => "left out".to_owned(),
         Record::CompactionStarted { reason, .. } => format!("compacting {reason:?}"),
         Record::Compacted { kept, .. } => format!("compacted, {kept} kept"),

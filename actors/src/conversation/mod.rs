@@ -12,6 +12,7 @@ mod history;
 mod input;
 mod ledger;
 mod machine;
+mod offered;
 mod orders;
 mod outbox;
 mod permanence;

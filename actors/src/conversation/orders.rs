@@ -12,6 +12,7 @@ use super::compacting::CompactOrder;
 use super::effect::Effect;
 use super::input::Input;
 use super::machine::{Machine, Prompt, Submitted};
+use super::offered;
 use super::outbox::Step;
 use super::queues::Message;
 use super::revival::glance;
@@ -19,9 +20,9 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::StorageError;
 use crate::messages::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
-    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, MakeWay, Overview,
-    QueueMessage, RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns,
-    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, IsRunning, MakeWay, Overview, QueueMessage,
+    RenameConversation, RenewTools, RetireIfIdle, RunOutcome, SettingsView, StopRuns, SubmitError,
+    SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
 
 impl ConversationActor {
@@ -256,27 +257,23 @@ impl Handler<GetSettings> for ConversationActor {
         Box::pin(async move {
             let glance = glance(&*journal).await?;
             let own = glance.ledger.settings().unwrap_or(&planner.made_with);
-            Ok(planner.view(own))
+            let tools = offered::listed(glance.ledger.totals(), &planner.tools);
+            Ok(planner.view(own, tools))
         })
     }
 }
 
-impl Handler<SetTools> for ConversationActor {
-    type Result = ();
+impl Handler<RenewTools> for ConversationActor {
+    type Result = ResponseFuture<Result<Vec<String>, SubmitError>>;
 
-    fn handle(&mut self, SetTools(tools): SetTools, _: &mut Context<Self>) {
-        if let Some(machine) = self.machine() {
-            machine.set_tools(tools.clone());
-        }
-        self.planner.tools = tools;
-    }
-}
-
-impl Handler<GetTools> for ConversationActor {
-    type Result = MessageResult<GetTools>;
-
-    fn handle(&mut self, _: GetTools, _: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.planner.tools.clone())
+    fn handle(&mut self, RenewTools { by }: RenewTools, ctx: &mut Context<Self>) -> Self::Result {
+        let tools = self.planner.tools.get().definitions();
+        let bytes = serde_json::to_vec(&tools).map_or(0, |tools| tools.len());
+        let renew = move |actor: &mut Self| {
+            actor.check_room(bytes)?;
+            actor.ready()?.renew_tools(by)
+        };
+        self.order(renew, ctx)
     }
 }
 

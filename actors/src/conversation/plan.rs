@@ -8,12 +8,13 @@ use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 use serde_json::Value;
 
 use super::history::History;
+use super::offered::{Offered, is_active};
 use crate::compaction::CompactionSettings;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::journal::Settings;
 use crate::messages::SettingsView;
 use crate::model::{Caching, HeadSettings, ModelChoice, RequestHead};
-use crate::tool::Registry;
+use crate::tool::{Registry, ToolShelf};
 
 /// The settings of a conversation that says nothing else.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,7 +179,7 @@ pub struct Planner {
     /// What the conversation was made with.
     pub made_with: Settings,
     /// All tools.
-    pub tools: Registry,
+    pub tools: ToolShelf,
     /// The folder that the conversation works in.
     pub folder: Arc<Path>,
     /// What the model is told besides.
@@ -197,7 +198,7 @@ pub(super) struct Plan {
     pub(super) max_turns: u32,
     pub(super) system_prompt: String,
     pub(super) thinking: Option<ThinkingLevel>,
-    pub(super) tools: Registry,
+    pub(super) tools: Offered,
     pub(super) tool_execution: ToolExecution,
     pub(super) steering_mode: QueueMode,
     pub(super) follow_up_mode: QueueMode,
@@ -216,7 +217,7 @@ impl Planner {
         Self {
             defaults: Arc::new(defaults),
             made_with: Settings::default(),
-            tools: Registry::default(),
+            tools: ToolShelf::default(),
             folder: Path::new(".").into(),
             guidance: GuidanceShelf::default(),
             system_prompt: None,
@@ -260,26 +261,27 @@ impl Planner {
         }
     }
 
-    /// The settings as they are shown.
-    pub(super) fn view(&self, own: &Settings) -> SettingsView {
+    /// The settings as they are shown, of a conversation that is offered the tools of these names.
+    pub(super) fn view(&self, own: &Settings, tools: Vec<String>) -> SettingsView {
         let active = self.active_tools(own);
+        let mut active_tools = tools.clone();
+        active_tools.retain(|name| is_active(active, name));
         SettingsView {
             own: own.clone(),
             effective: self.effective(own),
-            tools: self.tools.names().map(str::to_owned).collect(),
-            active_tools: active.names().map(str::to_owned).collect(),
+            tools,
+            active_tools,
         }
     }
 
-    /// The tools that a run would offer now.
-    pub(super) fn active_tools(&self, own: &Settings) -> Registry {
+    /// The names of the tools that a run would offer now; all if there are none.
+    fn active_tools<'s>(&'s self, own: &'s Settings) -> &'s [String] {
         let active = own.active_tools.as_ref();
-        let active = active.unwrap_or(&self.defaults.active_tools);
-        self.tools.subset(active)
+        active.unwrap_or(&self.defaults.active_tools)
     }
 
-    /// The plan of a run that begins now.
-    pub(super) fn plan(&self, own: &Settings) -> Plan {
+    /// The plan of a run that begins now, in a conversation that is offered these tools.
+    pub(super) fn plan(&self, own: &Settings, tools: Arc<[Value]>) -> Plan {
         let defaults = &*self.defaults;
         let model = own.model.as_deref().map_or_else(
             || defaults.model.clone(),
@@ -305,7 +307,7 @@ impl Planner {
             max_turns: own.max_turns.unwrap_or(defaults.max_turns),
             system_prompt,
             thinking: own.thinking.or(defaults.thinking),
-            tools: self.active_tools(own),
+            tools: Offered::new(tools, self.active_tools(own), &self.tools),
             tool_execution: own.tool_execution.unwrap_or(defaults.tool_execution),
             steering_mode: own.steering_mode.unwrap_or(defaults.steering_mode),
             follow_up_mode: own.follow_up_mode.unwrap_or(defaults.follow_up_mode),
@@ -337,7 +339,7 @@ impl Planner {
                 let turn = TurnInfo {
                     model: &plan.model.id,
                     thinking: plan.thinking,
-                    tools: &plan.tools,
+                    tools: &plan.tools.now(),
                     history,
                     skills: &plan.guidance.skills,
                 };

@@ -498,6 +498,7 @@ impl World {
             | Record::Queued { .. }
             | Record::Withdrawn { .. }
             | Record::SettingsChanged { .. }
+            | Record::ToolsRenewed { .. }
             | Record::ReplyLeftOut { .. }
             | Record::CompactionStarted { .. }
             | Record::Compacted { .. }
@@ -605,6 +606,7 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::Queued { .. }
             | Record::Withdrawn { .. }
             | Record::SettingsChanged { .. }
+            | Record::ToolsRenewed { .. }
             | Record::ReplyLeftOut { .. }
             | Record::CompactionStarted { .. }
             | Record::Compacted { .. }
@@ -645,6 +647,7 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::Queued { .. }
             | Record::Withdrawn { .. }
             | Record::SettingsChanged { .. }
+            | Record::ToolsRenewed { .. }
             | Record::ReplyLeftOut { .. }
             | Record::CompactionStarted { .. }
             | Record::Compacted { .. }

@@ -157,6 +157,7 @@ impl Building {
             totals: before.totals().clone(),
             keys: named(keys),
             item_keys: named(item_keys),
+            tools: before.tools().map(|tools| tools.to_vec()),
             by: by.clone(),
         };
         let run = before.run().map(|run| Record::RunStarted { run, by: None });
@@ -290,6 +291,7 @@ impl Starts {
             | Record::Queued { .. }
             | Record::Withdrawn { .. }
             | Record::SettingsChanged { .. }
+            | Record::ToolsRenewed { .. }
             | Record::Unknown { .. } => self.replied(count, seq),
         }
     }

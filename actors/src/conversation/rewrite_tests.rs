@@ -209,7 +209,13 @@ impl<'a> Play<'a> {
             self.head += 1;
         }
         let head = Some(format!("head {}", self.head / 2)).filter(|_| self.head > 0);
-        self.add(Record::TurnStarted { run, turn, head });
+        let tools = (self.head == 0).then(|| vec![json!({"name": "t"})]);
+        self.add(Record::TurnStarted {
+            run,
+            turn,
+            head,
+            tools,
+        });
         let mut calls = Vec::new();
         let end = self.choose(12);
         // What is refused for its content has no reply at all.

@@ -62,7 +62,8 @@ impl Machine {
         let Some(run) = &self.run else {
             return vec![];
         };
-        let runs_alone = |call: &ToolCall| run.plan.tools.runs_alone(&call.name);
+        let tools = run.plan.tools.now();
+        let runs_alone = |call: &ToolCall| tools.runs_alone(&call.name);
         let at_once = match run.plan.tool_execution {
             ToolExecution::Parallel if !calls.iter().any(runs_alone) => calls.len(),
             ToolExecution::Parallel

@@ -24,7 +24,7 @@ use crate::messages::{
 };
 use crate::model::ModelChoice;
 use crate::reply::{Block, ReplyEnd};
-use crate::tool::Registry;
+use crate::tool::ToolShelf;
 use futures_util::StreamExt as _;
 use harness_protocol::Queue;
 
@@ -131,7 +131,7 @@ impl World {
             run_tool: model.clone().recipient(),
             cancel_tool: model.clone().recipient(),
             describe_model: model.clone().recipient(),
-            tools: Registry::default(),
+            tools: ToolShelf::default(),
             workspace: Path::new("/own").into(),
             list_models: model.recipient(),
             seams: Seams::default(),

@@ -21,7 +21,7 @@ use crate::messages::{
 };
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
-use crate::tool::Registry;
+use crate::tool::ToolShelf;
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -94,7 +94,7 @@ pub struct Parts {
     /// Looks up what a model can do.
     pub describe_model: Recipient<DescribeModel>,
     /// The tools.
-    pub tools: Registry,
+    pub tools: ToolShelf,
     /// The folder of those conversations that have none of their own.
     pub workspace: Arc<Path>,
     /// What a conversation is like that says nothing else.

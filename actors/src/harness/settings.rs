@@ -6,9 +6,9 @@ use harness_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
-use crate::messages::{ChangeSettings, GetSettings, GetTools, SetTools, SettingsView};
+use crate::messages::{ChangeSettings, GetSettings, RenewTools, SettingsView};
 use crate::reply::Object;
-use crate::tool::{Registry, Tool};
+use crate::tool::{Registry, Tool, ToolShelf};
 
 impl Harness {
     /// The settings.
@@ -68,14 +68,32 @@ impl Harness {
         self.set("system_prompt", json!(prompt)).await
     }
 
-    /// Replaces the tools from the next run on. Those names of [`Self::set_active_tools`] that no
-    /// tool has are passed over until one has them.
+    /// Replaces the tools. The model is offered them from the next run on; a call of a tool that is
+    /// gone fails at once. Those names of [`Self::set_active_tools`] that no tool has are passed over
+    /// until one has them.
     ///
     /// # Errors
-    /// Tools that the API would refuse change nothing.
+    /// Tools that the API would refuse change nothing; or when that cannot be kept.
     pub async fn set_tools(&self, tools: Vec<Arc<dyn Tool>>) -> Result<(), HarnessError> {
-        let registry = Registry::new(tools)?;
-        Ok(self.conversation.send(SetTools(registry)).await?)
+        self.tools.set(Registry::new(tools)?);
+        self.renew_tools().await?;
+        Ok(())
+    }
+
+    /// Offers the model the tools that there are now, from the next run on, in place of those that
+    /// it was offered first. Tells their names.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    pub async fn renew_tools(&self) -> Result<Vec<String>, HarnessError> {
+        Ok(self.conversation.send(RenewTools { by: None }).await??)
+    }
+
+    /// The tools, to add some and take others away while the conversation goes on. What the model is
+    /// offered follows with [`Self::renew_tools`].
+    #[must_use]
+    pub fn tool_shelf(&self) -> &ToolShelf {
+        &self.tools
     }
 
     /// Offers the model only the tools of these names, from the next run on; all of them if there
@@ -87,13 +105,10 @@ impl Harness {
         self.set("active_tools", json!(names)).await
     }
 
-    /// The tools, in their order.
-    ///
-    /// # Errors
-    /// When the conversation is gone.
-    pub async fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, HarnessError> {
-        let tools = self.conversation.send(GetTools).await?;
-        Ok(tools.iter().cloned().collect())
+    /// The tools that there are, in their order.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.tools.get().iter().cloned().collect()
     }
 
     /// The tools that the model is offered in the next run, in their order.
@@ -102,7 +117,7 @@ impl Harness {
     /// When the journal cannot be read.
     pub async fn active_tools(&self) -> Result<Vec<Arc<dyn Tool>>, HarnessError> {
         let names = self.settings().await?.active_tools;
-        let mut tools = self.tools().await?;
+        let mut tools = self.tools();
         tools.retain(|tool| names.iter().any(|name| name == tool.name()));
         Ok(tools)
     }

@@ -44,7 +44,7 @@ pub fn parts(
         list_models: model.recipient(),
         run_tool: tools.clone().recipient(),
         cancel_tool: tools.recipient(),
-        tools: registry,
+        tools: registry.into(),
         workspace,
         defaults: Arc::new(Defaults {
             model: config.model,

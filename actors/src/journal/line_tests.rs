@@ -25,6 +25,7 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::Queued { .. } => "queued",
         Record::Withdrawn { .. } => "withdrawn",
         Record::SettingsChanged { .. } => "settings_changed",
+        Record::ToolsRenewed { .. } => "tools_renewed",
         Record::ReplyLeftOut { .. } => "reply_left_out",
         Record::CompactionStarted { .. } => "compaction_started",
         Record::Compacted { .. } => "compacted",
@@ -73,7 +74,7 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
     let second = kinds(SECOND);
     let is_new = |kind: &&str| !first.contains(kind);
     let new: Vec<&str> = second.iter().copied().filter(is_new).collect();
-    assert_eq!(new, Record::KNOWN[12..]);
+    assert_eq!(new, Record::KNOWN[12..20]);
     for more in [
         "run_started",
         "prompt",

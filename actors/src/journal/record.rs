@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use harness_protocol::{Attachment, CompactionReason, Queue, QueueItem, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Settings;
@@ -64,6 +65,10 @@ pub enum Record {
         /// prompt. Thinking that was signed behind another beginning is not sent again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
+        /// The tools that the conversation is offered from now on, in the API's format; none if
+        /// they are on record already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Vec<Value>>,
     },
     /// A block of the reply is complete, or a cancel cut it short.
     Block {
@@ -187,6 +192,14 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
+    /// The conversation is offered other tools from the next run on.
+    ToolsRenewed {
+        /// All of them, in the API's format.
+        tools: Vec<Value>,
+        /// Who renewed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// The last reply, which failed or was cancelled, is left out of later requests.
     ReplyLeftOut {
         /// Who asked for another.
@@ -248,6 +261,9 @@ pub enum Record {
         /// The keys of messages that were queued before, each with its name there.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         item_keys: Vec<(String, ItemId)>,
+        /// The tools that the conversation is offered, in the API's format, if they are on record.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Vec<Value>>,
         /// Who asked for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -353,6 +369,9 @@ pub struct Totals {
     /// Whether the model is told a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
+    /// The names of the tools that the conversation is offered, if they are on record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
 }
 
 /// Token counts of one model.
@@ -384,7 +403,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 20] = [
+    pub const KNOWN: [&'static str; 21] = [
         "run_started",
         "prompt",
         "status",
@@ -405,6 +424,7 @@ impl Record {
         "compacted",
         "compaction_failed",
         "checkpoint",
+        "tools_renewed",
     ];
 }
 

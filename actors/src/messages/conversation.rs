@@ -10,7 +10,6 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::{Position, Settings, StorageError, Totals};
 use crate::model::ModelFailure;
 use crate::reply::Object;
-use crate::tool::Registry;
 
 /// Starts a run. Sent by HTTP; answered when the prompt is safe on disk, before the model replies.
 #[derive(Debug, Clone, Default, Message)]
@@ -135,16 +134,14 @@ pub enum ChangeError {
     Order(SubmitError),
 }
 
-/// Replaces the tools from the next run on; active names that are gone drop out. Sent by the
-/// library.
+/// Offers the tools that there are now from the next run on, in place of those on record. Sent by HTTP
+/// and the library; answered with all their names when it is on record.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "()")]
-pub struct SetTools(pub Registry);
-
-/// Asks for the tools. Sent by the library.
-#[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Registry")]
-pub struct GetTools;
+#[rtype(result = "Result<Vec<String>, SubmitError>")]
+pub struct RenewTools {
+    /// Who asks.
+    pub by: Option<String>,
+}
 
 /// Replaces the past but for its end by a summary, for good. Sent by HTTP; answered when the new
 /// journal is in place.

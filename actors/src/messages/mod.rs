@@ -12,9 +12,9 @@ mod tool;
 pub use broadcast::{CloseSubscribers, Closing, Join, Joined, Publish};
 pub use conversation::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
-    ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, MakeWay, Overview,
-    QueueMessage, RenameConversation, Resumption, RetireIfIdle, RunOutcome, SetTools, SettingsView,
-    StopRuns, SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
+    ContinueRun, EndIfIdle, GetOverview, GetSettings, IsRunning, MakeWay, Overview, QueueMessage,
+    RenameConversation, RenewTools, Resumption, RetireIfIdle, RunOutcome, SettingsView, StopRuns,
+    SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
 pub use directory::{
     CountRuns, CreateConversation, ForgetFailed, ForkConversation, ForkError, LetGo,

@@ -70,6 +70,12 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// The files that a call with this input reads and changes. They are named in the summary that takes
+    /// the place of a long past.
+    fn touches(&self, _input: &Object) -> Vec<Touched> {
+        Vec::new()
+    }
+
     /// Runs the tool. The future must not block its thread. When `cancellation` fires it should
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;
@@ -80,6 +86,15 @@ pub trait Tool: Send + Sync + 'static {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         self.execute(input, context.cancellation)
     }
+}
+
+/// A file that a call touches, by the path that the model gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// It is read.
+    Read(String),
+    /// It is made, changed or removed.
+    Changed(String),
 }
 
 /// What a call of a tool is given besides its input.

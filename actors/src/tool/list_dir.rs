@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::cap::{MAX_TEXT_BYTES, shown};
 use super::command::Output;
-use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, command, input, path};
+use super::{
+    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, command, input, path,
+};
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -44,6 +46,10 @@ impl Tool for ListDir {
 
     fn has_effects(&self) -> bool {
         false
+    }
+
+    fn touches(&self, input: &Object) -> Vec<Touched> {
+        path::read_of(input)
     }
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {

@@ -13,13 +13,14 @@ mod path;
 mod procfs;
 mod read;
 mod registry;
+mod shelf;
 #[cfg(test)]
 mod testing;
 mod waiting;
 
 pub use actor::ToolActor;
 pub use definition::{
-    Cancellation, Tool, ToolCall, ToolContext, ToolError, ToolFuture, ToolOutcome,
+    Cancellation, Tool, ToolCall, ToolContext, ToolError, ToolFuture, ToolOutcome, Touched,
 };
 pub use grep::Grep;
 pub use list_dir::ListDir;
@@ -27,6 +28,7 @@ pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError};
+pub use shelf::ToolShelf;
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]

@@ -4,7 +4,10 @@ use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{ToolError, input};
+use serde_json::Value;
+
+use super::{ToolError, Touched, input};
+use crate::reply::Object;
 
 /// Where a path that the model gave lies: relative ones start at the workspace.
 pub(super) fn resolve(workspace: &Path, path: &str) -> Result<PathBuf, ToolError> {
@@ -13,6 +16,14 @@ pub(super) fn resolve(workspace: &Path, path: &str) -> Result<PathBuf, ToolError
     }
     input::no_nul("path", path)?;
     Ok(workspace.join(path))
+}
+
+/// What a tool touches that reads the field `path` of its input.
+pub(super) fn read_of(input: &Object) -> Vec<Touched> {
+    let path = input.get("path").and_then(Value::as_str);
+    path.map(|path| Touched::Read(path.to_owned()))
+        .into_iter()
+        .collect()
 }
 
 /// What lies at a path; `missing` is the error for nothing.

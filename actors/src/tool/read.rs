@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cap::{MAX_TEXT_BYTES, Shown, shown};
-use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, input, path, procfs};
+use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path, procfs};
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -53,6 +53,10 @@ impl Tool for Read {
 
     fn has_effects(&self) -> bool {
         false
+    }
+
+    fn touches(&self, input: &Object) -> Vec<Touched> {
+        path::read_of(input)
     }
 
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {

@@ -82,16 +82,12 @@ impl Registry {
         self.tools.iter().map(|tool| tool.name())
     }
 
-    /// The tools of these names, in this registry's order; all if there are no names. Names that
-    /// it has not are left out.
+    /// The tools whose names are wanted, in this registry's order.
     #[must_use]
-    pub fn subset(&self, names: &[String]) -> Self {
-        if names.is_empty() {
-            return self.clone();
-        }
-        let is_named = |tool: &&Arc<dyn Tool>| names.iter().any(|name| name == tool.name());
+    pub fn only(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let is_wanted = |tool: &&Arc<dyn Tool>| is_wanted(tool.name());
         Self {
-            tools: self.tools.iter().filter(is_named).cloned().collect(),
+            tools: self.tools.iter().filter(is_wanted).cloned().collect(),
         }
     }
 

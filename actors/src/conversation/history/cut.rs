@@ -5,13 +5,19 @@ use serde_json::{Value, json};
 use super::message::Message;
 use super::{History, Place, estimate};
 use crate::compaction::{Cut, Goal, Transcript};
+use crate::tool::Registry;
 
 impl History {
     /// Where to cut, if that makes the next request much shorter: at the first message that may
     /// begin what is kept, behind the place from which on the last `keep_tokens` stand. A prompt
     /// near it is preferred. Fewer are kept if those alone are too long for the window.
     #[must_use]
-    pub fn plan_cut(&self, goal: &Goal, instructions: Option<&str>) -> Option<Cut> {
+    pub fn plan_cut(
+        &self,
+        goal: &Goal,
+        instructions: Option<&str>,
+        tools: &Registry,
+    ) -> Option<Cut> {
         let tokens_before = self.estimate(goal.head_tokens);
         let sizes = self.sizes();
         let first = self.first_choice(goal, tokens_before, &sizes)?;
@@ -29,7 +35,7 @@ impl History {
         let fits = |limit: u64| places.iter().find(|(_, after)| *after <= limit);
         // One that is over the limit at once is worth it only where there is no other.
         let (place, tokens_after) = *fits(goal.limit()).or_else(|| fits(goal.window))?;
-        let transcript = self.transcript(place, sizes.len());
+        let transcript = self.transcript(place, sizes.len(), tools);
         let (pieces, files, previous) =
             transcript.pieces(goal, instructions, self.summary(), |tokens| {
                 self.meter.corrected(tokens)
@@ -142,8 +148,8 @@ impl History {
     }
 
     /// What is dropped if the past is cut there.
-    fn transcript(&self, place: usize, all: usize) -> Transcript {
-        let mut transcript = Transcript::default();
+    fn transcript<'t>(&self, place: usize, all: usize, tools: &'t Registry) -> Transcript<'t> {
+        let mut transcript = Transcript::new(tools);
         let told = self.summary.as_ref().filter(|it| it.place == Place::Sealed);
         for (number, message) in self.sealed.messages().iter().take(place).enumerate() {
             let mut message = message.value();

@@ -1,6 +1,7 @@
 //! How long a request is taken to be, and where the past is cut.
 
 use super::*;
+use crate::tool::Registry;
 use crate::compaction::{CompactionSettings, Cut, Goal, SYSTEM_PROMPT, finish, prompt};
 
 const HEAD: u64 = 2000;
@@ -173,12 +174,12 @@ fn an_old_count_does_not_trigger_again() {
     history.anchor(198_000);
     let goal = usual();
     assert!(goal.is_exceeded_by(history.estimate(HEAD)));
-    let cut = history.plan_cut(&goal, None).unwrap();
+    let cut = history.plan_cut(&goal, None, &Registry::default()).unwrap();
     assert_eq!(cut.tokens_before, 198_000);
     history.compact("S", cut.kept);
     assert!(!goal.is_exceeded_by(history.estimate(HEAD)));
     assert!(history.estimate(HEAD) <= cut.tokens_after);
-    assert_eq!(history.plan_cut(&goal, None), None);
+    assert_eq!(history.plan_cut(&goal, None, &Registry::default()), None);
 }
 
 /// What came of a conversation in a window of 200,000 tokens.
@@ -192,7 +193,7 @@ struct Lived {
 fn ask(history: &mut History, factor: u64, lived: &mut Lived, answer: &Value) {
     let goal = usual();
     if goal.is_exceeded_by(history.estimate(HEAD)) {
-        let cut = history.plan_cut(&goal, None).unwrap();
+        let cut = history.plan_cut(&goal, None, &Registry::default()).unwrap();
         let before = history.own_estimate();
         let summary = finish(&tokens(2000), &cut);
         history.compact(&summary, cut.kept);
@@ -282,7 +283,9 @@ fn one_turn_that_is_longer_than_the_window_is_cut_inside() {
 fn a_prompt_near_the_place_is_preferred() {
     // 20,000 tokens back is a result; the prompt of its turn is near.
     let history = turns(60);
-    let cut = history.plan_cut(&goal(200_000, 20_000), None).unwrap();
+    let cut = history
+        .plan_cut(&goal(200_000, 20_000), None, &Registry::default())
+        .unwrap();
     let first = first_kept(&history, &cut);
     assert_eq!((first["role"].as_str(), cut.kept), (Some("user"), 28));
     assert_eq!(first["content"][0]["type"], "text");
@@ -292,7 +295,9 @@ fn a_prompt_near_the_place_is_preferred() {
     for number in 0..40 {
         tool(&mut history, &format!("u{number}"), 2000);
     }
-    let cut = history.plan_cut(&goal(200_000, 20_000), None).unwrap();
+    let cut = history
+        .plan_cut(&goal(200_000, 20_000), None, &Registry::default())
+        .unwrap();
     let first = first_kept(&history, &cut);
     assert_eq!((first["role"].as_str(), cut.kept), (Some("assistant"), 18));
     // One that is near, but behind the place.
@@ -300,7 +305,9 @@ fn a_prompt_near_the_place_is_preferred() {
     let mut later = history;
     reply(&mut later, &json!([text("a")]));
     later.push_prompt(&tokens(11_000), &[]);
-    let cut = later.plan_cut(&goal(200_000, 21_000), None).unwrap();
+    let cut = later
+        .plan_cut(&goal(200_000, 21_000), None, &Registry::default())
+        .unwrap();
     assert_eq!(cut.kept, 1);
 }
 
@@ -311,7 +318,9 @@ fn what_is_too_long_to_be_kept_goes_too() {
     let mut history = turns(1);
     history.push_prompt("see", &[]);
     tool(&mut history, "g", 250_000);
-    let cut = history.plan_cut(&usual(), None).unwrap();
+    let cut = history
+        .plan_cut(&usual(), None, &Registry::default())
+        .unwrap();
     assert_eq!(cut.kept, 0);
     assert!(cut.pieces[0].contains("[tool result]: abc abc"));
     assert!(cut.pieces[0].contains("998000 more characters are left out]"));
@@ -327,7 +336,9 @@ fn what_is_too_long_to_be_kept_goes_too() {
         history.push_result(&format!("p{number}"), &tokens(6000), false);
     }
     history.push_prompt("steer", &[]);
-    let cut = history.plan_cut(&usual(), None).unwrap();
+    let cut = history
+        .plan_cut(&usual(), None, &Registry::default())
+        .unwrap();
     assert_eq!(cut.kept, 0);
     assert!(!cut.pieces.concat().contains("steer"));
     assert_eq!(cut.pieces.concat().matches("[tool result]").count(), 51);
@@ -337,14 +348,18 @@ fn what_is_too_long_to_be_kept_goes_too() {
     // A result that is longer than what is to be kept, but not too long, stays.
     let mut history = turns(30);
     tool(&mut history, "g", 90_000);
-    let cut = history.plan_cut(&goal(180_000, 20_000), None).unwrap();
+    let cut = history
+        .plan_cut(&goal(180_000, 20_000), None, &Registry::default())
+        .unwrap();
     assert_eq!(cut.kept, 2);
 
     // Two results that are too long together, but not alone.
     let mut history = turns(1);
     tool(&mut history, "g", 120_000);
     tool(&mut history, "h", 120_000);
-    let cut = history.plan_cut(&goal(200_000, 130_000), None).unwrap();
+    let cut = history
+        .plan_cut(&goal(200_000, 130_000), None, &Registry::default())
+        .unwrap();
     assert_eq!(cut.kept, 2);
 }
 
@@ -352,25 +367,33 @@ fn what_is_too_long_to_be_kept_goes_too() {
 #[test]
 fn nothing_is_cut_where_that_would_not_help() {
     // All of it is to be kept, or it is nothing.
-    assert_eq!(turns(6).plan_cut(&usual(), None), None);
-    assert_eq!(History::default().plan_cut(&usual(), None), None);
+    assert_eq!(
+        turns(6).plan_cut(&usual(), None, &Registry::default()),
+        None
+    );
+    assert_eq!(
+        History::default().plan_cut(&usual(), None, &Registry::default()),
+        None
+    );
     // The prompt alone is too long.
     let mut history = History::default();
     history.push_prompt(&tokens(300_000), &[]);
-    assert_eq!(history.plan_cut(&usual(), None), None);
+    assert_eq!(history.plan_cut(&usual(), None, &Registry::default()), None);
     // Nothing but the summary stands before it.
     history.compact(&tokens(3000), 0);
-    assert_eq!(history.plan_cut(&usual(), None), None);
+    assert_eq!(history.plan_cut(&usual(), None, &Registry::default()), None);
     let mut history = turns(1);
     history.compact(&tokens(50_000), 1);
     history.push_prompt(&tokens(19_000), &[]);
     reply(&mut history, &json!([text(&tokens(19_000))]));
     assert_eq!(history.len(), 4);
-    let cut = history.plan_cut(&usual(), None).unwrap();
+    let cut = history
+        .plan_cut(&usual(), None, &Registry::default())
+        .unwrap();
     assert_eq!(cut.kept, 2, "the reply between them is new");
     history.compact(&tokens(50_000), 1);
     assert_eq!(history.len(), 2);
-    assert_eq!(history.plan_cut(&usual(), None), None);
+    assert_eq!(history.plan_cut(&usual(), None, &Registry::default()), None);
 
     // A fifth at least has to go, with a summary of full length.
     let shrunk = |dropped: usize| {
@@ -378,7 +401,7 @@ fn nothing_is_cut_where_that_would_not_help() {
         history.push_prompt(&tokens(dropped), &[]);
         reply(&mut history, &json!([text("a")]));
         history.push_prompt(&tokens(20_000), &[]);
-        history.plan_cut(&usual(), None)
+        history.plan_cut(&usual(), None, &Registry::default())
     };
     // (2,000 + 4,000 + 20,000) / 0.8 is 32,500.
     assert_eq!(shrunk(10_498), None);
@@ -406,7 +429,10 @@ fn a_plan_knows_nothing_but_what_was_said() {
     };
     // Two pasts of the same length.
     let (one, other) = (said("one"), said("two"));
-    let (first, second) = (one.plan_cut(&usual(), None), other.plan_cut(&usual(), None));
+    let (first, second) = (
+        one.plan_cut(&usual(), None, &Registry::default()),
+        other.plan_cut(&usual(), None, &Registry::default()),
+    );
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!(first.kept, second.kept);
     assert!(
@@ -418,7 +444,10 @@ fn a_plan_knows_nothing_but_what_was_said() {
             && !second.first_prompt().contains("summary one")
     );
     let before = sent(&one);
-    assert_eq!(one.plan_cut(&usual(), None), Some(first));
+    assert_eq!(
+        one.plan_cut(&usual(), None, &Registry::default()),
+        Some(first)
+    );
     assert_eq!(sent(&one), before);
 }
 
@@ -436,7 +465,9 @@ fn each_request_for_a_summary_fits_into_the_window() {
             assert!(history.own_estimate() > 299_000);
             history.compact(&tokens(3000), 119);
             let goal = goal(window, 5000);
-            let cut = history.plan_cut(&goal, Some("the tests")).unwrap();
+            let cut = history
+                .plan_cut(&goal, Some("the tests"), &Registry::default())
+                .unwrap();
             assert!(cut.pieces.len() > 1);
             let earlier = tokens(4000 / usize::try_from(factor).unwrap());
             for piece in &cut.pieces {

@@ -7,6 +7,7 @@ use proptest::sample::select;
 use super::*;
 use crate::compaction::{CompactionSettings, Goal, finish};
 use crate::model::{HeadSettings, ModelChoice, RequestHead};
+use crate::tool::Registry;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -118,7 +119,7 @@ fn cut(history: &mut History, window: u64, keep: u64) {
         summary_tokens: 20,
     };
     let before = history.messages();
-    let plan = history.plan_cut(&goal, None);
+    let plan = history.plan_cut(&goal, None, &Registry::default());
     assert_eq!(history.messages(), before, "a plan changes nothing");
     let Some(cut) = plan else {
         return;
@@ -133,7 +134,7 @@ fn cut(history: &mut History, window: u64, keep: u64) {
     assert!(more <= 2, "{cut:?} {messages:?}");
     assert!(
         history
-            .plan_cut(&goal, None)
+            .plan_cut(&goal, None, &Registry::default())
             .is_none_or(|again| again.kept < cut.kept.max(1) || cut.kept == 0)
     );
 }

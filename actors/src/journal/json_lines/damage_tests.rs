@@ -236,11 +236,11 @@ fn what_a_newer_version_wrote_is_kept_or_refused() {
 
     let newer = String::from_utf8(lines[0].clone())
         .unwrap()
-        .replace("\"version\":1", "\"version\":2");
+        .replace("\"version\":1", "\"version\":3");
     disk.put(&path("b"), newer.as_bytes());
     let refused = wait(store.open(&id("b"))).err().unwrap();
     let path = "/c/b.jsonl".to_owned();
-    assert_eq!(refused, OpenError::Newer { path, version: 2 });
+    assert_eq!(refused, OpenError::Newer { path, version: 3 });
     assert_eq!(disk.content(&self::path("b")).unwrap(), newer.as_bytes());
 }
 
