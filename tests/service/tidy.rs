@@ -118,42 +118,6 @@ fn every_requirement_of_the_stateful_conversation_is_answered_by_a_rule() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// Spec: [TIDY-02]
-#[test]
-fn messages_know_no_actor_and_actors_meet_only_where_they_are_wired() {
-    let actors = [
-        "ConversationActor",
-        "ModelActor",
-        "ToolActor",
-        "BroadcastActor",
-        "HandlerActor",
-        "DirectoryActor",
-    ];
-    for path in files(".rs") {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
-        let code: Vec<&str> = text
-            .lines()
-            .take_while(|line| !line.contains("#[cfg(test)]"))
-            .filter(|line| !line.trim_start().starts_with("//"))
-            .collect();
-        let code = code.join("\n");
-        let is_code = name.starts_with("actors/src") || name.starts_with("src");
-        if !is_code || name.ends_with("_tests.rs") {
-            continue;
-        }
-        let named = actors.iter().filter(|actor| code.contains(*actor)).count();
-        let allowed = match name {
-            "actors/src/harness.rs" | "actors/src/harness/wiring.rs" => actors.len(),
-            // The actors of one conversation meet here.
-            "actors/src/directory/conversation.rs" | "actors/src/directory/parts.rs" => 2,
-            _ if name.starts_with("actors/src/messages/") => 0,
-            _ => 1,
-        };
-        assert!(named <= allowed, "{name} names {named} actors");
-    }
-}
-
 /// Spec: [TIDY-03]
 #[test]
 fn the_machine_is_pure() {

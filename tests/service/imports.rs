@@ -1,0 +1,192 @@
+//! Who imports whom: the files of a room make no circles, and neither do the rooms.
+
+mod circles;
+mod modules;
+mod tokens;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use circles::circles;
+use modules::{Arrows, Crate};
+
+/// How many circles the files of a folder may make, and of how many files each.
+struct Limit {
+    folder: &'static str,
+    circles: usize,
+    files: usize,
+}
+
+const HTTP: Limit = Limit {
+    folder: "src/http",
+    circles: 1,
+    files: 15,
+};
+const CLIENT: Limit = Limit {
+    folder: "src/client",
+    circles: 1,
+    files: 32,
+};
+const ACTORS: Limit = Limit {
+    folder: "actors/src",
+    circles: 11,
+    files: 7,
+};
+/// How many circles the folders of `actors/src` make.
+const ACTOR_FOLDERS: usize = 2;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn of_this_project(file: &str) -> Crate {
+    Crate::read(Path::new(file), &|path| {
+        std::fs::read_to_string(root().join(path)).ok()
+    })
+}
+
+/// Circles of files, or of the rooms that they are in.
+type Circles<'a> = Vec<BTreeSet<&'a Path>>;
+
+/// Prints the circles of a graph, each with the arrows of files that make it.
+fn circles_of<'a>(
+    name: &str,
+    arrows: &'a Arrows,
+    node: impl Fn(&'a Path) -> Option<&'a Path>,
+) -> Circles<'a> {
+    let node = |file: &'a PathBuf| node(file.as_path());
+    let graph: BTreeSet<(&Path, &Path)> = arrows
+        .keys()
+        .filter_map(|(from, to)| Some((node(from)?, node(to)?)))
+        .filter(|(from, to)| from != to)
+        .collect();
+    let found = circles(&graph);
+    println!("{name}: {} arrows, {} circles", graph.len(), found.len());
+    for circle in &found {
+        println!("  a circle of {}", circle.len());
+        for ((from, to), names) in arrows {
+            let ends = [node(from), node(to)];
+            let are_inside = ends.iter().flatten().filter(|end| circle.contains(*end));
+            if ends[0] != ends[1] && are_inside.count() == 2 {
+                println!("    {} -> {}: {names:?}", from.display(), to.display());
+            }
+        }
+    }
+    found
+}
+
+/// Spec: [TIDY-10]
+#[test]
+fn files_make_no_circles() {
+    let program = of_this_project("src/main.rs").arrows();
+    let actors = of_this_project("actors/src/lib.rs").arrows();
+    let measured =
+        [(HTTP, &program), (CLIENT, &program), (ACTORS, &actors)].map(|(limit, arrows)| {
+            let inside = |file: &'_ Path| file.starts_with(limit.folder);
+            let found = circles_of(limit.folder, arrows, |file| inside(file).then_some(file));
+            (limit, found)
+        });
+    for (limit, found) in measured {
+        let Limit {
+            folder,
+            circles,
+            files,
+        } = limit;
+        assert!(
+            found.len() <= circles,
+            "{folder} has {} circles",
+            found.len()
+        );
+        let largest = found.first().map_or(0, BTreeSet::len);
+        assert!(largest <= files, "{folder} has a circle of {largest} files");
+    }
+}
+
+/// The room of a file of `actors/src`: its folder there, or the file itself.
+fn room(file: &Path) -> Option<&Path> {
+    let first = file.strip_prefix("actors/src").ok()?.iter().next()?;
+    let room = Path::new(Path::new(first).file_stem()?);
+    (room != Path::new("lib")).then_some(room)
+}
+
+/// Spec: [TIDY-02]
+#[test]
+fn the_folders_of_the_actors_make_no_circle() {
+    let arrows = of_this_project("actors/src/lib.rs").arrows();
+    let found = circles_of("folders of actors/src", &arrows, room);
+    assert!(found.len() <= ACTOR_FOLDERS, "{found:?}");
+}
+
+/// Spec: [TIDY-10]
+#[test]
+fn imports_lead_to_the_file_that_defines_what_is_imported() {
+    let files = [
+        (
+            "src/main.rs",
+            r##"
+            //! use crate::a::NotCode;
+            mod a;
+            mod b;
+            #[cfg(test)]
+            mod tested;
+            fn main() { let text = r#"crate::b::deep::Inner"#; /* crate::b::B */ }
+            "##,
+        ),
+        (
+            "src/a.rs",
+            "
+            use crate::b::{
+                B,
+                nested::{Renamed as Other, self},
+            };
+            #[cfg(test)]
+            use crate::tested::Never;
+            pub struct A<'a>(&'a Other);
+            fn used() { nested::function(); }
+            #[cfg(test)]
+            mod tests { use crate::tested::Never; }
+            ",
+        ),
+        (
+            "src/b/mod.rs",
+            "
+            mod deep;
+            pub mod nested;
+            pub use deep::{B, Inner};
+            pub struct Own;
+            ",
+        ),
+        (
+            "src/b/deep.rs",
+            "
+            pub struct B(super::Own);
+            pub struct Inner;
+            ",
+        ),
+        (
+            "src/b/nested.rs",
+            "
+            pub type Renamed = char;
+            pub fn function() -> crate::a::A<'static> { let quote = '\\''; todo(\"self::x\") }
+            ",
+        ),
+    ];
+    let read = Crate::read(Path::new("src/main.rs"), &|path| {
+        let found = files.iter().find(|(name, _)| Path::new(name) == path);
+        found.map(|(_, text)| (*text).to_owned())
+    });
+    let arrows: Vec<String> = read
+        .arrows()
+        .keys()
+        .map(|(from, to)| format!("{} -> {}", from.display(), to.display()))
+        .collect();
+    assert_eq!(
+        arrows,
+        [
+            "src/a.rs -> src/b/deep.rs",
+            "src/a.rs -> src/b/nested.rs",
+            "src/b/deep.rs -> src/b/mod.rs",
+            "src/b/nested.rs -> src/a.rs",
+        ]
+    );
+}
