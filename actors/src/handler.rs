@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix::prelude::*;
 use harness_protocol::Event;
 
-use crate::messages::Publish;
+use crate::broadcast::messages::Publish;
 use crate::reply::Object;
 
 /// Follows a conversation. Called in order, on the conversation's thread, so it must not block.

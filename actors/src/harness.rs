@@ -17,14 +17,14 @@ use crate::attachment::{AttachmentStore, NewAttachment, keep_attachments};
 use crate::broadcast::Attendance;
 use crate::clock::Clock;
 use crate::conversation::ConversationActor;
+use crate::conversation::messages::{
+    CancelRun, CompactConversation, Compacted, ContinueRun, QueueMessage, Resumption, SubmitPrompt,
+    WaitForEnd, WithdrawMessages,
+};
 use crate::guidance::GuidanceShelf;
 use crate::handler::{EventHandler, HandlerActor, Handlers, Subscription, Told};
 use crate::ids::{ConversationId, ItemId, RunId};
 use crate::journal::{Header, Journal, MemoryJournal};
-use crate::messages::{
-    CancelRun, CompactConversation, Compacted, ContinueRun, QueueMessage, Resumption, SubmitPrompt,
-    WaitForEnd, WithdrawMessages,
-};
 use crate::tool::Tool;
 
 pub use config::{Config, ConfigError, DEFAULT_MODEL, standard_tools};
@@ -203,7 +203,7 @@ impl Harness {
     }
 
     /// The conversation itself, for what this value has no method for: it takes the messages of
-    /// [`crate::messages`].
+    /// [`crate::conversation::messages`].
     #[must_use]
     pub fn conversation(&self) -> &Addr<ConversationActor> {
         &self.conversation

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::testing::*;
 use super::*;
-use crate::messages::{CancelRun, SubmitPrompt};
+use crate::conversation::messages::{CancelRun, SubmitPrompt};
 use crate::model::{ScriptedReply, ScriptedTransport};
 
 /// Starts a prompt whose first reply waits for the gate.

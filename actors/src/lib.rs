@@ -12,7 +12,8 @@
 //! * [`journal`] keeps every fact before anybody sees it.
 //! * [`broadcast`] fans events out and waits for nobody.
 //! * [`directory`] finds conversations, and starts their actors when they are needed.
-//! * [`messages`] is all that they say to each other.
+//!
+//! What each of them is told is in its `messages`, such as [`model::messages`].
 //!
 //! An order ends with exactly one terminal answer; a late answer is known by its call id and
 //! ignored. Fields point downstream, answers go to the `reply_to` of the question, and no handler
@@ -38,6 +39,7 @@ pub mod messages;
 pub mod model;
 mod reply;
 mod secret;
+mod send;
 pub mod tool;
 
 pub use attachment::{AttachmentStore, MemoryAttachments};
@@ -50,4 +52,5 @@ pub use harness::{
 pub use ids::{CallId, ConversationId, ItemId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
+pub use send::tell;
 pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture};

@@ -16,19 +16,20 @@ use super::face::{event, passing_event};
 use super::input::Input;
 use super::ledger::Ledger;
 use super::machine::Machine;
+use super::messages::{CompactError, Compacted, Overview, RunOutcome};
 use super::outbox::{AppendId, Outbox, Step};
 use super::plan::Planner;
 use super::revival::revive;
 use crate::broadcast::Attendance;
+use crate::broadcast::messages::Publish;
 use crate::clock::Clock;
 use crate::compaction::Summarizer;
 use crate::ids::{CallId, ConversationId, RunId};
 use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record, StorageError};
-use crate::messages::{
-    CancelModelCall, CancelTool, CompactError, Compacted, DescribeModel, Overview, Publish,
-    RunOutcome, RunTool, StartModelCall, publish, reply,
-};
+use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
+use crate::send::tell;
 use crate::tool::Registry;
+use crate::tool::messages::{CancelTool, RunTool};
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -309,7 +310,7 @@ impl ConversationActor {
         let to = ctx.address().recipient();
         actix::spawn(async move {
             let result = appending.await;
-            reply(&to, Appended { append, result });
+            tell(&to, Appended { append, result });
         });
     }
 
@@ -363,7 +364,7 @@ impl ConversationActor {
         self.position = position;
         self.active_at = new.at;
         let event = event(&new.record, new.at / 1000);
-        publish(
+        tell(
             &self.downstream.publish,
             Publish::Lasting { position, event },
         );
@@ -371,7 +372,7 @@ impl ConversationActor {
 
     pub(super) fn show_passing(&self, passing: Passing) {
         let event = passing_event(passing, self.clock.unix_seconds());
-        publish(&self.downstream.publish, Publish::Passing(event));
+        tell(&self.downstream.publish, Publish::Passing(event));
     }
 
     fn end_run(&mut self, run: RunId, outcome: &RunOutcome) {

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::*;
 use crate::compaction::SummaryRequest;
-use crate::ids::ItemId;
-use crate::messages::{
+use crate::conversation::messages::{
     ChangeError, ChangeSettings, CompactConversation, ContinueRun, GetSettings, QueueMessage,
     Resumption, SettingsView, WithdrawMessages,
 };
+use crate::ids::ItemId;
 
 /// Writes summaries in place of the model.
 struct Writes(Writing);

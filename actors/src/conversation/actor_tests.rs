@@ -13,13 +13,14 @@ use tokio::sync::mpsc;
 
 use super::super::plan::Defaults;
 use super::*;
+use crate::conversation::messages::{
+    CancelRun, GetOverview, RenameConversation, RetireIfIdle, StopRuns, SubmitError, SubmitPrompt,
+    WaitForEnd,
+};
 use crate::ids::CallId;
 use crate::journal::{Damage, Header, JournalFuture, MemoryJournal, Page, PageLimit};
-use crate::messages::{
-    CancelRun, GetOverview, ModelEvent, RenameConversation, RetireIfIdle, StopRuns, SubmitError,
-    SubmitPrompt, WaitForEnd,
-};
 use crate::model::ModelChoice;
+use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::tool::{ToolOutcome, tools};
@@ -272,7 +273,7 @@ impl World {
     }
 
     fn model(&self, event: ModelEvent) {
-        crate::messages::reply(&self.actor.clone().recipient(), event);
+        crate::send::tell(&self.actor.clone().recipient(), event);
     }
 
     fn reply(&self, call_id: &CallId, blocks: Vec<Block>) {

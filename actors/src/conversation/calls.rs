@@ -10,11 +10,10 @@ use super::actor::{ConversationActor, State};
 use super::compacting::SummaryCall;
 use super::input::Input;
 use crate::ids::CallId;
-use crate::messages::{
-    CancelModelCall, CancelTool, DescribeModel, ModelEvent, RunTool, StartModelCall, ToolEvent,
-};
+use crate::model::messages::{CancelModelCall, DescribeModel, ModelEvent, StartModelCall};
 use crate::model::{HeadSettings, ModelError, ModelFailure, ModelRequest, Piece, RequestHead};
 use crate::reply::{Block, ReplyEnd};
+use crate::tool::messages::{CancelTool, RunTool, ToolEvent};
 use crate::tool::{ToolCall, ToolOutcome};
 
 /// How long a cancelled call may take to end before it is given up. Longer than what the tools'

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::effect::Effect;
 use super::machine::Machine;
+use super::messages::{ChangeError, SettingsView, SubmitError};
 use crate::journal::{Record, Settings};
-use crate::messages::{ChangeError, SettingsView, SubmitError};
 use crate::reply::Object;
 
 impl Machine {

@@ -9,13 +9,14 @@ use harness_protocol::{CompactionReason, Usage};
 
 use super::effect::Effect;
 use super::machine::{Machine, Step};
+use super::messages::{CompactError, Compacted, SubmitError};
 use super::plan::Plan;
 use crate::compaction::{
     CompactionSettings, Cut, Goal, SYSTEM_PROMPT, SummaryRequest, finish, prompt,
 };
 use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record, Unanswered};
-use crate::messages::{CompactError, Compacted, ModelEvent, SubmitError};
+use crate::model::messages::ModelEvent;
 use crate::model::{ModelChoice, ModelError, ModelFailure, ModelInfo};
 use crate::reply::{BlockKind, Object, StopReason};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use harness_protocol::DeltaKind;
 
 use super::compacting::SummaryCall;
+use super::messages::{CompactError, Compacted, RunOutcome};
 use crate::ids::{CallId, RunId};
 use crate::journal::Record;
-use crate::messages::{CompactError, Compacted, RunOutcome};
 use crate::model::ModelChoice;
 use crate::tool::ToolCall;
 

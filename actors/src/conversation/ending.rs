@@ -4,9 +4,9 @@ use harness_protocol::Queue;
 
 use super::effect::Effect;
 use super::machine::{Ending, Machine, Run, Step};
+use super::messages::RunOutcome;
 use crate::ids::{CallId, RunId};
 use crate::journal::{Activity, Outcome, Record};
-use crate::messages::RunOutcome;
 use crate::model::{ModelError, ModelFailure};
 
 impl Machine {

@@ -6,10 +6,10 @@ use super::actor::{ConversationActor, State};
 use super::effect::{Effect, Passing};
 use super::input::Input;
 use super::machine::Machine;
+use super::messages::{CompactError, RunOutcome, SubmitError};
 use super::outbox::{AppendId, Step};
 use crate::ids::RunId;
 use crate::journal::AppendError;
-use crate::messages::{CompactError, RunOutcome, SubmitError};
 
 impl ConversationActor {
     /// Forgets everything from the append on that failed: the journal takes no more for now.

@@ -1,7 +1,8 @@
 //! What a conversation is told.
 
 use crate::ids::CallId;
-use crate::messages::{ModelEvent, ToolEvent};
+use crate::model::messages::ModelEvent;
+use crate::tool::messages::ToolEvent;
 
 /// What a conversation is told.
 #[expect(

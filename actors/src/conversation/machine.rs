@@ -13,13 +13,15 @@ use super::effect::Effect;
 use super::history::History;
 use super::input::Input;
 use super::ledger::{Ledger, Named};
+use super::messages::SubmitError;
 use super::plan::{Plan, Planner};
 use super::projected::projected;
 use super::tool_calls::Tools;
 use crate::ids::{CallId, ConversationId, RunId};
 use crate::journal::{Activity, Record, Settings};
-use crate::messages::{ModelEvent, SubmitError, ToolEvent};
+use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure, ModelInfo, ModelRequest, RequestHead};
+use crate::tool::messages::ToolEvent;
 use crate::tool::{Registry, ToolOutcome};
 
 /// A prompt.

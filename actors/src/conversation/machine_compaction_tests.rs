@@ -532,7 +532,7 @@ fn an_order_to_compact_needs_an_idle_conversation_and_makes_it_busy() {
     let busy = |talk: &mut Talk| {
         assert_eq!(talk.compact(true), Err(SubmitError::Busy));
         assert_eq!(talk.try_prompt(prompt("on")), Err(SubmitError::Busy));
-        let resumed = talk.resume(crate::messages::Resumption::Retry);
+        let resumed = talk.resume(crate::conversation::messages::Resumption::Retry);
         assert_eq!(resumed, Err(SubmitError::Busy));
     };
     busy(&mut talk);

@@ -18,8 +18,8 @@ use super::random_tests::check_pairs;
 use super::talk::{Talk, check_fates, long, message};
 use super::testing::*;
 use super::*;
+use crate::conversation::messages::Resumption;
 use crate::ids::ItemId;
-use crate::messages::Resumption;
 use crate::tool::tools;
 
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@
 use super::talk::Talk;
 use super::testing::*;
 use super::*;
-use crate::messages::Resumption::{self, Continue, Retry};
+use crate::conversation::messages::Resumption::{self, Continue, Retry};
 use harness_protocol::Event;
 
 fn refused_with(talk: &mut Talk, resumption: Resumption) -> SubmitError {

@@ -9,7 +9,7 @@ use super::super::plan::{Defaults, TurnInfo};
 use super::talk::Talk;
 use super::testing::*;
 use super::*;
-use crate::messages::ChangeError;
+use crate::conversation::messages::ChangeError;
 use crate::tool::tools;
 
 fn three_tools() -> Registry {

@@ -17,8 +17,8 @@ use super::super::plan::Defaults;
 use super::super::queues::Message;
 use super::testing::*;
 use super::*;
+use crate::conversation::messages::{ChangeError, Resumption};
 use crate::ids::ItemId;
-use crate::messages::{ChangeError, Resumption};
 use crate::model::{Caching, HeadSettings, ModelChoice};
 
 /// A machine and what is known of it from outside.

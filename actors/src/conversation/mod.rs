@@ -12,6 +12,7 @@ mod history;
 mod input;
 mod ledger;
 mod machine;
+pub mod messages;
 mod orders;
 mod outbox;
 mod permanence;

@@ -12,17 +12,17 @@ use super::compacting::CompactOrder;
 use super::effect::Effect;
 use super::input::Input;
 use super::machine::{Machine, Prompt, Submitted};
-use super::outbox::Step;
-use super::queues::Message;
-use super::revival::glance;
-use crate::ids::{ItemId, RunId};
-use crate::journal::StorageError;
-use crate::messages::{
+use super::messages::{
     CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
     ContinueRun, EndIfIdle, GetOverview, GetSettings, GetTools, IsRunning, MakeWay, Overview,
     QueueMessage, RenameConversation, RetireIfIdle, RunOutcome, SetTools, SettingsView, StopRuns,
     SubmitError, SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
 };
+use super::outbox::Step;
+use super::queues::Message;
+use super::revival::glance;
+use crate::ids::{ItemId, RunId};
+use crate::journal::StorageError;
 
 impl ConversationActor {
     /// Gives an order to the machine; answers when what came of it is on record.

@@ -7,9 +7,10 @@ use tokio::sync::oneshot;
 
 use super::compacting::SummaryCall;
 use super::effect::Passing;
+use super::messages::{CompactError, Compacted, Overview, RunOutcome, SubmitError};
 use crate::ids::{CallId, RunId};
 use crate::journal::{NewRecord, Position, StorageError};
-use crate::messages::{CompactError, Compacted, DescribeModel, Overview, RunOutcome, SubmitError};
+use crate::model::messages::DescribeModel;
 use crate::tool::ToolCall;
 
 /// Names one append of this process.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use super::actor::{ConversationActor, State};
+use super::messages::{CompactError, Compacted, SubmitError};
 use super::rewrite::{Rewritten, rewrite};
-use crate::messages::{CompactError, Compacted, Publish, SubmitError, publish};
+use crate::broadcast::messages::Publish;
+use crate::send::tell;
 
 impl ConversationActor {
     /// From now on orders wait: the new journal is made of the records so far.
@@ -64,7 +66,7 @@ impl ConversationActor {
         };
         self.position = position;
         self.handed = position.seq;
-        publish(&self.downstream.publish, Publish::Rewritten { position });
+        tell(&self.downstream.publish, Publish::Rewritten { position });
         Compacted {
             archive: Some(archive),
             ..compacted

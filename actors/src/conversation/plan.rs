@@ -7,10 +7,10 @@ use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 use serde_json::Value;
 
 use super::history::History;
+use super::messages::SettingsView;
 use crate::compaction::CompactionSettings;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::journal::Settings;
-use crate::messages::SettingsView;
 use crate::model::{Caching, HeadSettings, ModelChoice, RequestHead};
 use crate::tool::Registry;
 

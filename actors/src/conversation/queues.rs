@@ -8,9 +8,9 @@ use harness_protocol::{Attachment, Queue, QueueItem, QueueMode};
 use super::effect::Effect;
 use super::ledger::Named;
 use super::machine::Machine;
+use super::messages::SubmitError;
 use crate::ids::{ItemId, RunId};
 use crate::journal::Record;
-use crate::messages::SubmitError;
 
 /// How many messages may wait in a conversation.
 const MAX_QUEUED: usize = 100;

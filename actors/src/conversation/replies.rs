@@ -6,8 +6,8 @@ use super::effect::{Effect, Passing};
 use super::machine::Machine;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record, Unanswered};
-use crate::messages::ModelEvent;
 use crate::model::ModelFailure;
+use crate::model::messages::ModelEvent;
 use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
 use crate::tool::{ToolCall, ToolOutcome};
 

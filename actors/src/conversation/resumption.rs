@@ -4,9 +4,9 @@ use harness_protocol::Queue;
 
 use super::effect::Effect;
 use super::machine::Machine;
+use super::messages::{Resumption, SubmitError};
 use crate::ids::RunId;
 use crate::journal::{Activity, Record};
-use crate::messages::{Resumption, SubmitError};
 
 impl Machine {
     /// Starts a run that goes on from the past as it is. If the last word is the model's, what

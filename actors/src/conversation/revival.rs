@@ -6,8 +6,8 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::ledger::Ledger;
+use super::messages::Overview;
 use crate::journal::{Entry, Journal, PageLimit, Position, Record, StorageError};
-use crate::messages::Overview;
 
 /// How much is read at once to go on.
 const PAGE: PageLimit = PageLimit {

@@ -12,10 +12,11 @@ use super::super::{Effect, Input};
 use super::*;
 use crate::ids::{CallId, ConversationId, ItemId, RunId};
 use crate::journal::{Activity, Durability, Header, MemoryJournal, NewRecord, Outcome, Settings};
-use crate::messages::{ModelEvent, ToolEvent};
 use crate::model::ModelChoice;
+use crate::model::messages::ModelEvent;
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::tool::ToolOutcome;
+use crate::tool::messages::ToolEvent;
 
 const ALL: usize = 1200;
 

@@ -8,22 +8,21 @@ use crate::broadcast::{
 };
 use crate::clock::Clock;
 use crate::conversation::Defaults;
+use crate::conversation::messages::GetOverview;
+use crate::conversation::messages::{SubmitError, SubmitPrompt, WaitForEnd};
+use crate::directory::messages::{
+    ForkConversation, ForkError, ListConversations, RemoveConversation, RemoveError, Row,
+};
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
 use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
 use crate::journal::{Journal, Listed, Position, Record, StorageError};
-use crate::messages::{
-    CancelModelCall, CancelTool, ModelEvent, RunTool, StartModelCall, SubmitError, SubmitPrompt,
-    WaitForEnd,
-};
-use crate::messages::{DescribeModel, ListModels};
-use crate::messages::{
-    ForkConversation, ForkError, GetOverview, ListConversations, RemoveConversation, RemoveError,
-    Row,
-};
 use crate::model::ModelChoice;
+use crate::model::messages::{CancelModelCall, ModelEvent, StartModelCall};
+use crate::model::messages::{DescribeModel, ListModels};
 use crate::reply::{Block, ReplyEnd};
 use crate::tool::Registry;
+use crate::tool::messages::{CancelTool, RunTool};
 use futures_util::StreamExt as _;
 use harness_protocol::Queue;
 
@@ -212,7 +211,7 @@ impl World {
         let call_id = order.call_id.clone();
         let index = 0;
         let block = Block::text("well");
-        let answer = |event| crate::messages::reply(&order.reply_to, event);
+        let answer = |event| crate::send::tell(&order.reply_to, event);
         answer(ModelEvent::BlockFinished {
             call_id,
             index,
@@ -454,7 +453,7 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
         error: crate::model::ModelError::Truncated,
         interrupted: false,
     };
-    crate::messages::reply(
+    crate::send::tell(
         &order.reply_to,
         ModelEvent::Failed {
             call_id: order.call_id.clone(),
@@ -526,7 +525,7 @@ async fn a_stop_ends_all_runs_and_streams() {
         interrupted: false,
     };
     tokio::task::yield_now().await;
-    crate::messages::reply(
+    crate::send::tell(
         &order.reply_to,
         ModelEvent::Failed {
             call_id: order.call_id.clone(),

@@ -6,10 +6,10 @@ use actix::prelude::*;
 use bytes::Bytes;
 
 use super::actor::{DirectoryActor, made};
+use super::messages::{ForkConversation, ForkError, Made};
 use crate::conversation::{Ledger, aside, each_entry};
 use crate::ids::ItemId;
 use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record, StorageError};
-use crate::messages::{ForkConversation, ForkError, Made};
 
 /// How many journals are copied at once. Each is in memory as a whole meanwhile.
 pub(super) const COPIES: usize = 1;

@@ -3,8 +3,8 @@
 use derive_more::{Display, Error, From};
 
 use crate::attachment::AttachmentError;
+use crate::conversation::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
 use crate::journal::StorageError;
-use crate::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
 use crate::model::ModelFailure;
 use crate::tool::RegistryError;
 

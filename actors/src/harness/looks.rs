@@ -4,10 +4,10 @@ use harness_protocol::{Queue, QueueItem, Usage};
 use serde_json::Value;
 
 use super::{Harness, HarnessError};
+use crate::conversation::messages::{GetOverview, SettingsView};
 use crate::conversation::{Status, transcript, usage};
 use crate::ids::RunId;
 use crate::journal::{Position, Totals};
-use crate::messages::{GetOverview, SettingsView};
 
 /// How a conversation is.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,9 @@ use harness_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
-use crate::messages::{ChangeSettings, GetSettings, GetTools, SetTools, SettingsView};
+use crate::conversation::messages::{
+    ChangeSettings, GetSettings, GetTools, SetTools, SettingsView,
+};
 use crate::reply::Object;
 use crate::tool::{Registry, Tool};
 

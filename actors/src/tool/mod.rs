@@ -7,6 +7,7 @@ mod definition;
 mod grep;
 mod input;
 mod list_dir;
+pub mod messages;
 mod path;
 mod procfs;
 mod read;

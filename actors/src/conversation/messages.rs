@@ -5,7 +5,7 @@ use derive_more::{Display, Error};
 
 use harness_protocol::{Attachment, Queue};
 
-use crate::conversation::Status;
+use super::ledger::Status;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Position, Settings, StorageError, Totals};
 use crate::model::ModelFailure;

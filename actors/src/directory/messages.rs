@@ -3,10 +3,10 @@
 use actix::Message;
 use derive_more::{Display, Error};
 
-use crate::directory::Conversation;
+use super::conversation::Conversation;
+use crate::conversation::messages::Overview;
 use crate::ids::ConversationId;
 use crate::journal::{Header, Listed, OpenError, Settings, StorageError};
-use crate::messages::Overview;
 
 /// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.
 #[derive(Debug, Clone, Message)]

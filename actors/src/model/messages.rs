@@ -6,8 +6,10 @@ use std::time::Duration;
 use actix::{Message, Recipient};
 use harness_protocol::DeltaKind;
 
+use super::error::{ModelError, ModelFailure};
+use super::info::ModelInfo;
+use super::request::{ModelChoice, ModelRequest};
 use crate::ids::CallId;
-use crate::model::{ModelChoice, ModelError, ModelFailure, ModelInfo, ModelRequest};
 use crate::reply::{Block, ReplyEnd};
 
 /// Asks the model for one reply. Sent by a conversation; ends with one `Finished` or `Failed`.

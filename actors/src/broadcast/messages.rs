@@ -3,7 +3,8 @@
 use actix::Message;
 use harness_protocol::Event;
 
-use crate::broadcast::{Subscription, View};
+use super::frame::View;
+use super::subscription::Subscription;
 use crate::journal::{Epoch, Position};
 
 /// Shows something to every client that is attached. Sent by a conversation; no answer.

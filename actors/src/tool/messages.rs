@@ -2,8 +2,9 @@
 
 use actix::{Message, Recipient};
 
+use super::definition::{ToolCall, ToolOutcome};
+use super::registry::Registry;
 use crate::ids::CallId;
-use crate::tool::{Registry, ToolCall, ToolOutcome};
 
 /// Runs one tool, when its turn comes. Sent by a conversation; ends with one `Finished`.
 #[derive(Debug, Clone, Message)]
