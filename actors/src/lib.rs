@@ -30,8 +30,8 @@ mod clock;
 pub mod compaction;
 pub mod conversation;
 pub mod directory;
+pub mod event;
 pub mod guidance;
-mod handler;
 mod harness;
 mod ids;
 pub mod journal;
@@ -40,14 +40,14 @@ pub mod model;
 mod reply;
 mod secret;
 mod send;
+pub mod storage;
 pub mod tool;
 
 pub use attachment::{AttachmentStore, MemoryAttachments};
 pub use clock::Clock;
-pub use handler::{EventHandler, Subscription};
 pub use harness::{
-    Config, ConfigError, DEFAULT_MODEL, Harness, HarnessError, Options, Snapshot, parts,
-    standard_tools,
+    Config, ConfigError, DEFAULT_MODEL, EventHandler, Harness, HarnessError, Options, Snapshot,
+    Subscription, parts, standard_tools,
 };
 pub use ids::{CallId, ConversationId, ItemId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};

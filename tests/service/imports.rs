@@ -32,8 +32,6 @@ const ACTORS: Limit = Limit {
     circles: 11,
     files: 7,
 };
-/// How many circles the folders of `actors/src` make.
-const ACTOR_FOLDERS: usize = 2;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -114,7 +112,18 @@ fn room(file: &Path) -> Option<&Path> {
 fn the_folders_of_the_actors_make_no_circle() {
     let arrows = of_this_project("actors/src/lib.rs").arrows();
     let found = circles_of("folders of actors/src", &arrows, room);
-    assert!(found.len() <= ACTOR_FOLDERS, "{found:?}");
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Spec: [TIDY-11]
+#[test]
+fn messages_import_no_actor_and_actors_meet_where_they_are_wired() {
+    for (from, to) in of_this_project("actors/src/lib.rs").arrows().keys() {
+        let is_door = from.ends_with("messages.rs");
+        let wires = room(from) == room(to) || from.starts_with("actors/src/directory");
+        let may = !is_door && (wires || from.starts_with("actors/src/harness"));
+        assert!(!to.ends_with("actor.rs") || may, "{from:?} imports {to:?}");
+    }
 }
 
 /// Spec: [TIDY-10]

@@ -135,7 +135,6 @@ fn the_machine_is_pure() {
         "input.rs",
         "effect.rs",
         "ledger.rs",
-        "face.rs",
     ] {
         let path = root().join("actors/src/conversation").join(name);
         let text = std::fs::read_to_string(path).unwrap();

@@ -16,14 +16,15 @@ use super::super::actor::tests::{at, decoded, idle, text};
 use super::super::{Attendance, BroadcastActor, Frame, STREAM_BYTES, STREAM_GRACE};
 use super::*;
 use crate::broadcast::messages::{CloseSubscribers, Publish};
-use crate::conversation::event;
+use crate::event::event;
 use crate::ids::ConversationId;
 use crate::journal::{
-    Activity, AppendError, Damage, Durability, Entry, Header, JournalFuture, MemoryJournal,
-    NewRecord, Page, PageLimit, Record, Replaced, StorageError,
+    Activity, AppendError, Damage, Durability, Entry, Header, MemoryJournal, NewRecord, Page,
+    PageLimit, Record, Replaced,
 };
 use crate::reply::Block;
 use crate::send::tell;
+use crate::storage::{StorageError, StorageFuture};
 
 const ALL: u64 = 3000;
 
@@ -309,7 +310,7 @@ impl Fake {
     }
 }
 
-fn unused<T: Send + 'static>() -> JournalFuture<Result<T, AppendError>> {
+fn unused<T: Send + 'static>() -> StorageFuture<Result<T, AppendError>> {
     let (expected, end) = (0, 0);
     Box::pin(ready(Err(AppendError::Conflict { expected, end })))
 }
@@ -328,11 +329,11 @@ impl Journal for Fake {
         _: u64,
         _: Vec<NewRecord>,
         _: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
         unused()
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         if let Some(error) = &self.error {
             return Box::pin(ready(Err(error.clone())));
@@ -348,7 +349,7 @@ impl Journal for Fake {
         Box::pin(ready(Ok(page)))
     }
 
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         Box::pin(ready(Ok(Damage::default())))
     }
 
@@ -357,7 +358,7 @@ impl Journal for Fake {
         _: u64,
         _: Header,
         _: Vec<Bytes>,
-    ) -> JournalFuture<Result<Replaced, AppendError>> {
+    ) -> StorageFuture<Result<Replaced, AppendError>> {
         unused()
     }
 }

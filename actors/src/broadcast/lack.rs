@@ -9,7 +9,7 @@ use super::budget::{Loan, Part, ReadBudget};
 use super::follower::End;
 use super::frame::{Frame, View};
 use super::messages::Closing;
-use crate::conversation::event;
+use crate::event::event;
 use crate::journal::{Entry, Epoch, Journal, PageLimit};
 
 /// How much is read from the journal at once, for each client that lacks something.

@@ -11,8 +11,7 @@ use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::effect::{Effect, Passing};
-use super::face::{event, passing_event};
+use super::effect::Effect;
 use super::input::Input;
 use super::ledger::Ledger;
 use super::machine::Machine;
@@ -24,10 +23,13 @@ use crate::broadcast::Attendance;
 use crate::broadcast::messages::Publish;
 use crate::clock::Clock;
 use crate::compaction::Summarizer;
+use crate::event::Passing;
+use crate::event::{event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record, StorageError};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
+use crate::storage::StorageError;
 use crate::tool::Registry;
 use crate::tool::messages::{CancelTool, RunTool};
 

@@ -18,11 +18,12 @@ use crate::conversation::messages::{
     WaitForEnd,
 };
 use crate::ids::CallId;
-use crate::journal::{Damage, Header, JournalFuture, MemoryJournal, Page, PageLimit};
+use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit};
 use crate::model::ModelChoice;
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
+use crate::storage::StorageFuture;
 use crate::tool::{ToolOutcome, tools};
 
 /// What the conversation did.
@@ -126,7 +127,7 @@ impl Journal for Held {
         expected: u64,
         records: Vec<NewRecord>,
         durability: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
         drop(self.log.send(Did::Append(records.len(), durability)));
         let memory = self.memory.clone();
         let (sender, answer) = oneshot::channel();
@@ -141,11 +142,11 @@ impl Journal for Held {
         })
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         self.memory.read(after, limit)
     }
 
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         self.memory.check()
     }
 
@@ -154,7 +155,7 @@ impl Journal for Held {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<crate::journal::Replaced, AppendError>> {
+    ) -> StorageFuture<Result<crate::journal::Replaced, AppendError>> {
         self.memory.replace(expected, header, entries)
     }
 }

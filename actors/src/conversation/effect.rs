@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use harness_protocol::DeltaKind;
-
 use super::compacting::SummaryCall;
 use super::messages::{CompactError, Compacted, RunOutcome};
+use crate::event::Passing;
 use crate::ids::{CallId, RunId};
 use crate::journal::Record;
 use crate::model::ModelChoice;
@@ -48,24 +47,4 @@ pub enum Effect {
     CancelTool(CallId),
     /// Tell who waits for it that the run has ended.
     EndRun(RunId, RunOutcome),
-}
-
-/// What is shown and not written down.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Passing {
-    /// A piece of an unfinished block.
-    Delta {
-        /// The block's place in the reply.
-        index: u64,
-        /// What the piece belongs to.
-        kind: DeltaKind,
-        /// Where the piece begins in its block, in bytes.
-        offset: u64,
-        /// The piece.
-        text: String,
-    },
-    /// What came of the unfinished blocks is void.
-    Discarded,
-    /// The conversation cannot go on, and the journal cannot say so.
-    Failed(String),
 }

@@ -3,11 +3,12 @@
 use actix::prelude::*;
 
 use super::actor::{ConversationActor, State};
-use super::effect::{Effect, Passing};
+use super::effect::Effect;
 use super::input::Input;
 use super::machine::Machine;
 use super::messages::{CompactError, RunOutcome, SubmitError};
 use super::outbox::{AppendId, Step};
+use crate::event::Passing;
 use crate::ids::RunId;
 use crate::journal::AppendError;
 

@@ -8,7 +8,9 @@ use harness_protocol::{Attachment, QueueItem, Usage};
 
 use super::history::History;
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Activity, ModelTotals, Outcome, Record, Settings, Totals, Unanswered};
+use crate::journal::{
+    Activity, ModelTotals, Outcome, Record, Settings, Status, Totals, Unanswered,
+};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{ToolCall, ToolOutcome};
 
@@ -82,24 +84,6 @@ impl Keyed {
     pub fn is_of(&self, content: &str, attachments: &[Attachment]) -> bool {
         let digest = digest(content, attachments);
         self.digest.is_none_or(|known| known == digest)
-    }
-}
-
-/// What a conversation is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// What.
-    pub activity: Activity,
-    /// What it is about.
-    pub message: String,
-}
-
-impl Default for Status {
-    fn default() -> Self {
-        Self {
-            activity: Activity::Idle,
-            message: String::new(),
-        }
     }
 }
 

@@ -596,7 +596,7 @@ fn an_order_to_compact_that_fails_is_answered_with_the_reason() {
 /// Spec: [CONV-150] [EVENT-30]
 #[test]
 fn a_summary_is_with_who_asked_for_it_and_one_by_itself_with_nobody() {
-    let by = |record: &Record| match crate::conversation::face::event(record, 1) {
+    let by = |record: &Record| match crate::event::event(record, 1) {
         Event::CompactionStarted { by, .. } => Some(("compacting", by)),
         Event::CompactionFailed { by, .. } => Some(("not compacted", by)),
         _ => None,

@@ -303,7 +303,7 @@ fn who_goes_on_and_who_asks_again_is_on_record_and_shown() {
     talk.prompt("hi");
     talk.fail_behind(ModelError::Truncated, vec![(9, Block::text("b"))]);
     talk.resume(Retry).unwrap();
-    let by = |record: &Record| match crate::conversation::face::event(record, 1) {
+    let by = |record: &Record| match crate::event::event(record, 1) {
         Event::RunStarted { by, .. } => Some(("run", by)),
         Event::ReplyLeftOut { by, .. } => Some(("left out", by)),
         _ => None,

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub(super) use super::super::effect::Passing;
-use super::super::face::{event, plain};
 use super::super::plan::Defaults;
 use super::*;
 pub(super) use crate::conversation::messages::RunOutcome;
+pub(super) use crate::event::Passing;
+use crate::event::{event, plain};
 pub(super) use crate::journal::{Outcome, Unanswered};
 use crate::model::ModelChoice;
 pub(super) use crate::model::messages::ModelEvent;

@@ -5,11 +5,12 @@ use derive_more::{Display, Error};
 
 use harness_protocol::{Attachment, Queue};
 
-use super::ledger::Status;
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Position, Settings, StorageError, Totals};
+use crate::journal::Status;
+use crate::journal::{Position, Settings, Totals};
 use crate::model::ModelFailure;
 use crate::reply::Object;
+use crate::storage::StorageError;
 use crate::tool::Registry;
 
 /// Starts a run. Sent by HTTP; answered when the prompt is safe on disk, before the model replies.

@@ -22,7 +22,7 @@ use super::outbox::Step;
 use super::queues::Message;
 use super::revival::glance;
 use crate::ids::{ItemId, RunId};
-use crate::journal::StorageError;
+use crate::storage::StorageError;
 
 impl ConversationActor {
     /// Gives an order to the machine; answers when what came of it is on record.

@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
 use super::compacting::SummaryCall;
-use super::effect::Passing;
 use super::messages::{CompactError, Compacted, Overview, RunOutcome, SubmitError};
+use crate::event::Passing;
 use crate::ids::{CallId, RunId};
-use crate::journal::{NewRecord, Position, StorageError};
+use crate::journal::{NewRecord, Position};
 use crate::model::messages::DescribeModel;
+use crate::storage::StorageError;
 use crate::tool::ToolCall;
 
 /// Names one append of this process.

@@ -2,8 +2,9 @@
 
 use harness_protocol::Queue;
 
-use super::effect::{Effect, Passing};
+use super::effect::Effect;
 use super::machine::Machine;
+use crate::event::Passing;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record, Unanswered};
 use crate::model::ModelFailure;

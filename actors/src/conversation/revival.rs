@@ -7,7 +7,8 @@ use tokio::runtime::Handle;
 
 use super::ledger::Ledger;
 use super::messages::Overview;
-use crate::journal::{Entry, Journal, PageLimit, Position, Record, StorageError};
+use crate::journal::{Entry, Journal, PageLimit, Position, Record};
+use crate::storage::StorageError;
 
 /// How much is read at once to go on.
 const PAGE: PageLimit = PageLimit {

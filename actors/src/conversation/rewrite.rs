@@ -27,13 +27,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::history::History;
-use super::ledger::{Ledger, Status};
+use super::ledger::Ledger;
 use super::revival::{aside, each_entry};
 use crate::ids::RunId;
-use crate::journal::{
-    AppendError, Entry, Epoch, Header, Journal, NewRecord, Position, Record, StorageError,
-};
+use crate::journal::Status;
+use crate::journal::{AppendError, Entry, Epoch, Header, Journal, NewRecord, Position, Record};
 use crate::model::{Caching, Piece};
+use crate::storage::StorageError;
 
 /// A journal that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,12 +15,14 @@ use crate::directory::messages::{
 };
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
-use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
-use crate::journal::{Journal, Listed, Position, Record, StorageError};
+use crate::journal::{Activity, MemoryStore, Settings};
+use crate::journal::{Journal, Listed, Position, Record};
 use crate::model::ModelChoice;
 use crate::model::messages::{CancelModelCall, ModelEvent, StartModelCall};
 use crate::model::messages::{DescribeModel, ListModels};
 use crate::reply::{Block, ReplyEnd};
+use crate::storage::StorageError;
+use crate::storage::StorageFuture;
 use crate::tool::Registry;
 use crate::tool::messages::{CancelTool, RunTool};
 use futures_util::StreamExt as _;
@@ -70,7 +72,7 @@ struct Store {
 }
 
 impl JournalStore for Store {
-    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open(&self, id: &ConversationId) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         if *self.broken.lock().unwrap() {
             let error = StorageError {
                 doing: "open".to_owned(),
@@ -82,7 +84,7 @@ impl JournalStore for Store {
         self.memory.open(id)
     }
 
-    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open_or_new(&self, header: Header) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         self.memory.open_or_new(header)
     }
 
@@ -90,7 +92,7 @@ impl JournalStore for Store {
         &self,
         header: Header,
         entries: Vec<bytes::Bytes>,
-    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         self.memory.create(header, entries)
     }
 
@@ -98,11 +100,11 @@ impl JournalStore for Store {
         &self,
         after: Option<Listed>,
         limit: usize,
-    ) -> JournalFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
         self.memory.list(after, limit)
     }
 
-    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>> {
+    fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>> {
         self.memory.remove(id)
     }
 }

@@ -9,7 +9,8 @@ use super::actor::{DirectoryActor, made};
 use super::messages::{ForkConversation, ForkError, Made};
 use crate::conversation::{Ledger, aside, each_entry};
 use crate::ids::ItemId;
-use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record, StorageError};
+use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record};
+use crate::storage::StorageError;
 
 /// How many journals are copied at once. Each is in memory as a whole meanwhile.
 pub(super) const COPIES: usize = 1;

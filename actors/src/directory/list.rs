@@ -14,7 +14,8 @@ use super::messages::{CountRuns, ListConversations, Row};
 use crate::conversation::glance;
 use crate::conversation::messages::{GetOverview, IsRunning, Overview};
 use crate::ids::ConversationId;
-use crate::journal::{Header, Journal, JournalStore, Listed, StorageError};
+use crate::journal::{Header, Journal, JournalStore, Listed};
+use crate::storage::StorageError;
 
 /// How long a conversation may take to say how it is; one that cannot holds no list up.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);

@@ -6,7 +6,8 @@ use derive_more::{Display, Error};
 use super::conversation::Conversation;
 use crate::conversation::messages::Overview;
 use crate::ids::ConversationId;
-use crate::journal::{Header, Listed, OpenError, Settings, StorageError};
+use crate::journal::{Header, Listed, OpenError, Settings};
+use crate::storage::StorageError;
 
 /// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.
 #[derive(Debug, Clone, Message)]

@@ -4,8 +4,8 @@ use derive_more::{Display, Error, From};
 
 use crate::attachment::AttachmentError;
 use crate::conversation::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
-use crate::journal::StorageError;
 use crate::model::ModelFailure;
+use crate::storage::StorageError;
 use crate::tool::RegistryError;
 
 /// Why something that was asked of a [`super::Harness`] did not happen. Unless it says that a run

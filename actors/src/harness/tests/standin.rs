@@ -1,3 +1,5 @@
+//! A whole conversation with a stand-in for the API, over HTTP.
+
 use std::sync::Mutex;
 
 use harness_standin::{Gate, Message, Model, Reply, Script, Standin};

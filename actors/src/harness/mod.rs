@@ -2,10 +2,12 @@
 
 mod config;
 mod error;
+mod follow;
 mod guidance;
-mod looks;
+mod inspect;
 mod options;
 mod settings;
+mod wiring;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,14 +24,16 @@ use crate::conversation::messages::{
     WaitForEnd, WithdrawMessages,
 };
 use crate::guidance::GuidanceShelf;
-use crate::handler::{EventHandler, HandlerActor, Handlers, Subscription, Told};
 use crate::ids::{ConversationId, ItemId, RunId};
 use crate::journal::{Header, Journal, MemoryJournal};
 use crate::tool::Tool;
 
 pub use config::{Config, ConfigError, DEFAULT_MODEL, standard_tools};
+use follow::{HandlerActor, Handlers, Told};
+
 pub use error::HarnessError;
-pub use looks::Snapshot;
+pub use follow::{EventHandler, Subscription};
+pub use inspect::Snapshot;
 pub use options::Options;
 pub use wiring::parts;
 
@@ -443,26 +447,4 @@ impl fmt::Debug for Harness {
 }
 
 #[cfg(test)]
-#[path = "harness_testing.rs"]
-mod testing;
-
-#[cfg(test)]
-#[path = "harness_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "harness_run_tests.rs"]
-mod run_tests;
-
-#[cfg(test)]
-#[path = "harness_settings_tests.rs"]
-mod settings_tests;
-
-#[cfg(test)]
-#[path = "harness_seams_tests.rs"]
-mod seams_tests;
-
-#[cfg(test)]
-#[path = "harness_journal_tests.rs"]
-mod journal_tests;
-mod wiring;

@@ -1,10 +1,29 @@
 //! What clients see of records: the one place where what is kept becomes what is shown.
 
-use harness_protocol::{Event, Outcome as ShownOutcome, State, Usage};
+use harness_protocol::{DeltaKind, Event, Outcome as ShownOutcome, State, Usage};
 
-use super::effect::Passing;
 use crate::journal::{Activity, Outcome, Record, Totals};
 use crate::reply::{Block, BlockKind, Object};
+
+/// What is shown and not written down.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Passing {
+    /// A piece of an unfinished block.
+    Delta {
+        /// The block's place in the reply.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where the piece begins in its block, in bytes.
+        offset: u64,
+        /// The piece.
+        text: String,
+    },
+    /// What came of the unfinished blocks is void.
+    Discarded,
+    /// The conversation cannot go on, and the journal cannot say so.
+    Failed(String),
+}
 
 /// The event of a record, with its time in Unix seconds.
 #[must_use]

@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use super::{Harness, HarnessError};
 use crate::conversation::messages::{GetOverview, SettingsView};
-use crate::conversation::{Status, transcript, usage};
+use crate::conversation::transcript;
+use crate::event::usage;
 use crate::ids::RunId;
+use crate::journal::Status;
 use crate::journal::{Position, Totals};
 
 /// How a conversation is.
