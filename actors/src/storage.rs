@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use derive_more::{Display, Error};
+use tokio::runtime::Handle;
 
 /// What a storage answers with; never blocks the thread that polls it.
 pub type StorageFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -28,4 +29,23 @@ impl StorageError {
     pub fn is_passing(&self) -> bool {
         self.reason.ends_with(PASSES)
     }
+}
+
+/// Does what may take long on a thread that may block.
+///
+/// # Errors
+/// Those of the work; or that it panicked.
+pub(crate) async fn aside<T: Send + 'static>(
+    path: String,
+    work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+) -> Result<T, StorageError> {
+    let runtime = Handle::current();
+    let working = tokio::task::spawn_blocking(move || runtime.block_on(work));
+    working.await.unwrap_or_else(|panic| {
+        Err(StorageError {
+            doing: "read back".to_owned(),
+            path,
+            reason: panic.to_string(),
+        })
+    })
 }

@@ -126,6 +126,44 @@ fn messages_import_no_actor_and_actors_meet_where_they_are_wired() {
     }
 }
 
+/// What the machine and the past of a conversation may not name, wherever in their code.
+const WALLED_OFF: [&[&str]; 8] = [
+    &["actix"],
+    &["tokio"],
+    &["std", "fs"],
+    &["std", "net"],
+    &["Instant"],
+    &["SystemTime"],
+    &["crate", "clock"],
+    &["driver"],
+];
+
+/// Spec: [TIDY-03]
+#[test]
+fn the_machine_and_the_past_are_pure() {
+    let actors = of_this_project("actors/src/lib.rs");
+    for folder in ["machine", "past"] {
+        let folder = Path::new("actors/src/conversation").join(folder);
+        let files = actors.paths().filter(|(file, _)| file.starts_with(&folder));
+        let mut count = 0;
+        for (file, path) in files {
+            count += 1;
+            for name in WALLED_OFF {
+                let names_it = path.windows(name.len()).any(|part| part == name);
+                assert!(!names_it, "{} names {path:?}", file.display());
+            }
+        }
+        assert!(count > 0, "{} has no code", folder.display());
+    }
+    let driver = Path::new("actors/src/conversation/driver");
+    for (from, to) in actors.arrows().keys() {
+        let is_inside = from.starts_with("actors/src/conversation/machine")
+            || from.starts_with("actors/src/conversation/past");
+        let leaves = to.starts_with(driver) || to.ends_with("clock.rs");
+        assert!(!(is_inside && leaves), "{from:?} imports {to:?}");
+    }
+}
+
 /// Spec: [TIDY-10]
 #[test]
 fn imports_lead_to_the_file_that_defines_what_is_imported() {

@@ -118,43 +118,6 @@ fn every_requirement_of_the_stateful_conversation_is_answered_by_a_rule() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// Spec: [TIDY-03]
-#[test]
-fn the_machine_is_pure() {
-    for name in [
-        "machine.rs",
-        "replies.rs",
-        "tool_calls.rs",
-        "ending.rs",
-        "queues.rs",
-        "resumption.rs",
-        "compacting.rs",
-        "changes.rs",
-        "plan.rs",
-        "history.rs",
-        "input.rs",
-        "effect.rs",
-        "ledger.rs",
-    ] {
-        let path = root().join("actors/src/conversation").join(name);
-        let text = std::fs::read_to_string(path).unwrap();
-        for forbidden in [
-            "actix",
-            "tokio",
-            "std::fs",
-            "std::net",
-            "Instant",
-            "SystemTime",
-            "Clock",
-        ] {
-            assert!(
-                !text.contains(&format!("use {forbidden}")),
-                "{name} uses {forbidden}"
-            );
-        }
-    }
-}
-
 /// Spec: [TIDY-04]
 #[test]
 fn every_file_says_what_it_is_for() {

@@ -6,8 +6,7 @@ use derive_more::{Display, Error};
 use harness_protocol::{Attachment, Queue};
 
 use crate::ids::{ItemId, RunId};
-use crate::journal::Status;
-use crate::journal::{Position, Settings, Totals};
+use crate::journal::{Position, Settings, Status, Totals};
 use crate::model::ModelFailure;
 use crate::reply::Object;
 use crate::storage::StorageError;

@@ -8,21 +8,19 @@ use crate::broadcast::{
 };
 use crate::clock::Clock;
 use crate::conversation::Defaults;
-use crate::conversation::messages::GetOverview;
-use crate::conversation::messages::{SubmitError, SubmitPrompt, WaitForEnd};
+use crate::conversation::messages::{GetOverview, SubmitError, SubmitPrompt, WaitForEnd};
 use crate::directory::messages::{
     ForkConversation, ForkError, ListConversations, RemoveConversation, RemoveError, Row,
 };
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
-use crate::journal::{Activity, MemoryStore, Settings};
-use crate::journal::{Journal, Listed, Position, Record};
+use crate::journal::{Activity, Journal, Listed, MemoryStore, Position, Record, Settings};
 use crate::model::ModelChoice;
-use crate::model::messages::{CancelModelCall, ModelEvent, StartModelCall};
-use crate::model::messages::{DescribeModel, ListModels};
+use crate::model::messages::{
+    CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
+};
 use crate::reply::{Block, ReplyEnd};
-use crate::storage::StorageError;
-use crate::storage::StorageFuture;
+use crate::storage::{StorageError, StorageFuture};
 use crate::tool::Registry;
 use crate::tool::messages::{CancelTool, RunTool};
 use futures_util::StreamExt as _;

@@ -8,8 +8,7 @@ use crate::conversation::messages::{GetOverview, SettingsView};
 use crate::conversation::transcript;
 use crate::event::usage;
 use crate::ids::RunId;
-use crate::journal::Status;
-use crate::journal::{Position, Totals};
+use crate::journal::{Position, Status, Totals};
 
 /// How a conversation is.
 #[derive(Debug, Clone, PartialEq)]

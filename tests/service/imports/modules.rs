@@ -70,6 +70,15 @@ impl Crate {
         found
     }
 
+    /// All paths that are written in imports and in code, with the file that they are in.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (&Path, &[String])> {
+        self.modules.iter().flat_map(|module| {
+            let imports = module.imports.iter().map(|import| &import.path);
+            let all = imports.chain(&module.paths);
+            all.map(|path| (module.file.as_path(), path.as_slice()))
+        })
+    }
+
     fn add(&mut self, file: PathBuf, folder: PathBuf, parent: usize) -> usize {
         self.modules.push(Module {
             file,
