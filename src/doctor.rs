@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use derive_more::{Display, Error, From};
-use harness_actors::journal::{
-    AttachmentsReport, Doctor, FolderAttachments, OpenError, Report, StorageError,
-};
+use harness_actors::journal::{AttachmentsReport, Doctor, FolderAttachments, OpenError, Report};
+use harness_actors::storage::StorageError;
 use harness_actors::{Clock, ConversationId};
 use serde_json::json;
 

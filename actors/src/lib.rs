@@ -12,7 +12,8 @@
 //! * [`journal`] keeps every fact before anybody sees it.
 //! * [`broadcast`] fans events out and waits for nobody.
 //! * [`directory`] finds conversations, and starts their actors when they are needed.
-//! * [`messages`] is all that they say to each other.
+//!
+//! What each of them is told is in its `messages`, such as [`model::messages`].
 //!
 //! An order ends with exactly one terminal answer; a late answer is known by its call id and
 //! ignored. Fields point downstream, answers go to the `reply_to` of the question, and no handler
@@ -29,8 +30,8 @@ mod clock;
 pub mod compaction;
 pub mod conversation;
 pub mod directory;
+pub mod event;
 pub mod guidance;
-mod handler;
 mod harness;
 mod ids;
 pub mod journal;
@@ -38,15 +39,18 @@ pub mod messages;
 pub mod model;
 mod reply;
 mod secret;
+mod send;
+pub mod storage;
 pub mod tool;
 
 pub use attachment::{AttachmentStore, MemoryAttachments};
 pub use clock::Clock;
-pub use handler::{EventHandler, Subscription};
 pub use harness::{
-    Config, ConfigError, DEFAULT_MODEL, Harness, HarnessError, Options, Snapshot, parts,
+    Config, ConfigError, DEFAULT_MODEL, EventHandler, Harness, HarnessError, Options, Snapshot,
+    Subscription, parts,
 };
 pub use ids::{CallId, ConversationId, ItemId, RunId};
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
+pub use send::tell;
 pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, standard_tools};

@@ -28,6 +28,7 @@ mod faults;
 mod guard;
 mod guidance;
 mod handshake;
+mod imports;
 mod input;
 mod keys;
 mod life;

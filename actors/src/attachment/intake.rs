@@ -7,7 +7,7 @@ use harness_protocol::Attachment;
 
 use super::dimensions::dimensions;
 use super::{AttachmentStore, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType};
-use crate::journal::StorageError;
+use crate::storage::StorageError;
 
 /// How wide or high an image may be, in pixels; the API takes no larger ones.
 const MAX_PIXELS: u32 = 8000;

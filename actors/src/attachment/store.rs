@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 
 use super::{is_sha256, sha256};
-use crate::journal::{JournalFuture, StorageError};
+use crate::storage::{StorageError, StorageFuture};
 
 /// What is said of a content that is not there.
 const MISSING: &str = "there is none";
@@ -27,14 +27,14 @@ pub trait AttachmentStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the storage cannot be written.
-    fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>>;
+    fn put(&self, content: Bytes) -> StorageFuture<Result<String, StorageError>>;
 
     /// Keeps a content for an order that may be refused. It stays until [`Self::settle`] is told
     /// what became of the order. A store that cannot tell keeps it for good.
     ///
     /// # Errors
     /// As [`Self::put`]. Nothing is held then, and there is nothing to settle.
-    fn hold(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+    fn hold(&self, content: Bytes) -> StorageFuture<Result<String, StorageError>> {
         self.put(content)
     }
 
@@ -49,7 +49,7 @@ pub trait AttachmentStore: Send + Sync + 'static {
     /// # Errors
     /// When there is none, which [`is_missing`] tells from the rest; when its content is not the
     /// one of this hash any more; or when the storage cannot be read.
-    fn get(&self, sha256: &str) -> JournalFuture<Result<Bytes, StorageError>>;
+    fn get(&self, sha256: &str) -> StorageFuture<Result<Bytes, StorageError>>;
 }
 
 /// Keeps contents as long as it lives.
@@ -59,14 +59,14 @@ pub struct MemoryAttachments {
 }
 
 impl AttachmentStore for MemoryAttachments {
-    fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+    fn put(&self, content: Bytes) -> StorageFuture<Result<String, StorageError>> {
         let sha256 = sha256(&content);
         let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         contents.insert(sha256.clone(), content);
         Box::pin(async { Ok(sha256) })
     }
 
-    fn get(&self, sha256: &str) -> JournalFuture<Result<Bytes, StorageError>> {
+    fn get(&self, sha256: &str) -> StorageFuture<Result<Bytes, StorageError>> {
         let contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let found = contents.get(sha256).cloned().ok_or_else(|| missing(sha256));
         Box::pin(async { found })

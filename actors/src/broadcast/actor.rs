@@ -10,11 +10,11 @@ use harness_protocol::{DeltaKind, Event, State};
 
 use super::attendance::Attendance;
 use super::frame::{Frame, View};
+use super::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
 use super::ring::Ring;
 use super::subscription::{self, Subscriber};
 use crate::ids::ConversationId;
 use crate::journal::Position;
-use crate::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
 
 /// How many orders may wait for the actor; publishing does not count against it.
 const MAILBOX: usize = 1024;

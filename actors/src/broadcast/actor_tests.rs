@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use super::super::{BOUND, Delivery, RING_EVENTS, Subscription};
 use super::*;
 use crate::journal::Epoch;
-use crate::messages::publish;
+use crate::send::tell;
 
 pub(in crate::broadcast) fn at(seq: u64) -> Position {
     Position {
@@ -130,7 +130,7 @@ async fn every_client_sees_the_same_bytes_in_order_and_a_burst_loses_nothing() {
     }
     let to = broadcast.clone().recipient();
     for seq in 1..=2000 {
-        publish(&to, lasting(seq, text(&seq.to_string())));
+        tell(&to, lasting(seq, text(&seq.to_string())));
     }
     close(&broadcast).await;
     let mut seen = Vec::new();
@@ -156,7 +156,7 @@ async fn a_client_that_lags_is_taken_off_and_the_others_miss_nothing() {
         let mut reading = attach(&broadcast, View::Plain).await;
         let to = broadcast.clone().recipient();
         for seq in 1..=events as u64 {
-            publish(&to, lasting(seq, text(&"x".repeat(size))));
+            tell(&to, lasting(seq, text(&"x".repeat(size))));
             assert_eq!(reading.next().await.unwrap().seq, Some(seq));
         }
         assert_eq!(attendance.count(), 2);
@@ -176,8 +176,8 @@ async fn one_event_larger_than_the_bound_still_arrives_with_what_follows() {
     let (broadcast, _) = broadcaster(0);
     let mut reading = attach(&broadcast, View::Plain).await;
     let to = broadcast.clone().recipient();
-    publish(&to, lasting(1, text(&"x".repeat(BOUND.bytes + 1))));
-    publish(&to, lasting(2, text("more")));
+    tell(&to, lasting(1, text(&"x".repeat(BOUND.bytes + 1))));
+    tell(&to, lasting(2, text("more")));
     assert!(reading.next().await.unwrap().bytes.len() > BOUND.bytes);
     assert_eq!(reading.next().await.unwrap().seq, Some(2));
 }
@@ -188,7 +188,7 @@ async fn a_client_that_comes_back_soon_gets_what_it_lacks_from_memory() {
     let (broadcast, _) = broadcaster(10);
     let to = broadcast.clone().recipient();
     for seq in 11..=20 {
-        publish(&to, lasting(seq, text("x")));
+        tell(&to, lasting(seq, text("x")));
     }
     for (after, first) in [(10, Some(11)), (15, Some(16)), (20, None)] {
         let mut client = attach_behind(&broadcast, Some(after), View::Plain).await;
@@ -201,7 +201,7 @@ async fn a_client_that_comes_back_soon_gets_what_it_lacks_from_memory() {
         assert!(matches!(joined, Joined::Behind { end: 20 }), "{joined:?}");
     }
     for seq in 21..=21 + RING_EVENTS as u64 {
-        publish(&to, lasting(seq, text("x")));
+        tell(&to, lasting(seq, text("x")));
     }
     let joined = join(&broadcast, Some(20), View::Plain).await;
     assert!(matches!(joined, Joined::Behind { .. }), "{joined:?}");
@@ -219,11 +219,11 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
         by: None,
         timestamp: 1,
     };
-    publish(&to, lasting(1, run));
-    publish(&to, delta(0, 0, "whole"));
-    publish(&to, lasting(2, text("whole")));
-    publish(&to, delta(1, 0, "so "));
-    publish(&to, delta(1, 3, "far"));
+    tell(&to, lasting(1, run));
+    tell(&to, delta(0, 0, "whole"));
+    tell(&to, lasting(2, text("whole")));
+    tell(&to, delta(1, 0, "so "));
+    tell(&to, delta(1, 3, "far"));
     let open = |text: &str| Event::Delta {
         index: 1,
         kind: DeltaKind::Text,
@@ -235,8 +235,8 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
     let mut plain = attach(&broadcast, View::Plain).await;
     assert_eq!(taken(&mut plain), []);
 
-    publish(&to, Publish::Passing(Event::Discarded {}));
-    publish(&to, delta(1, 0, "anew"));
+    tell(&to, Publish::Passing(Event::Discarded {}));
+    tell(&to, delta(1, 0, "anew"));
     let mut client = attach(&broadcast, View::Full).await;
     assert_eq!(taken(&mut client), [attached(2, Some(4)), open("anew")]);
 
@@ -244,7 +244,7 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
         error: String::new(),
         timestamp: 1,
     };
-    publish(&to, lasting(3, failed));
+    tell(&to, lasting(3, failed));
     let mut client = attach(&broadcast, View::Full).await;
     assert_eq!(taken(&mut client), [attached(3, Some(4))]);
     assert_eq!(taken(&mut plain), []);
@@ -262,7 +262,7 @@ async fn the_plain_view_has_the_six_types_only() {
     for (seq, line) in (1..).zip(examples.lines()) {
         let event: Event = serde_json::from_str(line).unwrap();
         all.push(line.to_owned());
-        publish(&to, lasting(seq, event));
+        tell(&to, lasting(seq, event));
     }
     broadcast
         .send(CloseSubscribers(Closing::Deleted))
@@ -330,7 +330,7 @@ async fn somebody_who_comes_back_is_told_that_the_service_died() {
         by: None,
         timestamp: 1,
     };
-    publish(&broadcast.clone().recipient(), lasting(4, run));
+    tell(&broadcast.clone().recipient(), lasting(4, run));
     let mut plain = attach_behind(&broadcast, Some(4), View::Plain).await;
     assert_eq!(taken(&mut plain), []);
 }
@@ -391,7 +391,7 @@ async fn a_broadcaster_that_nobody_knows_any_more_is_gone() {
     tokio::time::pause();
     let (broadcast, attendance) = broadcaster(0);
     let mut client = attach(&broadcast, View::Plain).await;
-    publish(&broadcast.clone().recipient(), lasting(1, text("x")));
+    tell(&broadcast.clone().recipient(), lasting(1, text("x")));
     let remembered = client.next().await.unwrap().bytes;
     drop(client);
     assert_eq!(attendance.count(), 0);
@@ -409,14 +409,14 @@ async fn a_replaced_journal_leaves_nothing_of_the_old_one_to_show() {
     let mut client = attach(&broadcast, View::Full).await;
     let to = broadcast.clone().recipient();
     for seq in 1..=5 {
-        publish(&to, lasting(seq, text("old")));
+        tell(&to, lasting(seq, text("old")));
     }
-    publish(&to, delta(0, 0, "old"));
+    tell(&to, delta(0, 0, "old"));
     let position = Position {
         epoch: Epoch(8),
         ..at(3)
     };
-    publish(&to, Publish::Rewritten { position });
+    tell(&to, Publish::Rewritten { position });
     // It gets what was shown before, and its queue ends.
     let live = attach_behind(&broadcast, Some(3), View::Full).await;
     let seen = client.by_ref().collect::<Vec<Delivery>>().await;

@@ -19,9 +19,9 @@ use super::attendance::{Attendance, Following};
 use super::budget::{Lent, ReadBudget};
 use super::frame::View;
 use super::lack::{Begun, Lack, LentPage};
+use super::messages::{Closing, Join, Joined};
 use super::subscription::{Delivery, Subscription};
 use crate::journal::{Epoch, Journal, Position};
-use crate::messages::{Closing, Join, Joined};
 
 /// How much is handed out at once of what was read from the journal, in bytes. The server copies
 /// what it is handed into the buffer of the connection, so this bounds what a client that does not

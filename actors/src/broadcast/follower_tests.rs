@@ -15,14 +15,16 @@ use proptest::sample::select;
 use super::super::actor::tests::{at, decoded, idle, text};
 use super::super::{Attendance, BroadcastActor, Frame, STREAM_BYTES, STREAM_GRACE};
 use super::*;
-use crate::conversation::event;
+use crate::broadcast::messages::{CloseSubscribers, Publish};
+use crate::event::event;
 use crate::ids::ConversationId;
 use crate::journal::{
-    Activity, AppendError, Damage, Durability, Entry, Header, JournalFuture, MemoryJournal,
-    NewRecord, Page, PageLimit, Record, Replaced, StorageError,
+    Activity, AppendError, Damage, Durability, Entry, Header, MemoryJournal, NewRecord, Page,
+    PageLimit, Record, Replaced,
 };
-use crate::messages::{CloseSubscribers, Publish, publish};
 use crate::reply::Block;
+use crate::send::tell;
+use crate::storage::{StorageError, StorageFuture};
 
 const ALL: u64 = 3000;
 
@@ -206,7 +208,7 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
                     offset: offset as u64,
                     text: piece.to_owned(),
                 };
-                publish(&to, Publish::Passing(delta));
+                tell(&to, Publish::Passing(delta));
                 if seq.is_multiple_of(pause) {
                     tokio::task::yield_now().await;
                 }
@@ -216,12 +218,12 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
                 block: Block::text(&content),
                 partial: false,
             };
-            publish(&to, write(&journal, record));
+            tell(&to, write(&journal, record));
             block += 1;
         } else {
             // The plain view does not show these.
             let title = "t".to_owned();
-            publish(&to, write(&journal, Record::Renamed { title, by: None }));
+            tell(&to, write(&journal, Record::Renamed { title, by: None }));
         }
         if seq.is_multiple_of(pause) {
             tokio::task::yield_now().await;
@@ -308,7 +310,7 @@ impl Fake {
     }
 }
 
-fn unused<T: Send + 'static>() -> JournalFuture<Result<T, AppendError>> {
+fn unused<T: Send + 'static>() -> StorageFuture<Result<T, AppendError>> {
     let (expected, end) = (0, 0);
     Box::pin(ready(Err(AppendError::Conflict { expected, end })))
 }
@@ -327,11 +329,11 @@ impl Journal for Fake {
         _: u64,
         _: Vec<NewRecord>,
         _: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
         unused()
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         if let Some(error) = &self.error {
             return Box::pin(ready(Err(error.clone())));
@@ -347,7 +349,7 @@ impl Journal for Fake {
         Box::pin(ready(Ok(page)))
     }
 
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         Box::pin(ready(Ok(Damage::default())))
     }
 
@@ -356,7 +358,7 @@ impl Journal for Fake {
         _: u64,
         _: Header,
         _: Vec<Bytes>,
-    ) -> JournalFuture<Result<Replaced, AppendError>> {
+    ) -> StorageFuture<Result<Replaced, AppendError>> {
         unused()
     }
 }
@@ -438,7 +440,7 @@ async fn a_closed_broadcaster_ends_followers_behind_what_it_sent_them() {
         let start = behind(&*journal, 0);
         let mut client = follower(journal.clone(), &broadcast, View::Plain, start);
         assert_eq!(seen(&mut client).await, []);
-        publish(&broadcast.clone().recipient(), write(&journal, status("x")));
+        tell(&broadcast.clone().recipient(), write(&journal, status("x")));
         broadcast.send(CloseSubscribers(closing)).await.unwrap();
         let seen = seen(&mut client).await;
         assert_eq!(seen.len(), 2);
@@ -470,7 +472,7 @@ async fn what_the_broadcaster_has_not_shown_is_not_read_ahead_of_it() {
     for seq in 4..=6 {
         let event = event(&status(&seq.to_string()), 1);
         let position = at(seq);
-        publish(&to, Publish::Lasting { position, event });
+        tell(&to, Publish::Lasting { position, event });
     }
     assert_eq!(
         frames(&seen(&mut client).await),
@@ -478,7 +480,7 @@ async fn what_the_broadcaster_has_not_shown_is_not_read_ahead_of_it() {
     );
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     assert_eq!(frames(&seen(&mut ahead).await), [shown(6)]);
-    publish(&to, Publish::Passing(text("passing")));
+    tell(&to, Publish::Passing(text("passing")));
 }
 
 /// Puts a journal with other records in place of the one there is.
@@ -505,7 +507,7 @@ async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
         let to = broadcast.clone().recipient();
         let mut live = follower(journal.clone(), &broadcast, View::Full, Start::Live);
         for number in 0..400 {
-            publish(&to, write(&journal, status(&format!("old {number}"))));
+            tell(&to, write(&journal, status(&format!("old {number}"))));
         }
         let start = behind(&*journal, 0);
         let mut past = follower(journal.clone(), &broadcast, View::Full, start);
@@ -520,13 +522,13 @@ async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
         let early_start = behind(&*journal, position.seq);
         let mut waits = follower(journal.clone(), &broadcast, View::Full, early_start);
         if !told_later {
-            publish(&to, Publish::Rewritten { position });
+            tell(&to, Publish::Rewritten { position });
         }
         let mut rest = seen(&mut past).await;
         if told_later {
             assert_eq!(seen(&mut live).await, []);
             assert_eq!(seen(&mut waits).await, []);
-            publish(&to, Publish::Rewritten { position });
+            tell(&to, Publish::Rewritten { position });
             rest.extend(seen(&mut past).await);
         }
         assert_eq!(rest.pop().as_ref(), Some(&replaced));
@@ -542,7 +544,7 @@ async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
         assert!(!frames(&early).concat().contains("gap"));
 
         // Those who know the new journal are served at once, or as soon as the broadcaster is.
-        publish(&to, write(&journal, status("next")));
+        tell(&to, write(&journal, status("next")));
         let end = journal.end();
         let mut fresh = follower(
             journal.clone(),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use harness_protocol::Event;
 
-use crate::conversation::{is_plain, plain};
+use crate::event::{is_plain, plain};
 use crate::journal::Position;
 
 /// Which events a client is shown.

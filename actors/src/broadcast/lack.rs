@@ -8,9 +8,9 @@ use harness_protocol::Event;
 use super::budget::{Loan, Part, ReadBudget};
 use super::follower::End;
 use super::frame::{Frame, View};
-use crate::conversation::event;
+use super::messages::Closing;
+use crate::event::event;
 use crate::journal::{Entry, Epoch, Journal, PageLimit};
-use crate::messages::Closing;
 
 /// How much is read from the journal at once, for each client that lacks something.
 const PAGE: PageLimit = PageLimit {

@@ -8,8 +8,9 @@ use futures_util::future::poll_fn;
 use super::super::follower::tests::{behind, broadcaster, memory, rewrite, status, within, write};
 use super::super::{Followed, Follower, STREAM_GRACE};
 use super::*;
+use crate::broadcast::messages::Publish;
 use crate::journal::MemoryJournal;
-use crate::messages::{Publish, publish};
+use crate::send::tell;
 
 /// A journal of records of so many bytes.
 fn journal_of(sizes: &[usize]) -> Arc<MemoryJournal> {
@@ -160,7 +161,7 @@ async fn behind_a_part_of_an_event_nothing_but_its_rest_is_sent() {
     let [mut other, _third] = others;
     let position = rewrite(&journal, &["new"]);
     let to = broadcast.recipient();
-    publish(&to, Publish::Rewritten { position });
+    tell(&to, Publish::Rewritten { position });
     // What was lent of it was taken back, and it is not to be had any more.
     assert_eq!(poll_fn(|cx| client.poll_piece(cx)).await, None);
     // The other has it, and is told behind it.

@@ -6,6 +6,7 @@ mod budget;
 mod follower;
 mod frame;
 mod lack;
+pub mod messages;
 mod ring;
 mod subscription;
 

@@ -1,39 +1,17 @@
 //! A conversation: what was said, and what happens next.
 
-mod actor;
-mod calls;
-mod changes;
-mod compacting;
-mod effect;
-mod ending;
-mod face;
-mod failure;
-mod history;
-mod input;
-mod ledger;
+mod driver;
 mod machine;
-mod offered;
-mod orders;
-mod outbox;
-mod permanence;
-mod plan;
-mod projected;
-mod queues;
-mod replies;
-mod resumption;
-mod revival;
-mod rewrite;
-mod tool_calls;
+pub mod messages;
+mod past;
 
-pub use actor::{ConversationActor, Downstream};
-pub use compacting::{CompactOrder, SummaryCall};
-pub use effect::{Effect, Passing};
-pub use face::{event, is_plain, passing_event, plain, state, usage};
-pub use history::{History, first_violation};
-pub use input::Input;
-pub use ledger::{INTERRUPTED, Keyed, Ledger, Named, Status};
-pub use machine::{Machine, Prompt, Submitted};
-pub use plan::{Defaults, Planner, Projection, SystemPromptBuilder, TurnInfo};
-pub use queues::Message;
-pub use revival::{Glance, glance, revive, transcript};
-pub(crate) use revival::{aside, each_entry};
+pub use crate::event::{event, state, usage};
+pub use driver::{ConversationActor, Downstream};
+pub use machine::{
+    CompactOrder, Defaults, Effect, Input, Machine, Message, Planner, Projection, Prompt,
+    Submitted, SummaryCall, SystemPromptBuilder, TurnInfo,
+};
+pub(crate) use past::each_entry;
+pub use past::{
+    Glance, History, INTERRUPTED, Keyed, Ledger, Named, first_violation, glance, revive, transcript,
+};

@@ -12,15 +12,15 @@ use tokio::sync::Semaphore;
 use super::conversation::{Conversation, Door};
 use super::fork::COPIES;
 use super::list::{Folders, LOOKS};
+use super::messages::{CreateConversation, ForgetFailed, Made, OpenConversation, StopAll};
 use super::parts::Parts;
 use super::places::{Place, Places};
+use crate::broadcast::messages::{CloseSubscribers, Closing};
 use crate::conversation::glance;
+use crate::conversation::messages::{RetireIfIdle, StopRuns};
 use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, OpenError, Workspace};
-use crate::messages::{
-    CloseSubscribers, Closing, CreateConversation, ForgetFailed, Made, OpenConversation,
-    RetireIfIdle, StopAll, StopRuns, reply,
-};
+use crate::send::tell;
 
 /// How many orders may wait for the actor.
 const MAILBOX: usize = 1024;
@@ -181,7 +181,7 @@ async fn open(
     };
     let opened = opening.await;
     if opened.is_err() {
-        reply(&directory.recipient(), ForgetFailed { id });
+        tell(&directory.recipient(), ForgetFailed { id });
     }
     opened
 }

@@ -9,22 +9,21 @@ use crate::broadcast::{
 };
 use crate::clock::Clock;
 use crate::conversation::Defaults;
+use crate::conversation::messages::{GetOverview, SubmitError, SubmitPrompt, WaitForEnd};
+use crate::directory::messages::{
+    ForkConversation, ForkError, ListConversations, RemoveConversation, RemoveError, Row,
+};
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
-use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
-use crate::journal::{Journal, Listed, Position, Record, StorageError};
-use crate::messages::{
-    CancelModelCall, CancelTool, ModelEvent, RunTool, StartModelCall, SubmitError, SubmitPrompt,
-    WaitForEnd,
-};
-use crate::messages::{DescribeModel, ListModels};
-use crate::messages::{
-    ForkConversation, ForkError, GetOverview, ListConversations, RemoveConversation, RemoveError,
-    Row,
-};
+use crate::journal::{Activity, Journal, Listed, MemoryStore, Position, Record, Settings};
 use crate::model::ModelChoice;
+use crate::model::messages::{
+    CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
+};
 use crate::reply::{Block, ReplyEnd};
+use crate::storage::{StorageError, StorageFuture};
 use crate::tool::ToolShelf;
+use crate::tool::messages::{CancelTool, RunTool};
 use futures_util::StreamExt as _;
 use harness_protocol::Queue;
 
@@ -72,7 +71,7 @@ struct Store {
 }
 
 impl JournalStore for Store {
-    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open(&self, id: &ConversationId) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         if *self.broken.lock().unwrap() {
             let error = StorageError {
                 doing: "open".to_owned(),
@@ -84,7 +83,7 @@ impl JournalStore for Store {
         self.memory.open(id)
     }
 
-    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open_or_new(&self, header: Header) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         self.memory.open_or_new(header)
     }
 
@@ -92,7 +91,7 @@ impl JournalStore for Store {
         &self,
         header: Header,
         entries: Vec<bytes::Bytes>,
-    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         self.memory.create(header, entries)
     }
 
@@ -100,11 +99,11 @@ impl JournalStore for Store {
         &self,
         after: Option<Listed>,
         limit: usize,
-    ) -> JournalFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
         self.memory.list(after, limit)
     }
 
-    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>> {
+    fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>> {
         self.memory.remove(id)
     }
 }
@@ -220,7 +219,7 @@ impl World {
         let call_id = order.call_id.clone();
         let index = 0;
         let block = Block::text("well");
-        let answer = |event| crate::messages::reply(&order.reply_to, event);
+        let answer = |event| crate::send::tell(&order.reply_to, event);
         answer(ModelEvent::BlockFinished {
             call_id,
             index,
@@ -508,7 +507,7 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
         error: crate::model::ModelError::Truncated,
         interrupted: false,
     };
-    crate::messages::reply(
+    crate::send::tell(
         &order.reply_to,
         ModelEvent::Failed {
             call_id: order.call_id.clone(),
@@ -580,7 +579,7 @@ async fn a_stop_ends_all_runs_and_streams() {
         interrupted: false,
     };
     tokio::task::yield_now().await;
-    crate::messages::reply(
+    crate::send::tell(
         &order.reply_to,
         ModelEvent::Failed {
             call_id: order.call_id.clone(),

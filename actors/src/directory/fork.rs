@@ -6,10 +6,11 @@ use actix::prelude::*;
 use bytes::Bytes;
 
 use super::actor::{DirectoryActor, made};
-use crate::conversation::{Ledger, aside, each_entry};
+use super::messages::{ForkConversation, ForkError, Made};
+use crate::conversation::{Ledger, each_entry};
 use crate::ids::ItemId;
-use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record, StorageError};
-use crate::messages::{ForkConversation, ForkError, Made};
+use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record};
+use crate::storage::{StorageError, aside};
 
 /// How many journals are copied at once. Each is in memory as a whole meanwhile.
 pub(super) const COPIES: usize = 1;

@@ -6,9 +6,10 @@ use super::*;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::journal::{
-    AppendError, Damage, Durability, Epoch, JournalFuture, JournalStore as _, MemoryStore, Page,
-    PageLimit, Position, Replaced,
+    AppendError, Damage, Durability, Epoch, JournalStore as _, MemoryStore, Page, PageLimit,
+    Position, Replaced,
 };
+use crate::storage::StorageFuture;
 
 fn renamed(title: &str) -> NewRecord {
     NewRecord {
@@ -43,11 +44,11 @@ impl Journal for Moving {
         expected: u64,
         records: Vec<NewRecord>,
         durability: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
         self.inner.append(expected, records, durability)
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         let number = self.reads.fetch_add(1, Ordering::Relaxed);
         let inner = Arc::clone(&self.inner);
         let titles = (number == self.replaced_before).then_some(self.titles);
@@ -69,7 +70,7 @@ impl Journal for Moving {
         })
     }
 
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         self.inner.check()
     }
 
@@ -78,7 +79,7 @@ impl Journal for Moving {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Replaced, AppendError>> {
+    ) -> StorageFuture<Result<Replaced, AppendError>> {
         self.inner.replace(expected, header, entries)
     }
 }

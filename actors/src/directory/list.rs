@@ -12,10 +12,12 @@ use tokio::sync::Semaphore;
 
 use super::actor::DirectoryActor;
 use super::conversation::{Conversation, Door};
+use super::messages::{CountRuns, ListConversations, Row};
 use crate::conversation::glance;
+use crate::conversation::messages::{GetOverview, IsRunning, Overview};
 use crate::ids::ConversationId;
-use crate::journal::{Header, Journal, JournalStore, Listed, StorageError};
-use crate::messages::{CountRuns, GetOverview, IsRunning, ListConversations, Overview, Row};
+use crate::journal::{Header, Journal, JournalStore, Listed};
+use crate::storage::StorageError;
 
 /// How long a conversation may take to say how it is; one that cannot holds no list up.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);

@@ -4,6 +4,7 @@ mod actor;
 mod conversation;
 mod fork;
 mod list;
+pub mod messages;
 mod parts;
 mod places;
 mod removal;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::conversation::Conversation;
 use super::places::Place;
 use crate::attachment::{AttachmentStore, MemoryAttachments};
+use crate::broadcast::messages::Publish;
 use crate::broadcast::{Attendance, BroadcastActor, Now};
 use crate::clock::Clock;
 use crate::compaction::Summarizer;
@@ -16,12 +17,11 @@ use crate::conversation::{
 };
 use crate::guidance::GuidanceShelf;
 use crate::journal::Journal;
-use crate::messages::{
-    CancelModelCall, CancelTool, DescribeModel, ListModels, Publish, RunTool, StartModelCall,
-};
+use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartModelCall};
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::ToolShelf;
+use crate::tool::messages::{CancelTool, RunTool};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.

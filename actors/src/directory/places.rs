@@ -7,9 +7,11 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::actor::{DEFAULT_CONVERSATION, DirectoryActor};
 use super::conversation::Door;
+use super::messages::LetGo;
+use crate::broadcast::messages::Closing;
+use crate::conversation::messages::MakeWay;
 use crate::ids::ConversationId;
 use crate::journal::OpenError;
-use crate::messages::{Closing, LetGo, MakeWay};
 
 /// How many conversations are open at once, besides the default one, where the system grants the
 /// open files. Each takes one file and the memory of its past. More than are in use at once on any

@@ -3,8 +3,10 @@
 use actix::prelude::*;
 
 use super::actor::{DirectoryActor, close};
+use super::messages::{RemoveConversation, RemoveError};
+use crate::broadcast::messages::Closing;
+use crate::conversation::messages::EndIfIdle;
 use crate::journal::OpenError;
-use crate::messages::{Closing, EndIfIdle, RemoveConversation, RemoveError};
 
 impl Handler<RemoveConversation> for DirectoryActor {
     type Result = ResponseActFuture<Self, Result<String, RemoveError>>;

@@ -3,9 +3,9 @@
 use derive_more::{Display, Error, From};
 
 use crate::attachment::AttachmentError;
-use crate::journal::StorageError;
-use crate::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
+use crate::conversation::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
 use crate::model::ModelFailure;
+use crate::storage::StorageError;
 use crate::tool::RegistryError;
 
 /// Why something that was asked of a [`super::Harness`] did not happen. Unless it says that a run

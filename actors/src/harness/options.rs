@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Config;
+use super::config::Config;
+use super::follow::EventHandler;
 use crate::directory::Seams;
 use crate::guidance::{PromptTemplate, Skill};
-use crate::handler::EventHandler;
 use crate::journal::Journal;
 use crate::tool::Tool;
 

@@ -6,7 +6,7 @@ use harness_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
-use crate::messages::{ChangeSettings, GetSettings, RenewTools, SettingsView};
+use crate::conversation::messages::{ChangeSettings, GetSettings, RenewTools, SettingsView};
 use crate::reply::Object;
 use crate::tool::{Registry, Tool, ToolShelf};
 

@@ -9,12 +9,12 @@ use futures_util::future::ready;
 
 use super::line::{self, Seal};
 use super::{
-    AppendError, Damage, Durability, Entry, Header, Journal, JournalFuture, JournalStore, Listed,
-    NewRecord, OpenError, Page, PageLimit, Position, Record, Replaced, StorageError,
-    conversation_name,
+    AppendError, Damage, Durability, Entry, Header, Journal, JournalStore, Listed, NewRecord,
+    OpenError, Page, PageLimit, Position, Record, Replaced, conversation_name,
 };
 use crate::clock::Clock;
 use crate::ids::ConversationId;
+use crate::storage::{StorageError, StorageFuture};
 
 /// A journal in memory.
 #[derive(Clone)]
@@ -218,15 +218,15 @@ impl Journal for MemoryJournal {
         expected: u64,
         records: Vec<NewRecord>,
         _: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
         Box::pin(ready(self.append_now(expected, &records)))
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         Box::pin(ready(Ok(self.page(after, limit))))
     }
 
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         Box::pin(ready(Ok(Damage::default())))
     }
 
@@ -235,7 +235,7 @@ impl Journal for MemoryJournal {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Replaced, AppendError>> {
+    ) -> StorageFuture<Result<Replaced, AppendError>> {
         Box::pin(ready(self.replace_now(expected, header, &entries)))
     }
 }
@@ -333,12 +333,12 @@ fn shared(journal: MemoryJournal) -> Arc<dyn Journal> {
 }
 
 impl JournalStore for MemoryStore {
-    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open(&self, id: &ConversationId) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let found = self.find(id).ok_or_else(|| not_found(id));
         Box::pin(ready(found.map(shared)))
     }
 
-    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open_or_new(&self, header: Header) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         Box::pin(ready(self.find_or_new(header).map(shared)))
     }
 
@@ -346,7 +346,7 @@ impl JournalStore for MemoryStore {
         &self,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         Box::pin(ready(self.create_now(header, &entries).map(shared)))
     }
 
@@ -354,11 +354,11 @@ impl JournalStore for MemoryStore {
         &self,
         after: Option<Listed>,
         limit: usize,
-    ) -> JournalFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
         Box::pin(ready(Ok(self.listed(after.as_ref(), limit))))
     }
 
-    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>> {
+    fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>> {
         Box::pin(ready(self.remove_now(id)))
     }
 }

@@ -15,7 +15,6 @@ mod record;
 #[cfg(test)]
 mod testing;
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -29,12 +28,10 @@ pub use json_lines::{
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
 pub use position::{Epoch, Position, PositionError};
-pub use record::{Activity, ModelTotals, Outcome, Record, Totals, Unanswered};
+pub use record::{Activity, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
 
 use crate::ids::ConversationId;
-
-/// What a journal answers with; never blocks the thread that polls it.
-pub type JournalFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+use crate::storage::{StorageError, StorageFuture};
 
 /// A record that is to be appended.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,13 +145,13 @@ pub trait Journal: Send + Sync + 'static {
         expected: u64,
         records: Vec<NewRecord>,
         durability: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>>;
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>>;
 
     /// Reads the records behind record `after`. Changes nothing.
     ///
     /// # Errors
     /// When the storage cannot be read.
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>>;
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>>;
 
     /// Whether there is room for about so many bytes more. Asked before an order is taken, not
     /// before each append: a run that goes on is to be written down to its end. Never waits.
@@ -171,7 +168,7 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the storage cannot be read.
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>>;
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>>;
 
     /// Puts another past in place of this one, atomically, under this new header. `entries` are
     /// JSON objects as in [`Entry::json`]. The old journal is kept as an archive. Who reads while
@@ -184,7 +181,7 @@ pub trait Journal: Send + Sync + 'static {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Replaced, AppendError>>;
+    ) -> StorageFuture<Result<Replaced, AppendError>>;
 }
 
 /// Where the journals are.
@@ -193,13 +190,13 @@ pub trait JournalStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// See [`OpenError`].
-    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>>;
+    fn open(&self, id: &ConversationId) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
     /// Opens a journal, or one that is made with this header at its first append.
     ///
     /// # Errors
     /// See [`OpenError`].
-    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>>;
+    fn open_or_new(&self, header: Header) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
     /// Makes a journal with these records, as JSON objects like [`Entry::json`]. It is durable
     /// when this returns.
@@ -210,7 +207,7 @@ pub trait JournalStore: Send + Sync + 'static {
         &self,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>>;
+    ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
     /// The conversations, the last changed first, behind the one that `after` says.
     ///
@@ -220,13 +217,13 @@ pub trait JournalStore: Send + Sync + 'static {
         &self,
         after: Option<Listed>,
         limit: usize,
-    ) -> JournalFuture<Result<Vec<Listed>, StorageError>>;
+    ) -> StorageFuture<Result<Vec<Listed>, StorageError>>;
 
     /// Moves a journal to the trash; tells where it is then.
     ///
     /// # Errors
     /// When there is none or the storage fails.
-    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>>;
+    fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>>;
 }
 
 /// Why an append did not happen.
@@ -319,29 +316,6 @@ pub enum OpenError {
     /// The storage refused.
     #[display("{_0}")]
     Storage(StorageError),
-}
-
-/// What is said of an error that passes.
-const PASSES: &str = "this passes, try again in a moment";
-
-/// What the storage said.
-#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
-#[display("cannot {doing} {path}: {reason}")]
-pub struct StorageError {
-    /// What was tried, as a verb.
-    pub doing: String,
-    /// On what.
-    pub path: String,
-    /// What it said.
-    pub reason: String,
-}
-
-impl StorageError {
-    /// Whether the same may work a moment later: the system lacked an open file or memory.
-    #[must_use]
-    pub fn is_passing(&self) -> bool {
-        self.reason.ends_with(PASSES)
-    }
 }
 
 #[cfg(test)]

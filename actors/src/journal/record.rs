@@ -279,6 +279,24 @@ pub enum Record {
 }
 
 /// What a conversation is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// What.
+    pub activity: Activity,
+    /// What it is about.
+    pub message: String,
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self {
+            activity: Activity::Idle,
+            message: String::new(),
+        }
+    }
+}
+
+/// What a conversation is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {

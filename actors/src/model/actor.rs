@@ -14,12 +14,11 @@ use super::call::{Call, Successors, failed};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::describe::described;
+use super::messages::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
 use super::{ModelError, ModelInfo, ModelSeams, ModelSettings};
 use crate::clock::Clock;
 use crate::ids::CallId;
-use crate::messages::{
-    CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall, reply,
-};
+use crate::send::tell;
 
 /// How many orders may wait for the actor.
 const MAILBOX: usize = 1024;
@@ -79,7 +78,7 @@ impl ModelActor {
                 log::error!("call {call_id} panicked");
                 failed(call_id, ModelError::Panicked, false, Vec::new())
             });
-            reply(&call.reply_to, last);
+            tell(&call.reply_to, last);
         }));
         let running = RunningCall {
             future,
@@ -154,7 +153,7 @@ impl Handler<CancelModelCall> for ModelActor {
         ctx.cancel_future(call.future);
         let partial = call.assembler.borrow().partial_texts();
         let end = failed(order.call_id, ModelError::Cancelled, false, partial);
-        reply(&call.reply_to, end);
+        tell(&call.reply_to, end);
     }
 }
 

@@ -3,7 +3,7 @@
     reason = "a test fails at whatever it does not name"
 )]
 
-use crate::model::{HeadSettings, Piece};
+use crate::model::{Credential, HeadSettings, ModelChoice, Piece, RequestHead, RetryPolicy};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::ids::ConversationId;
-use crate::model::{Credential, ModelChoice, RequestHead, RetryPolicy};
 use crate::secret::Secret;
 
 /// Passes what it is told to a test.

@@ -11,12 +11,13 @@ use super::attempt::{AttemptError, Piece, Prepared, SharedAssembler, attempt};
 use super::catalog::{Catalog, Models};
 use super::client::ApiClient;
 use super::live_models::{live_models, successor};
+use super::messages::{ModelEvent, StartModelCall};
 use super::retry::Retries;
 use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};
 use crate::clock::Clock;
 use crate::ids::CallId;
-use crate::messages::{ModelEvent, StartModelCall, reply};
 use crate::reply::{Block, ReplyEnd};
+use crate::send::tell;
 
 /// The models that are not served any more, each with the one that is asked in its place.
 pub(super) type Successors = Rc<RefCell<HashMap<Arc<str>, Arc<str>>>>;
@@ -126,7 +127,7 @@ impl Call {
                     }
                 }
             };
-            reply(&order.reply_to, event);
+            tell(&order.reply_to, event);
         };
         let made = attempt(&self.client, self.clock, prepared, &self.assembler, emit).await;
         if made
@@ -170,7 +171,7 @@ impl Call {
             delay,
             error,
         };
-        reply(&self.order.reply_to, retrying);
+        tell(&self.order.reply_to, retrying);
     }
 
     /// Deals with a model that the API does not know: a default is replaced by the newest live
@@ -214,7 +215,7 @@ impl Call {
             from: retired.to_string(),
             to: successor.clone(),
         };
-        reply(&self.order.reply_to, event);
+        tell(&self.order.reply_to, event);
         let mut successors = self.successors.borrow_mut();
         successors.insert(retired, successor.into());
         Ok(())

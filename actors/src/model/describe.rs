@@ -7,8 +7,8 @@ use super::call::{Successors, model_to_ask, still_served};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::live_models::successor;
+use super::messages::{DescribeModel, ModelEvent};
 use super::{ModelError, ModelInfo};
-use crate::messages::{DescribeModel, ModelEvent};
 
 /// How long a conversation waits for an answer at most.
 const LIMIT: Duration = Duration::from_secs(5);

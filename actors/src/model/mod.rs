@@ -14,6 +14,7 @@ mod info;
 mod key_origin;
 mod keys;
 mod live_models;
+pub mod messages;
 mod named_keys;
 mod request;
 mod retry;

@@ -20,7 +20,9 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::ids::{CallId, ConversationId};
-use crate::messages::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
+use crate::model::messages::{
+    CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
+};
 use crate::model::{
     Credential, HeadSettings, KeyResolver, ModelActor, ModelChoice, ModelError, ModelInfo,
     ModelSeams, ModelSettings, Piece, RequestHead, RetryPolicy, Transport, TransportRequest,

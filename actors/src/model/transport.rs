@@ -37,7 +37,7 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// use harness_actors::model::{
 ///     ModelActor, ModelError, ModelSeams, Transport, TransportRequest, TransportStream,
 /// };
-/// # use harness_actors::messages::{ModelEvent, StartModelCall};
+/// # use harness_actors::model::messages::{ModelEvent, StartModelCall};
 /// # use harness_actors::model::{
 /// #     Credential, HeadSettings, ModelChoice, ModelSettings, Piece, RequestHead, RetryPolicy,
 /// # };

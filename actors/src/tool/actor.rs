@@ -12,11 +12,12 @@ use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::cap::MAX_RESULT_BYTES;
+use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::waiting::Waiting;
 use super::{Cancellation, Registry, ToolCall, ToolContext, ToolOutcome};
 use crate::ids::CallId;
-use crate::messages::{CancelTool, RunTool, ToolEvent, reply};
 use crate::secret::Redaction;
+use crate::send::tell;
 
 /// How many orders may wait for the actor.
 const MAILBOX: usize = 1024;
@@ -105,7 +106,7 @@ impl ToolActor {
                 ..outcome
             }
         };
-        reply(&call.reply_to, ToolEvent::Finished { call_id, outcome });
+        tell(&call.reply_to, ToolEvent::Finished { call_id, outcome });
     }
 }
 
@@ -133,7 +134,7 @@ impl Handler<CancelTool> for ToolActor {
         if let Some(waiting) = self.waiting.remove(&order.call_id) {
             let outcome = ToolOutcome::failed("cancelled by user");
             let call_id = waiting.call_id;
-            reply(&waiting.reply_to, ToolEvent::Finished { call_id, outcome });
+            tell(&waiting.reply_to, ToolEvent::Finished { call_id, outcome });
             return;
         }
         let Some(call) = self.calls.get(&order.call_id) else {

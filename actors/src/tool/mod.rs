@@ -9,6 +9,7 @@ mod definition;
 mod grep;
 mod input;
 mod list_dir;
+pub mod messages;
 mod path;
 mod procfs;
 mod read;
@@ -27,7 +28,7 @@ pub use list_dir::ListDir;
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
-pub use registry::{Registry, RegistryError};
+pub use registry::{Registry, RegistryError, defined_name};
 pub use shelf::ToolShelf;
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.

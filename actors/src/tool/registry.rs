@@ -13,6 +13,12 @@ pub struct Registry {
     tools: Arc<[Arc<dyn Tool>]>,
 }
 
+/// The name in the definition of a tool, in the API's format.
+#[must_use]
+pub fn defined_name(definition: &Value) -> &str {
+    definition["name"].as_str().unwrap_or_default()
+}
+
 /// Why a set of tools cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum RegistryError {

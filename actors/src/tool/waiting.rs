@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::messages::RunTool;
 use crate::ids::{CallId, ConversationId};
-use crate::messages::RunTool;
 
 /// Calls that wait, in the order in which they came.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use nix::libc::EIO;
 use tokio::sync::oneshot;
 
 use super::super::line::{self, Seal};
-use super::super::{AppendError, Durability, NewRecord, Position, Record, StorageError};
+use super::super::{AppendError, Durability, NewRecord, Position, Record};
 use super::damage::Aside;
 use super::disk::{DiskFile, Opening, append_all};
 use super::ends::{self, End};
@@ -18,6 +18,7 @@ use super::orders::{Answer, answer};
 use super::pool::lock;
 use super::scan::Scan;
 use super::whole::Whole;
+use crate::storage::StorageError;
 
 impl FileJournal {
     /// Appends, and answers when the records are as durable as was asked; if nothing is returned,

@@ -8,7 +8,6 @@ use std::thread;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::super::{JournalFuture, StorageError};
 use super::claims::Claims;
 use super::disk::{Disk, DiskFile, FileKind, Opening, append_all};
 use super::folder::failed;
@@ -18,6 +17,7 @@ use super::state_size::StateSize;
 use super::system_disk::SystemDisk;
 use crate::attachment::{AttachmentStore, Fate, changed, is_sha256, missing, sha256};
 use crate::clock::Clock;
+use crate::storage::{StorageError, StorageFuture};
 
 /// How the name of an unfinished file ends; it begins with a dot.
 const UNFINISHED: &str = ".tmp";
@@ -107,7 +107,7 @@ impl FolderAttachments {
     fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Contents) -> Result<T, StorageError> + Send + 'static,
-    ) -> JournalFuture<Result<T, StorageError>> {
+    ) -> StorageFuture<Result<T, StorageError>> {
         let (reply, answer) = oneshot::channel();
         let contents = Arc::clone(&self.contents);
         self.pool.run(move || {
@@ -123,7 +123,7 @@ impl FolderAttachments {
 }
 
 impl AttachmentStore for FolderAttachments {
-    fn put(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+    fn put(&self, content: Bytes) -> StorageFuture<Result<String, StorageError>> {
         self.ask(move |contents| {
             let sha256 = contents.hold(&content)?;
             contents.settle(&sha256, Fate::Named);
@@ -131,7 +131,7 @@ impl AttachmentStore for FolderAttachments {
         })
     }
 
-    fn hold(&self, content: Bytes) -> JournalFuture<Result<String, StorageError>> {
+    fn hold(&self, content: Bytes) -> StorageFuture<Result<String, StorageError>> {
         let (reply, answer) = oneshot::channel();
         let contents = Arc::clone(&self.contents);
         self.pool.run(move || {
@@ -149,7 +149,7 @@ impl AttachmentStore for FolderAttachments {
         self.contents.settle(sha256, fate);
     }
 
-    fn get(&self, sha256: &str) -> JournalFuture<Result<Bytes, StorageError>> {
+    fn get(&self, sha256: &str) -> StorageFuture<Result<Bytes, StorageError>> {
         let sha256 = sha256.to_owned();
         self.ask(move |contents| contents.get(&sha256))
     }

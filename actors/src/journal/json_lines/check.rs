@@ -4,13 +4,14 @@ use std::io;
 
 use super::super::line::{self, Seal};
 use super::super::position::Epoch;
-use super::super::{Damage, Page, PageLimit, StorageError};
+use super::super::{Damage, Page, PageLimit};
 use super::damage::{Aside, Part};
 use super::journal::FileJournal;
 use super::lines::{FEW, Lines, MANY};
 use super::pool::lock;
 use super::scan::Scan;
 use super::search;
+use crate::storage::StorageError;
 
 /// What was looked at.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use super::super::header::Header;
 use super::super::header_line::HeaderError;
 use super::super::line::{self, Seal};
 use super::super::position::Epoch;
-use super::super::{OpenError, StorageError, conversation_name};
+use super::super::{OpenError, conversation_name};
 use super::disk::{Disk, DiskFile, Opening};
 use super::ends::{self, Tail};
 use super::folder::{Folder, PublishError, failed, short};
@@ -21,6 +21,7 @@ use super::system_disk::SystemDisk;
 use super::whole::Whole;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
+use crate::storage::StorageError;
 
 /// Looks at the journals of a folder, and repairs them. Blocks; for the command line.
 pub struct Doctor(Folder);

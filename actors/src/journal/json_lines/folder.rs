@@ -7,10 +7,10 @@ use std::time::UNIX_EPOCH;
 
 use super::super::conversation_name;
 use super::super::position::Epoch;
-use super::super::{PASSES, StorageError};
 use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, append_all, is_passing};
 use super::state_size::StateSize;
 use crate::clock::Clock;
+use crate::storage::{PASSES, StorageError};
 
 /// How the name of a journal ends.
 const JOURNAL: &str = ".jsonl";

@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 
 use super::super::header_line::HeaderError;
 use super::super::{
-    AppendError, Damage, Durability, Header, Journal, JournalFuture, NewRecord, OpenError, Page,
-    PageLimit, Position, Replaced, StorageError,
+    AppendError, Damage, Durability, Header, Journal, NewRecord, OpenError, Page, PageLimit,
+    Position, Replaced,
 };
 use super::check::Checked;
 use super::disk::{DiskFile, FileKind, Opening};
@@ -20,6 +20,7 @@ use super::pool::lock;
 use super::shared::Shared;
 use super::sync::Waiting;
 use super::whole::Whole;
+use crate::storage::{StorageError, StorageFuture};
 
 /// What another process did that made a file where there was none.
 pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";
@@ -236,7 +237,7 @@ impl Handle {
     fn ask_reader<T: Send + 'static>(
         &self,
         question: impl FnOnce(&FileJournal) -> Result<T, StorageError> + Send + 'static,
-    ) -> JournalFuture<Result<T, StorageError>> {
+    ) -> StorageFuture<Result<T, StorageError>> {
         let (reply, answer) = oneshot::channel();
         let journal = Arc::clone(&self.0);
         self.0.shared.readers.run(move || {
@@ -253,7 +254,7 @@ impl Handle {
     fn order<T: Send + 'static>(
         &self,
         order: impl FnOnce(oneshot::Sender<Result<T, AppendError>>) -> Order,
-    ) -> JournalFuture<Result<T, AppendError>> {
+    ) -> StorageFuture<Result<T, AppendError>> {
         let (reply, answer) = oneshot::channel();
         self.0.give(order(reply));
         let path = self.0.path();
@@ -276,7 +277,7 @@ impl Journal for Handle {
         expected: u64,
         records: Vec<NewRecord>,
         durability: Durability,
-    ) -> JournalFuture<Result<Vec<Position>, AppendError>> {
+    ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
         self.order(|reply| Order::Append {
             expected,
             records,
@@ -285,7 +286,7 @@ impl Journal for Handle {
         })
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> JournalFuture<Result<Page, StorageError>> {
+    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         self.ask_reader(move |journal| journal.page(after, limit))
     }
 
@@ -294,7 +295,7 @@ impl Journal for Handle {
         room.map_err(|error| self.0.failed("write", &error))
     }
 
-    fn check(&self) -> JournalFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         self.ask_reader(FileJournal::check)
     }
 
@@ -303,7 +304,7 @@ impl Journal for Handle {
         expected: u64,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Replaced, AppendError>> {
+    ) -> StorageFuture<Result<Replaced, AppendError>> {
         self.order(|reply| Order::Replace {
             expected,
             header: Box::new(header),

@@ -40,9 +40,10 @@ pub use system_disk::SystemDisk;
 use self::folder::Folder;
 use self::journal::{Handle, gone};
 use self::shared::Shared;
-use super::{Header, Journal, JournalFuture, JournalStore, Listed, OpenError, StorageError};
+use super::{Header, Journal, JournalStore, Listed, OpenError};
 use crate::clock::Clock;
 use crate::ids::ConversationId;
+use crate::storage::{StorageError, StorageFuture};
 
 /// The store of the journals in a folder. Its threads end with the last of the store and its
 /// journals.
@@ -88,7 +89,7 @@ impl JsonLinesStore {
         &self,
         id: &str,
         question: impl FnOnce(&Arc<Shared>) -> Result<T, OpenError> + Send + 'static,
-    ) -> JournalFuture<Result<T, OpenError>> {
+    ) -> StorageFuture<Result<T, OpenError>> {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
         self.0.readers.run(move || {
@@ -102,7 +103,7 @@ impl JsonLinesStore {
         &self,
         id: &str,
         answer: oneshot::Receiver<Result<T, OpenError>>,
-    ) -> JournalFuture<Result<T, OpenError>> {
+    ) -> StorageFuture<Result<T, OpenError>> {
         let path = self.0.folder.path.join(id).display().to_string();
         let gone = || Err(OpenError::Storage(gone(path)));
         Box::pin(async move { answer.await.unwrap_or_else(|_| gone()) })
@@ -110,7 +111,7 @@ impl JsonLinesStore {
 }
 
 impl JournalStore for JsonLinesStore {
-    fn open(&self, id: &ConversationId) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open(&self, id: &ConversationId) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let name = id.to_string();
         self.ask(id.as_str(), move |shared| {
             let journal = shared.open(&name)?;
@@ -118,7 +119,7 @@ impl JournalStore for JsonLinesStore {
         })
     }
 
-    fn open_or_new(&self, header: Header) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    fn open_or_new(&self, header: Header) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let name = header.conversation.to_string();
         self.ask(&name, move |shared| {
             let journal = shared.open_or_new(header)?;
@@ -130,7 +131,7 @@ impl JournalStore for JsonLinesStore {
         &self,
         header: Header,
         entries: Vec<Bytes>,
-    ) -> JournalFuture<Result<Arc<dyn Journal>, OpenError>> {
+    ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let (reply, answer) = oneshot::channel();
         let name = header.conversation.to_string();
         let shared = Arc::clone(&self.0);
@@ -147,7 +148,7 @@ impl JournalStore for JsonLinesStore {
         &self,
         after: Option<Listed>,
         limit: usize,
-    ) -> JournalFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
         self.0.readers.run(move || {
@@ -158,7 +159,7 @@ impl JournalStore for JsonLinesStore {
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(path))) })
     }
 
-    fn remove(&self, id: &ConversationId) -> JournalFuture<Result<String, OpenError>> {
+    fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>> {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
         let name = id.to_string();

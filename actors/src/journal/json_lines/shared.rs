@@ -7,13 +7,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::super::{AppendError, Header, Listed, OpenError, StorageError, conversation_name};
+use super::super::{AppendError, Header, Listed, OpenError, conversation_name};
 use super::disk::Opening;
 use super::folder::{Folder, failed};
 use super::journal::{FileJournal, Life, MADE_MEANWHILE};
 use super::orders::Order;
 use super::pool::{Pool, lock};
 use super::whole::Whole;
+use crate::storage::StorageError;
 
 /// How many threads wait for the disk when it writes.
 const SLOW_THREADS: usize = 4;

@@ -1,0 +1,83 @@
+//! What the broadcaster of a conversation is told.
+
+use actix::Message;
+use harness_protocol::Event;
+
+use super::frame::View;
+use super::subscription::Subscription;
+use crate::journal::{Epoch, Position};
+
+/// Shows something to every client that is attached. Sent by a conversation; no answer.
+#[derive(Debug, Clone, PartialEq, Message)]
+#[rtype(result = "()")]
+pub enum Publish {
+    /// What a record says. The record is in the journal.
+    Lasting {
+        /// Right behind the record.
+        position: Position,
+        /// What it says.
+        event: Event,
+    },
+    /// What is shown once and never again.
+    Passing(Event),
+    /// The journal was replaced by one of another epoch. Nothing of it continues what was shown, so
+    /// every stream ends, and clients come back for a `reset`.
+    Rewritten {
+        /// Where the new journal ends.
+        position: Position,
+    },
+}
+
+/// Attaches one client. Sent by a follower.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Joined")]
+pub struct Join {
+    /// The last record that the client has; the last one there is, if none.
+    pub after: Option<u64>,
+    /// The life of the journal that the client has seen; any, if none.
+    pub epoch: Option<Epoch>,
+    /// What it is shown.
+    pub view: View,
+    /// What it is called.
+    pub name: Option<String>,
+}
+
+/// Whether a client was attached.
+#[derive(Debug)]
+pub enum Joined {
+    /// It was: the subscription yields all that it has not, and then what happens.
+    Live {
+        /// What it gets.
+        subscription: Subscription,
+        /// Where the client was when it was attached.
+        position: Position,
+    },
+    /// The client lacks more than the broadcaster remembers: it is to read the journal up to this
+    /// record first.
+    Behind {
+        /// The last record.
+        end: u64,
+    },
+    /// The broadcaster shows another life of the journal than the one that the client has seen.
+    Elsewhere,
+    /// No client is attached any more.
+    Closed(Closing),
+}
+
+/// Ends every subscription and takes no more. Sent when the service stops or the conversation is
+/// deleted; no answer.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct CloseSubscribers(pub Closing);
+
+/// Why streams end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// The service stops; clients may come back.
+    Stopping,
+    /// The conversation was deleted.
+    Deleted,
+    /// The conversation's actors died, and others take their place, or the journal was replaced by
+    /// another; clients are to come back.
+    Replaced,
+}

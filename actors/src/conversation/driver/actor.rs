@@ -1,0 +1,426 @@
+//! Carries a conversation's decisions out: messages become inputs of the machine, its effects
+//! become records and messages.
+//!
+//! The actor is cheap as long as nobody prompts: its machine is read back from the journal when it
+//! is needed, and dropped when the journal takes no more, since the journal alone is true.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use futures_util::future::FutureExt as _;
+use tokio::sync::oneshot;
+
+use super::outbox::{AppendId, Outbox, Step};
+use crate::broadcast::Attendance;
+use crate::broadcast::messages::Publish;
+use crate::clock::Clock;
+use crate::compaction::Summarizer;
+use crate::conversation::machine::{Effect, Input, Machine, Planner};
+use crate::conversation::messages::{CompactError, Compacted, Overview, RunOutcome};
+use crate::conversation::past::{Ledger, revive};
+use crate::event::{Passing, event, passing_event};
+use crate::ids::{CallId, ConversationId, RunId};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record};
+use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
+use crate::send::tell;
+use crate::storage::StorageError;
+use crate::tool::Registry;
+use crate::tool::messages::{CancelTool, RunTool};
+
+/// How many orders may wait for the actor; answers do not count against it.
+const MAILBOX: usize = 64;
+
+/// Whom a conversation gives orders to.
+#[derive(Clone)]
+pub struct Downstream {
+    /// Asks the model.
+    pub start_model_call: Recipient<StartModelCall>,
+    /// Drops a call of the model.
+    pub cancel_model_call: Recipient<CancelModelCall>,
+    /// Looks up what a model can do.
+    pub describe_model: Recipient<DescribeModel>,
+    /// Runs tools.
+    pub run_tool: Recipient<RunTool>,
+    /// Stops a tool.
+    pub cancel_tool: Recipient<CancelTool>,
+    /// Shows events.
+    pub publish: Recipient<Publish>,
+    /// Keeps records.
+    pub journal: Arc<dyn Journal>,
+    /// Writes summaries, if the model does not.
+    pub summarizer: Option<Arc<dyn Summarizer>>,
+}
+
+/// Owns the history and the turn counter of one conversation.
+pub struct ConversationActor {
+    pub(super) id: ConversationId,
+    pub(super) planner: Planner,
+    pub(super) downstream: Downstream,
+    pub(super) clock: Clock,
+    pub(super) attendance: Attendance,
+    pub(super) state: State,
+    /// The number of the last call of any machine.
+    pub(super) calls: u64,
+    pub(super) outbox: Outbox,
+    appends: AppendId,
+    /// Behind the last record that was shown.
+    pub(super) position: Position,
+    /// The last record that was handed to the journal.
+    pub(super) handed: u64,
+    pub(super) active_at: u64,
+    pub(super) stopping: bool,
+    /// Whether the conversation is being deleted.
+    pub(super) ended: bool,
+    /// Whether the directory asked before and nothing happened since.
+    pub(super) was_idle: bool,
+    pub(super) waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
+    pub(super) last: Option<(RunId, RunOutcome)>,
+    /// Who waits for the end of a compaction.
+    pub(super) compacting: Vec<oneshot::Sender<Result<Compacted, CompactError>>>,
+    /// The summaries that somebody else than the model writes.
+    pub(super) summaries: HashMap<CallId, SpawnHandle>,
+}
+
+/// What of the conversation is in memory.
+pub(super) enum State {
+    /// Nothing.
+    Dormant,
+    /// It is being read, or its journal replaced; these orders wait for it.
+    Reviving(Vec<Order>),
+    /// All.
+    Alive(Box<Machine>),
+}
+
+/// An order that needs the machine, or hears why there is none.
+pub(super) type Order = Box<
+    dyn FnOnce(&mut ConversationActor, Result<(), StorageError>, &mut Context<ConversationActor>),
+>;
+
+impl ConversationActor {
+    /// The conversation of the journal. Its calls are numbered from `calls` on: those of an actor
+    /// that died may still be under way.
+    #[must_use]
+    pub fn new(
+        planner: Planner,
+        downstream: Downstream,
+        clock: Clock,
+        attendance: Attendance,
+        calls: u64,
+    ) -> Self {
+        Self {
+            id: downstream.journal.header().conversation,
+            planner,
+            position: downstream.journal.end(),
+            downstream,
+            clock,
+            attendance,
+            state: State::Dormant,
+            calls,
+            outbox: Outbox::default(),
+            appends: 0,
+            handed: 0,
+            active_at: 0,
+            stopping: false,
+            ended: false,
+            was_idle: false,
+            waiting: Vec::new(),
+            last: None,
+            compacting: Vec::new(),
+            summaries: HashMap::new(),
+        }
+    }
+
+    pub(super) fn machine(&mut self) -> Option<&mut Machine> {
+        match &mut self.state {
+            State::Alive(machine) => Some(machine),
+            State::Dormant | State::Reviving(_) => None,
+        }
+    }
+
+    /// The tools of the run that is going.
+    pub(super) fn tools(&self) -> Registry {
+        match &self.state {
+            State::Alive(machine) => machine.tools(),
+            State::Dormant | State::Reviving(_) => Registry::default(),
+        }
+    }
+
+    pub(super) fn run(&self) -> Option<RunId> {
+        match &self.state {
+            State::Alive(machine) => machine.run(),
+            State::Dormant | State::Reviving(_) => None,
+        }
+    }
+
+    /// Carries an order out with the machine, which is read back from the journal if need be.
+    pub(super) fn with_machine(&mut self, order: Order, ctx: &mut Context<Self>) {
+        self.was_idle = false;
+        match &mut self.state {
+            State::Alive(_) => order(self, Ok(()), ctx),
+            State::Reviving(orders) => orders.push(order),
+            State::Dormant => {
+                self.state = State::Reviving(vec![order]);
+                let reviving = revive(Arc::clone(&self.downstream.journal));
+                ctx.spawn(
+                    reviving
+                        .into_actor(self)
+                        .map(|revived, actor, ctx| actor.revived(revived, ctx)),
+                );
+            }
+        }
+    }
+
+    fn revived(&mut self, revived: Result<(Ledger, u64), StorageError>, ctx: &mut Context<Self>) {
+        let (next, result) = match revived {
+            Ok((ledger, end)) => {
+                // If an append of an earlier machine came in between, the next one is refused.
+                self.handed = end;
+                let mut machine =
+                    Machine::new(self.id.clone(), self.planner.clone(), ledger, self.calls);
+                if self.stopping {
+                    machine.handle(Input::StopRequested);
+                }
+                (State::Alive(Box::new(machine)), Ok(()))
+            }
+            Err(error) => (State::Dormant, Err(error)),
+        };
+        let State::Reviving(orders) = std::mem::replace(&mut self.state, next) else {
+            return;
+        };
+        for order in orders {
+            order(self, result.clone(), ctx);
+        }
+    }
+
+    pub(super) fn advance(&mut self, input: Input, ctx: &mut Context<Self>) {
+        // A machine that was dropped waits for nothing.
+        let effects = self.machine().map(|machine| machine.handle(input));
+        self.carry_out(effects.unwrap_or_default(), ctx);
+    }
+
+    pub(super) fn carry_out(&mut self, effects: Vec<Effect>, ctx: &mut Context<Self>) {
+        let mut records = Vec::new();
+        for effect in effects {
+            let before = Durability::Written;
+            match effect {
+                Effect::Record(record) => {
+                    let at = self.clock.unix_millis();
+                    records.push(NewRecord { at, record });
+                }
+                Effect::Show(passing) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::Show(passing));
+                }
+                Effect::CallModel(call_id) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::CallModel(call_id));
+                }
+                Effect::DescribeModel {
+                    call_id,
+                    model,
+                    key_source,
+                } => {
+                    self.append(&mut records, before, ctx);
+                    let order = DescribeModel {
+                        call_id,
+                        model,
+                        key_source,
+                        reply_to: ctx.address().recipient(),
+                    };
+                    self.outbox.push(Step::DescribeModel(order));
+                }
+                Effect::Summarize(call_id, call) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::Summarize(call_id, call));
+                }
+                Effect::Rewrite { compacted, by } => {
+                    self.append(&mut records, Durability::Synced, ctx);
+                    self.outbox.push(Step::Rewrite { compacted, by });
+                    self.hold_orders();
+                }
+                Effect::EndCompaction(result) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::EndCompaction(result));
+                }
+                Effect::RunTool(call_id, call) => {
+                    let before = if self.tools().is_harmless(&call.name) {
+                        Durability::Written
+                    } else {
+                        Durability::Synced
+                    };
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::RunTool(call_id, call));
+                }
+                Effect::EndRun(run, outcome) => {
+                    self.append(&mut records, before, ctx);
+                    self.outbox.push(Step::EndRun(run, outcome));
+                }
+                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
+                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
+            }
+        }
+        self.append(&mut records, Durability::Written, ctx);
+        self.proceed(ctx);
+    }
+
+    /// Hands records to the journal. A prompt and the end of a run are to outlive a power cut.
+    fn append(
+        &mut self,
+        records: &mut Vec<NewRecord>,
+        before_next: Durability,
+        ctx: &mut Context<Self>,
+    ) {
+        if records.is_empty() {
+            return;
+        }
+        let records = std::mem::take(records);
+        let must_last = |new: &NewRecord| {
+            matches!(
+                new.record,
+                Record::Prompt { .. }
+                    | Record::RunEnded { .. }
+                    | Record::Renamed { .. }
+                    | Record::Queued { .. }
+                    | Record::Withdrawn { .. }
+                    | Record::SettingsChanged { .. }
+            )
+        };
+        let durability = if records.iter().any(must_last) {
+            Durability::Synced
+        } else {
+            before_next
+        };
+        self.appends += 1;
+        let append = self.appends;
+        let appending = self
+            .downstream
+            .journal
+            .append(self.handed, records.clone(), durability);
+        self.handed += records.len() as u64;
+        self.outbox.push(Step::Record {
+            append,
+            records,
+            written: None,
+        });
+        // A task of its own: the actor's context looks at all of its futures each time.
+        let to = ctx.address().recipient();
+        actix::spawn(async move {
+            let result = appending.await;
+            tell(&to, Appended { append, result });
+        });
+    }
+
+    fn appended(&mut self, Appended { append, result }: Appended, ctx: &mut Context<Self>) {
+        match result {
+            Ok(positions) => {
+                self.outbox.written(append, positions);
+                self.proceed(ctx);
+            }
+            // Else it was of a machine that is gone.
+            Err(error) if self.outbox.awaits(append) => self.fail(append, &error, ctx),
+            Err(_) => {}
+        }
+    }
+
+    /// Does what can be done.
+    pub(super) fn proceed(&mut self, ctx: &mut Context<Self>) {
+        while let Some(step) = self.outbox.next() {
+            match step {
+                Step::Record {
+                    records, written, ..
+                } => {
+                    for (new, position) in records.iter().zip(written.into_iter().flatten()) {
+                        self.show(new, position);
+                    }
+                }
+                Step::Show(passing) => self.show_passing(passing),
+                Step::CallModel(call_id) => self.call_model(call_id, ctx),
+                Step::DescribeModel(order) => self.describe_model(order, ctx),
+                Step::Summarize(call_id, call) => self.summarize(call_id, call, ctx),
+                Step::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
+                Step::EndCompaction(result) => self.end_compaction(&result),
+                Step::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
+                Step::EndRun(run, outcome) => self.end_run(run, &outcome),
+                Step::Answer(answer) => answer(Ok(())),
+                // Whoever does not wait any more needs no answer.
+                Step::Settled(answer) => drop(answer.send(())),
+                Step::Overview(answer, overview) => {
+                    let overview = Overview {
+                        position: self.position,
+                        active_at: self.active_at,
+                        ..*overview
+                    };
+                    drop(answer.send(Ok(overview)));
+                }
+            }
+        }
+    }
+
+    fn show(&mut self, new: &NewRecord, position: Position) {
+        self.position = position;
+        self.active_at = new.at;
+        let event = event(&new.record, new.at / 1000);
+        tell(
+            &self.downstream.publish,
+            Publish::Lasting { position, event },
+        );
+    }
+
+    pub(super) fn show_passing(&self, passing: Passing) {
+        let event = passing_event(passing, self.clock.unix_seconds());
+        tell(&self.downstream.publish, Publish::Passing(event));
+    }
+
+    fn end_run(&mut self, run: RunId, outcome: &RunOutcome) {
+        for (_, waiter) in self
+            .waiting
+            .extract_if(.., |(waits_for, _)| *waits_for == run)
+        {
+            drop(waiter.send(outcome.clone()));
+        }
+        self.last = Some((run, outcome.clone()));
+    }
+
+    /// A future of the run's end.
+    pub(super) fn wait_for(
+        &mut self,
+        run: RunId,
+    ) -> impl Future<Output = Option<RunOutcome>> + use<> {
+        let (sender, receiver) = oneshot::channel();
+        match &self.last {
+            Some((last, outcome)) if *last == run => drop(sender.send(outcome.clone())),
+            // Its end may wait to be written.
+            Some(_) | None => self.waiting.push((run, sender)),
+        }
+        receiver.map(Result::ok)
+    }
+}
+
+impl Actor for ConversationActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+/// An append is done. Sent by the actor to itself.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Appended {
+    append: AppendId,
+    result: Result<Vec<Position>, AppendError>,
+}
+
+impl Handler<Appended> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, appended: Appended, ctx: &mut Context<Self>) {
+        self.appended(appended, ctx);
+    }
+}
+
+#[cfg(test)]
+#[path = "actor_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! The calls that a conversation makes: of the model, and of tools.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use futures_util::FutureExt as _;
+
+use super::actor::{ConversationActor, State};
+use crate::conversation::machine::{Input, SummaryCall};
+use crate::ids::CallId;
+use crate::model::messages::{CancelModelCall, DescribeModel, ModelEvent, StartModelCall};
+use crate::model::{HeadSettings, ModelError, ModelFailure, ModelRequest, Piece, RequestHead};
+use crate::reply::{Block, ReplyEnd};
+use crate::tool::messages::{CancelTool, RunTool, ToolEvent};
+use crate::tool::{ToolCall, ToolOutcome};
+
+/// How long a cancelled call may take to end before it is given up. Longer than what the tools'
+/// actor grants a tool.
+const LOST_AFTER: Duration = Duration::from_secs(4);
+
+impl ConversationActor {
+    pub(super) fn call_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        let State::Alive(machine) = &self.state else {
+            return;
+        };
+        let request = machine.request();
+        if request.is_some()
+            && let Err(error) = self.downstream.journal.room(0)
+        {
+            // What the run has done is on record; it ends here rather than grow on.
+            let reason = error.to_string();
+            return Self::fail_call(call_id, ModelError::NoRoom { reason }, ctx);
+        }
+        match request {
+            None => {}
+            Some(Ok(request)) => self.start_model_call(call_id, request, ctx),
+            Some(Err(reason)) => {
+                Self::fail_call(call_id, ModelError::Projection { reason }, ctx);
+            }
+        }
+    }
+
+    /// A call that is not made.
+    fn fail_call(call_id: CallId, error: ModelError, ctx: &mut Context<Self>) {
+        let failure = ModelFailure {
+            error,
+            interrupted: false,
+        };
+        ctx.notify(ModelEvent::Failed {
+            call_id,
+            failure,
+            partial: Vec::new(),
+        });
+    }
+
+    fn start_model_call(&self, call_id: CallId, request: ModelRequest, ctx: &mut Context<Self>) {
+        let order = StartModelCall {
+            call_id: call_id.clone(),
+            request,
+            reply_to: ctx.address().recipient(),
+        };
+        if self.downstream.start_model_call.try_send(order).is_err() {
+            ctx.notify(Lost(call_id));
+        }
+    }
+
+    pub(super) fn describe_model(&self, order: DescribeModel, ctx: &mut Context<Self>) {
+        let call_id = order.call_id.clone();
+        if self.downstream.describe_model.try_send(order).is_err() {
+            ctx.notify(Lost(call_id));
+        }
+    }
+
+    /// Asks for a summary: the model, or whoever writes them in its place.
+    pub(super) fn summarize(
+        &mut self,
+        call_id: CallId,
+        call: SummaryCall,
+        ctx: &mut Context<Self>,
+    ) {
+        let SummaryCall {
+            model,
+            key_source,
+            request,
+        } = call;
+        if let Some(summarizer) = self.downstream.summarizer.clone() {
+            let id = call_id.clone();
+            let writing = AssertUnwindSafe(async move { summarizer.summarize(request).await });
+            let writing = writing.catch_unwind().into_actor(self);
+            let writing = writing.map(move |written, actor, ctx| {
+                let written = written.unwrap_or_else(|_| Err("the summarizer panicked".into()));
+                actor.summaries.remove(&id);
+                actor.summary_written(&id, written, ctx);
+            });
+            self.summaries.insert(call_id, ctx.spawn(writing));
+            return;
+        }
+        let head = RequestHead::new(HeadSettings {
+            system_prompt: request.system_prompt,
+            key_source,
+            ..HeadSettings::plain(model, request.max_tokens)
+        });
+        let content = serde_json::json!([{"type": "text", "text": request.prompt}]);
+        let message = serde_json::json!({"role": "user", "content": content});
+        let message = Piece::Json(message.to_string().into());
+        self.start_model_call(call_id, head.request(vec![message], false), ctx);
+    }
+
+    /// Takes a summary as if the model had written it.
+    fn summary_written(
+        &mut self,
+        call_id: &CallId,
+        written: Result<String, String>,
+        ctx: &mut Context<Self>,
+    ) {
+        let call_id = call_id.clone();
+        let event = match written {
+            Ok(summary) => {
+                let block = ModelEvent::BlockFinished {
+                    call_id: call_id.clone(),
+                    index: 0,
+                    block: Block::text(&summary),
+                };
+                self.advance(Input::Model(block), ctx);
+                let end = ReplyEnd::default();
+                ModelEvent::Finished { call_id, end }
+            }
+            Err(reason) => ModelEvent::Failed {
+                call_id,
+                failure: ModelFailure {
+                    error: ModelError::Compaction { reason },
+                    interrupted: false,
+                },
+                partial: Vec::new(),
+            },
+        };
+        self.advance(Input::Model(event), ctx);
+    }
+
+    pub(super) fn run_tool(&self, call_id: CallId, call: ToolCall, ctx: &mut Context<Self>) {
+        let order = RunTool {
+            call_id: call_id.clone(),
+            call,
+            tools: self.tools(),
+            folder: Arc::clone(&self.planner.folder),
+            reply_to: ctx.address().recipient(),
+        };
+        if self.downstream.run_tool.try_send(order).is_err() {
+            ctx.notify(Lost(call_id));
+        }
+    }
+
+    /// Drops a call of the model at once, however long the journal takes.
+    pub(super) fn cancel_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        let summary = self.summaries.remove(&call_id);
+        let was_summarizing = summary.is_some_and(|summary| ctx.cancel_future(summary));
+        if was_summarizing || self.outbox.take_back(&call_id) {
+            let failure = ModelFailure {
+                error: ModelError::Cancelled,
+                interrupted: false,
+            };
+            ctx.notify(ModelEvent::Failed {
+                call_id,
+                failure,
+                partial: Vec::new(),
+            });
+            return;
+        }
+        let order = CancelModelCall {
+            call_id: call_id.clone(),
+        };
+        let sent = self.downstream.cancel_model_call.try_send(order).is_ok();
+        Self::await_end(call_id, sent, ctx);
+    }
+
+    pub(super) fn cancel_tool(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        if self.outbox.take_back(&call_id) {
+            let outcome = ToolOutcome::failed("cancelled by user");
+            ctx.notify(ToolEvent::Finished { call_id, outcome });
+            return;
+        }
+        let order = CancelTool {
+            call_id: call_id.clone(),
+        };
+        let sent = self.downstream.cancel_tool.try_send(order).is_ok();
+        Self::await_end(call_id, sent, ctx);
+    }
+
+    /// Gives a cancelled call up if its end does not come: its actor may have died of a panic.
+    pub(super) fn await_end(call_id: CallId, cancel_was_sent: bool, ctx: &mut Context<Self>) {
+        let limit = if cancel_was_sent {
+            LOST_AFTER
+        } else {
+            Duration::ZERO
+        };
+        ctx.notify_later(Lost(call_id), limit);
+    }
+}
+
+impl Handler<ModelEvent> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, event: ModelEvent, ctx: &mut Context<Self>) {
+        self.advance(Input::Model(event), ctx);
+    }
+}
+
+impl Handler<ToolEvent> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, event: ToolEvent, ctx: &mut Context<Self>) {
+        self.advance(Input::Tool(event), ctx);
+    }
+}
+
+/// A call whose end will not come. Sent by the actor to itself.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Lost(pub(super) CallId);
+
+impl Handler<Lost> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, Lost(call_id): Lost, ctx: &mut Context<Self>) {
+        self.advance(Input::CallLost(call_id), ctx);
+    }
+}

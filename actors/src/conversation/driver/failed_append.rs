@@ -1,0 +1,83 @@
+//! What happens when the journal does not take a record: what is not in it never was.
+
+use actix::prelude::*;
+
+use super::actor::{ConversationActor, State};
+use super::outbox::{AppendId, Step};
+use crate::conversation::machine::{Effect, Input, Machine};
+use crate::conversation::messages::{CompactError, RunOutcome, SubmitError};
+use crate::event::Passing;
+use crate::ids::RunId;
+use crate::journal::AppendError;
+
+impl ConversationActor {
+    /// Forgets everything from the append on that failed: the journal takes no more for now.
+    pub(super) fn fail(&mut self, append: AppendId, error: &AppendError, ctx: &mut Context<Self>) {
+        let reason = error.to_string();
+        log::error!("conversation {}: {reason}", self.id);
+        let outcome = RunOutcome::NotKept(reason.clone());
+        match std::mem::replace(&mut self.state, State::Dormant) {
+            State::Alive(machine) => self.drop_machine(*machine, &outcome, ctx),
+            state @ (State::Dormant | State::Reviving(_)) => self.state = state,
+        }
+        let mut held_orders = false;
+        for step in self.outbox.cut(append) {
+            match step {
+                Step::Rewrite { .. } => held_orders = true,
+                Step::Answer(answer) => answer(Err(SubmitError::NotKept(reason.clone()))),
+                Step::Overview(answer, _) => self.answer_with_glance(answer),
+                Step::Settled(answer) => drop(answer.send(())),
+                Step::EndRun(run, _) => self.last = Some((run, outcome.clone())),
+                Step::Record { .. }
+                | Step::Show(_)
+                | Step::CallModel(_)
+                | Step::DescribeModel(_)
+                | Step::Summarize(..)
+                | Step::EndCompaction(_)
+                | Step::RunTool(..) => {}
+            }
+        }
+        let lost = CompactError::Order(SubmitError::NotKept(reason.clone()));
+        self.end_compaction(&Err(lost));
+        let outbox = &self.outbox;
+        let is_dropped = |(run, _): &mut (RunId, _)| !outbox.ends(*run);
+        for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
+            drop(waiter.send(outcome.clone()));
+        }
+        self.outbox.push(Step::Show(Passing::Discarded));
+        self.outbox.push(Step::Show(Passing::Failed(reason)));
+        self.proceed(ctx);
+        if held_orders {
+            self.take_held_orders(ctx);
+        }
+    }
+
+    /// Cancels what a machine waits for that nobody listens to any more.
+    pub(super) fn drop_machine(
+        &mut self,
+        mut machine: Machine,
+        outcome: &RunOutcome,
+        ctx: &mut Context<Self>,
+    ) {
+        self.calls = machine.calls();
+        self.last = machine
+            .run()
+            .map(|run| (run, outcome.clone()))
+            .or(self.last.take());
+        for effect in machine.handle(Input::StopRequested) {
+            match effect {
+                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
+                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
+                Effect::Record(_)
+                | Effect::Show(_)
+                | Effect::CallModel(_)
+                | Effect::DescribeModel { .. }
+                | Effect::Summarize(..)
+                | Effect::Rewrite { .. }
+                | Effect::EndCompaction(_)
+                | Effect::RunTool(..)
+                | Effect::EndRun(..) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What carries a conversation's decisions out: the actor, and what waits for the journal.
+
+mod actor;
+mod calls;
+mod failed_append;
+mod handlers;
+mod outbox;
+mod replace_journal;
+
+pub use actor::{ConversationActor, Downstream};

@@ -1,0 +1,50 @@
+//! What a conversation wants to be done.
+
+use std::sync::Arc;
+
+use super::compaction::SummaryCall;
+use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
+use crate::event::Passing;
+use crate::ids::{CallId, RunId};
+use crate::journal::Record;
+use crate::model::ModelChoice;
+use crate::tool::ToolCall;
+
+/// What is to be done. What follows a record is done when the record is in the journal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Write this down, then show it.
+    Record(Record),
+    /// Show this to those who are attached.
+    Show(Passing),
+    /// Ask the model, with the history as it is now.
+    CallModel(CallId),
+    /// Look up what a model can do.
+    DescribeModel {
+        /// Names the call.
+        call_id: CallId,
+        /// The model.
+        model: ModelChoice,
+        /// Where the key comes from.
+        key_source: Option<Arc<str>>,
+    },
+    /// Ask a model for a summary.
+    Summarize(CallId, SummaryCall),
+    /// Put the summary in place of the past for good; then the operator's order is done.
+    Rewrite {
+        /// What is told then.
+        compacted: Compacted,
+        /// Who asked for it.
+        by: Option<String>,
+    },
+    /// Tell who asked for a compaction that it has ended.
+    EndCompaction(Result<Compacted, CompactError>),
+    /// Drop a call of the model.
+    CancelModel(CallId),
+    /// Run a tool.
+    RunTool(CallId, ToolCall),
+    /// Stop a tool.
+    CancelTool(CallId),
+    /// Tell who waits for it that the run has ended.
+    EndRun(RunId, RunOutcome),
+}

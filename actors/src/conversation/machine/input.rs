@@ -1,0 +1,29 @@
+//! What a conversation is told.
+
+use crate::ids::CallId;
+use crate::model::messages::ModelEvent;
+use crate::tool::messages::ToolEvent;
+
+/// What a conversation is told.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an input is handled at once and never kept"
+)]
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// An operator cancels the run.
+    CancelRequested {
+        /// Who.
+        by: Option<String>,
+        /// Whether what waits is withdrawn, too.
+        clear_queue: bool,
+    },
+    /// The service stops.
+    StopRequested,
+    /// The model's actor answered.
+    Model(ModelEvent),
+    /// The tools' actor answered.
+    Tool(ToolEvent),
+    /// The actor that has the call will not answer: it did not take it, or is gone.
+    CallLost(CallId),
+}

@@ -1,0 +1,78 @@
+//! The tools that a conversation is offered. Their list goes on record with the first request and
+//! stays as it is to the byte: the API's cache and signed thinking are bound to it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::conversation::past::Ledger;
+use crate::journal::Totals;
+use crate::tool::{Registry, ToolShelf, defined_name, standard_tools};
+
+/// The tools of one run.
+#[derive(Debug, Clone)]
+pub(super) struct Offered {
+    /// All that the conversation is offered, in the API's format.
+    list: Arc<[Value]>,
+    /// The names of those that this run offers; all if there are none.
+    active: Vec<String>,
+    shelf: ToolShelf,
+}
+
+impl Offered {
+    /// Of the conversation's list those of these names; all if there are none.
+    pub(super) fn new(list: Arc<[Value]>, active: &[String], shelf: &ToolShelf) -> Self {
+        Self {
+            list,
+            active: active.to_vec(),
+            shelf: shelf.clone(),
+        }
+    }
+
+    /// What goes on record.
+    pub(super) fn list(&self) -> &[Value] {
+        &self.list
+    }
+
+    /// What the model is told.
+    pub(super) fn definitions(&self) -> Vec<Value> {
+        let is_offered = |definition: &&Value| is_active(&self.active, defined_name(definition));
+        self.list.iter().filter(is_offered).cloned().collect()
+    }
+
+    /// Those that can be called now.
+    pub(super) fn now(&self) -> Registry {
+        let is_listed = |name: &str| self.list.iter().any(|listed| defined_name(listed) == name);
+        let is_offered = |name: &str| is_active(&self.active, name) && is_listed(name);
+        self.shelf.get().only(is_offered)
+    }
+}
+
+/// Whether a name is among those that are active; no names stand for all.
+pub(super) fn is_active(active: &[String], name: &str) -> bool {
+    active.is_empty() || active.iter().any(|active| active == name)
+}
+
+/// What a conversation is offered: the list on record, or before its first request what there is.
+/// Requests of versions that kept no list offered the standard tools.
+pub(super) fn list(ledger: &Ledger, shelf: &ToolShelf) -> Arc<[Value]> {
+    match ledger.tools() {
+        Some(list) => Arc::clone(list),
+        None if ledger.totals().turns > 0 => standard().definitions().into(),
+        None => shelf.get().definitions().into(),
+    }
+}
+
+/// The names of what a conversation is offered, of which only the sums are known.
+pub(in crate::conversation) fn listed(totals: &Totals, shelf: &ToolShelf) -> Vec<String> {
+    let all = |tools: Registry| tools.names().map(str::to_owned).collect();
+    match &totals.tools {
+        Some(names) => names.clone(),
+        None if totals.turns > 0 => all(standard()),
+        None => all(shelf.get()),
+    }
+}
+
+fn standard() -> Registry {
+    Registry::new(standard_tools()).unwrap_or_default()
+}

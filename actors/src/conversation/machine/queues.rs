@@ -1,0 +1,174 @@
+//! What waits to be said: steering for the next model request, follow-ups for the end of the run.
+//!
+//! Invariant: a message is on record as waiting, said or withdrawn at any time, and the record that
+//! says it takes it off the queue. So a crash loses none and says none twice.
+
+use harness_protocol::{Attachment, Queue, QueueItem, QueueMode};
+
+use super::Machine;
+use super::effect::Effect;
+use crate::conversation::messages::SubmitError;
+use crate::conversation::past::Named;
+use crate::ids::{ItemId, RunId};
+use crate::journal::Record;
+
+/// How many messages may wait in a conversation.
+const MAX_QUEUED: usize = 100;
+/// How many bytes of text may wait in a conversation: the end of every run repeats what waits.
+const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
+
+/// A message for a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Where it waits.
+    pub queue: Queue,
+    /// The text; must not be blank.
+    pub content: String,
+    /// A message with a key that was used before is not queued again.
+    pub key: Option<String>,
+    /// Who sent it.
+    pub by: Option<String>,
+    /// What goes with it.
+    pub attachments: Vec<Attachment>,
+}
+
+impl Machine {
+    /// Queues a message. While no run is going it waits for the next one.
+    ///
+    /// # Errors
+    /// Refused messages change nothing and show nothing.
+    pub fn queue(&mut self, message: Message) -> Result<(ItemId, Vec<Effect>), SubmitError> {
+        let Message {
+            queue,
+            content,
+            key,
+            by,
+            attachments,
+        } = message;
+        if let Some(keyed) = key.as_ref().and_then(|key| self.ledger.keyed(key)) {
+            return match keyed.named {
+                Named::Item(item) if keyed.is_of(&content, &attachments) => Ok((item, vec![])),
+                Named::Item(_) | Named::Run(_) => Err(SubmitError::KeyReused),
+            };
+        }
+        self.check_queue(&content)?;
+        let item = ItemId(self.ledger.totals().items + 1);
+        let queued = self.note(Record::Queued {
+            item,
+            queue,
+            content,
+            attachments,
+            key,
+            by,
+        });
+        Ok((item, vec![queued]))
+    }
+
+    /// Whether a message would be taken that is new, as far as that is known without its files.
+    ///
+    /// # Errors
+    /// Why it would be refused.
+    pub fn would_take(&self, queue: Option<Queue>, content: &str) -> Result<(), SubmitError> {
+        match queue {
+            Some(_) => self.check_queue(content),
+            None => self.check_prompt(content),
+        }
+    }
+
+    fn check_queue(&self, content: &str) -> Result<(), SubmitError> {
+        if self.stopping {
+            return Err(SubmitError::Stopping);
+        }
+        if content.trim().is_empty() {
+            return Err(SubmitError::Blank);
+        }
+        let totals = self.ledger.totals();
+        if totals.queue.len() >= MAX_QUEUED {
+            return Err(SubmitError::QueueFull { max: MAX_QUEUED });
+        }
+        let waiting: usize = totals.queue.iter().map(|item| item.content.len()).sum();
+        if waiting.saturating_add(content.len()) > MAX_QUEUED_BYTES {
+            return Err(SubmitError::QueueTooLarge {
+                max_bytes: MAX_QUEUED_BYTES,
+            });
+        }
+        Ok(())
+    }
+
+    /// Withdraws a message, or all; tells which ones waited.
+    pub fn withdraw(
+        &mut self,
+        item: Option<ItemId>,
+        by: Option<String>,
+    ) -> (Vec<ItemId>, Vec<Effect>) {
+        let queue = self.ledger.totals().queue.iter();
+        let waiting = queue.map(|waiting| ItemId(waiting.item));
+        let is_meant = |waiting: &ItemId| item.is_none_or(|item| item == *waiting);
+        let items: Vec<ItemId> = waiting.filter(is_meant).collect();
+        if items.is_empty() {
+            return (items, vec![]);
+        }
+        let withdrawn = self.note(Record::Withdrawn {
+            items: items.clone(),
+            by,
+        });
+        (items, vec![withdrawn])
+    }
+
+    /// Says what waits in a queue, as much at once as the mode has it. Each time something is said
+    /// the run may make all its model requests anew.
+    pub(super) fn drain(&mut self, queue: Queue) -> Vec<Effect> {
+        let Some(run) = &mut self.run else {
+            return vec![];
+        };
+        let mode = match queue {
+            Queue::Steer => run.plan.steering_mode,
+            Queue::FollowUp => run.plan.follow_up_mode,
+        };
+        let at_once = match mode {
+            QueueMode::OneAtATime => 1,
+            QueueMode::All => usize::MAX,
+        };
+        let waiting = self.ledger.totals().queue.iter();
+        let meant = waiting.filter(|item| item.queue == queue).take(at_once);
+        let said: Vec<QueueItem> = meant.cloned().collect();
+        if !said.is_empty() {
+            run.asked = 0;
+            run.is_steered |= queue == Queue::Steer;
+        }
+        let run = run.id;
+        said.into_iter().map(|item| self.say(run, item)).collect()
+    }
+
+    /// Says the steering that came while something was done before the request, such as a summary.
+    /// A reply that was paused goes on first.
+    pub(super) fn drain_late(&mut self) -> Vec<Effect> {
+        let is_due = self.run.as_ref().is_some_and(|run| {
+            let has_room = !run.is_steered || run.plan.steering_mode == QueueMode::All;
+            has_room && run.pauses == 0 && run.ending.is_none()
+        });
+        if is_due {
+            self.drain(Queue::Steer)
+        } else {
+            vec![]
+        }
+    }
+
+    fn say(&mut self, run: RunId, item: QueueItem) -> Effect {
+        self.note(Record::Prompt {
+            run,
+            content: item.content,
+            key: item.key,
+            by: item.by,
+            queue: Some(item.queue),
+            item: Some(ItemId(item.item)),
+            attachments: item.attachments,
+        })
+    }
+
+    /// Whether anything waits in a queue.
+    pub(super) fn waits(&self, queue: Queue) -> bool {
+        let mut waiting = self.ledger.totals().queue.iter();
+        waiting.any(|item| item.queue == queue)
+    }
+}

@@ -1,0 +1,16 @@
+//! Every rule of a conversation, as plain calls of its machine.
+
+use super::*;
+
+mod compaction;
+mod ends;
+mod queues;
+mod random;
+mod random_talk;
+mod records;
+mod resume;
+mod runs;
+mod settings;
+mod talk;
+mod testing;
+mod tool_calls;

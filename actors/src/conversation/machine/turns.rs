@@ -1,0 +1,150 @@
+//! How turns and runs end.
+
+use harness_protocol::Queue;
+
+use super::effect::Effect;
+use super::{Ending, Machine, Run, Step};
+use crate::conversation::messages::RunOutcome;
+use crate::ids::{CallId, RunId};
+use crate::journal::{Activity, Outcome, Record};
+use crate::model::{ModelError, ModelFailure};
+
+impl Machine {
+    /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
+    /// say; follow-ups are said when nothing else goes on.
+    pub(super) fn turn_done(&mut self, is_awaited: bool) -> Vec<Effect> {
+        let Some(run) = &self.run else {
+            return vec![];
+        };
+        let (id, asked, max_turns) = (run.id, run.asked, run.plan.max_turns);
+        let is_steered = self.waits(Queue::Steer);
+        if is_awaited && !is_steered && asked >= max_turns {
+            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
+        }
+        if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) {
+            return self.end("");
+        }
+        let ended = self.end_turn(id, Outcome::Completed);
+        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        effects.extend(self.drain(Queue::Steer));
+        if !is_awaited && !is_steered {
+            effects.extend(self.drain(Queue::FollowUp));
+        }
+        effects.extend(self.next_turn());
+        effects
+    }
+
+    /// Ends a turn that goes on in the next one.
+    pub(super) fn ask_again(&mut self) -> Vec<Effect> {
+        let Some(run) = &self.run else {
+            return vec![];
+        };
+        let max_turns = run.plan.max_turns;
+        if run.asked >= max_turns {
+            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
+        }
+        let ended = self.end_turn(run.id, Outcome::Completed);
+        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        effects.extend(self.next_turn());
+        effects
+    }
+
+    /// Makes the head of the next turn, and asks.
+    fn next_turn(&mut self) -> Vec<Effect> {
+        if self.planner.builds_each_turn()
+            && let Some(run) = &mut self.run
+        {
+            match self.planner.head(&run.plan, self.ledger.history()) {
+                Ok(head) => run.head = head,
+                Err(reason) => {
+                    return self.fail(ModelFailure {
+                        error: ModelError::Prompt { reason },
+                        interrupted: false,
+                    });
+                }
+            }
+        }
+        self.ask()
+    }
+
+    /// Sends the request.
+    pub(super) fn start_turn(&mut self, call_id: CallId) -> Vec<Effect> {
+        let is_first = self.ledger.tools().is_none();
+        let Some(run) = &mut self.run else {
+            return vec![];
+        };
+        run.turns += 1;
+        run.asked += 1;
+        run.is_steered = false;
+        run.step = Step::Model(call_id.clone());
+        let started = Record::TurnStarted {
+            run: run.id,
+            turn: run.turns,
+            head: Some(run.head.fingerprint().to_owned()),
+            tools: is_first.then(|| run.plan.tools.list().to_vec()),
+        };
+        vec![self.note(started), Effect::CallModel(call_id)]
+    }
+
+    pub(super) fn end_as_asked(&mut self) -> Vec<Effect> {
+        match self.run.as_ref().and_then(|run| run.ending) {
+            Some(Ending::Cancelled) => {
+                let ending = (Activity::Idle, Outcome::Cancelled);
+                self.end_with(ending, "cancelled", RunOutcome::Cancelled)
+            }
+            Some(Ending::Stopped) => {
+                let ending = (Activity::Error, Outcome::Interrupted);
+                let message = "interrupted: the service was stopped";
+                self.end_with(ending, message, RunOutcome::Cancelled)
+            }
+            None => vec![],
+        }
+    }
+
+    pub(super) fn end(&mut self, remark: &str) -> Vec<Effect> {
+        let ending = (Activity::Idle, Outcome::Completed);
+        let remark = remark.to_owned();
+        self.end_with(ending, &remark.clone(), RunOutcome::Ended { remark })
+    }
+
+    pub(super) fn fail(&mut self, failure: ModelFailure) -> Vec<Effect> {
+        let ending = (Activity::Error, Outcome::Error);
+        let message = failure.to_string();
+        self.end_with(ending, &message, RunOutcome::Failed(failure))
+    }
+
+    pub(super) fn end_with(
+        &mut self,
+        (activity, ended): (Activity, Outcome),
+        message: &str,
+        outcome: RunOutcome,
+    ) -> Vec<Effect> {
+        let Some(Run {
+            id: run,
+            cancelled_by,
+            ..
+        }) = self.run.take()
+        else {
+            return vec![];
+        };
+        let mut effects: Vec<Effect> = self.end_turn(run, ended).into_iter().collect();
+        effects.push(self.note(Record::RunEnded {
+            run,
+            outcome: ended,
+            message: message.to_owned(),
+            totals: self.ledger.totals().clone(),
+            run_usage: self.ledger.run_usage(),
+            // A stop may have outranked the cancel.
+            by: cancelled_by.filter(|_| ended == Outcome::Cancelled),
+        }));
+        effects.push(self.status(activity, message));
+        effects.push(Effect::EndRun(run, outcome));
+        effects
+    }
+
+    /// Ends the turn that is under way.
+    pub(super) fn end_turn(&mut self, run: RunId, outcome: Outcome) -> Option<Effect> {
+        let turn = self.ledger.turn()?;
+        Some(self.note(Record::TurnEnded { run, turn, outcome }))
+    }
+}

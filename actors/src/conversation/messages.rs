@@ -1,0 +1,329 @@
+//! What operators tell a conversation.
+
+use actix::Message;
+use derive_more::{Display, Error};
+
+use harness_protocol::{Attachment, Queue};
+
+use crate::ids::{ItemId, RunId};
+use crate::journal::{Position, Settings, Status, Totals};
+use crate::model::ModelFailure;
+use crate::reply::Object;
+use crate::storage::StorageError;
+
+/// Starts a run. Sent by HTTP; answered when the prompt is safe on disk, before the model replies.
+#[derive(Debug, Clone, Default, Message)]
+#[rtype(result = "Result<RunId, SubmitError>")]
+pub struct SubmitPrompt {
+    /// What to ask; must not be blank.
+    pub content: String,
+    /// A prompt with a key that the conversation has seen is answered as the first one was, and
+    /// not run again.
+    pub key: Option<String>,
+    /// Who sends it, for the other clients.
+    pub by: Option<String>,
+    /// What goes with it. The contents are kept already.
+    pub attachments: Vec<Attachment>,
+}
+
+/// Queues a message: for the next model request or for the end of the run, see [`Queue`]. While
+/// no run is going it waits for the next one. Sent by HTTP; answered when it is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<ItemId, SubmitError>")]
+pub struct QueueMessage {
+    /// Where it waits.
+    pub queue: Queue,
+    /// What to say; must not be blank.
+    pub content: String,
+    /// A message with a key that the conversation has seen is answered as the first one was, and
+    /// not queued again.
+    pub key: Option<String>,
+    /// Who sends it, for the other clients.
+    pub by: Option<String>,
+    /// What goes with it. The contents are kept already.
+    pub attachments: Vec<Attachment>,
+}
+
+/// Asks whether a message would be taken now, as far as that is known without what goes with it.
+/// Sent by HTTP before the files of a message are kept; answered with why it would not.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), SubmitError>")]
+pub struct WouldTake {
+    /// Where it is to wait; it is to start a run if none.
+    pub queue: Option<Queue>,
+    /// What to say.
+    pub content: String,
+    /// Its key.
+    pub key: Option<String>,
+}
+
+/// Withdraws what waits. Sent by HTTP; answered, when that is safe on disk, with what was
+/// withdrawn: what was said in the meantime is not.
+#[derive(Debug, Clone, Default, Message)]
+#[rtype(result = "Result<Vec<ItemId>, SubmitError>")]
+pub struct WithdrawMessages {
+    /// Only this message; all if none.
+    pub item: Option<ItemId>,
+    /// Who withdraws it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Starts a run without a new prompt. Sent by HTTP; answered when that is on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<RunId, SubmitError>")]
+pub struct ContinueRun {
+    /// Whether the last reply, if it failed or was cancelled, is left out and asked for again.
+    pub resumption: Resumption,
+    /// Who asks for it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// How a run without a new prompt begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resumption {
+    /// With the past as it is; with what waits, if it ends with a reply.
+    Continue,
+    /// Without the last reply, if that failed or was cancelled.
+    Retry,
+}
+
+/// Changes settings, from the next run on. Sent by HTTP; answered when that is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<SettingsView, ChangeError>")]
+pub struct ChangeSettings {
+    /// A JSON merge patch (RFC 7396) of the settings in their wire format.
+    pub patch: Object,
+    /// Who changes them, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Asks for the settings. Sent by HTTP.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<SettingsView, StorageError>")]
+pub struct GetSettings;
+
+/// The settings of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SettingsView {
+    /// What differs from the service's.
+    pub own: Settings,
+    /// What the next run has.
+    pub effective: Settings,
+    /// The names of all tools, in their order.
+    pub tools: Vec<String>,
+    /// The names of the tools that the next run offers, in their order.
+    pub active_tools: Vec<String>,
+}
+
+/// Why settings were not changed. They are as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum ChangeError {
+    /// A value cannot be.
+    #[display("{_0}")]
+    Invalid(#[error(not(source))] String),
+    /// There is no such tool.
+    #[display("there is no tool {name:?}; the tools are {tools}")]
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// The names of those that there are.
+        tools: String,
+    },
+    /// As for a prompt.
+    #[display("{_0}")]
+    Order(SubmitError),
+}
+
+/// Offers the tools that there are now from the next run on, in place of those on record. Sent by HTTP
+/// and the library; answered with all their names when it is on record.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<String>, SubmitError>")]
+pub struct RenewTools {
+    /// Who asks.
+    pub by: Option<String>,
+}
+
+/// Replaces the past but for its end by a summary, for good. Sent by HTTP; answered when the new
+/// journal is in place.
+#[derive(Debug, Clone, Default, Message)]
+#[rtype(result = "Result<Compacted, CompactError>")]
+pub struct CompactConversation {
+    /// Whether it is done even if the past is well within the window.
+    pub force: bool,
+    /// What the summary is to look at above all.
+    pub instructions: Option<String>,
+    /// Who asks for it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// What came of a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Compacted {
+    /// Whether there was anything to do.
+    pub compacted: bool,
+    /// The estimate of the next request before, in tokens.
+    pub tokens_before: u64,
+    /// The estimate of the next request now, in tokens.
+    pub tokens_after: u64,
+    /// Where the journal that was replaced is kept.
+    pub archive: Option<String>,
+}
+
+/// Why nothing was compacted. The conversation is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum CompactError {
+    /// As for a prompt.
+    #[display("{_0}")]
+    Order(SubmitError),
+    /// There is no summary.
+    #[display("the summary failed: {_0}")]
+    Summary(#[error(not(source))] String),
+    /// Somebody cancelled it.
+    #[display("cancelled")]
+    Cancelled,
+}
+
+/// Why a prompt was not taken. Nothing was changed and nothing was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+pub enum SubmitError {
+    /// A run is going; one at a time.
+    #[display("a run is going; wait for its end or cancel it")]
+    Busy,
+    /// The prompt has no visible character.
+    #[display("content must not be blank")]
+    Blank,
+    /// The key belongs to another prompt.
+    #[display("the key was used for another prompt; use a new one")]
+    KeyReused,
+    /// There is nothing to go on from.
+    #[display("there is nothing to continue: the conversation is empty")]
+    Empty,
+    /// The last word is the model's, and nothing waits to be said.
+    #[display(
+        "there is nothing to continue: the model has replied and nothing is queued; send a prompt"
+    )]
+    Replied,
+    /// The system prompt cannot be built.
+    #[display("{_0}")]
+    Prompt(#[error(not(source))] String),
+    /// The queues are full.
+    #[display("{max} messages wait already; withdraw some or wait")]
+    QueueFull {
+        /// How many may wait.
+        max: usize,
+    },
+    /// The queues hold as much text as they may.
+    #[display("the messages that wait may have {max_bytes} bytes together; withdraw some or wait")]
+    QueueTooLarge {
+        /// How many bytes.
+        max_bytes: usize,
+    },
+    /// The conversation is being deleted.
+    #[display("the conversation was deleted")]
+    Deleted,
+    /// The journal cannot take it.
+    #[display("the prompt could not be kept: {_0}")]
+    NotKept(#[error(not(source))] String),
+    /// The service is stopping.
+    #[display("the service is stopping")]
+    Stopping,
+}
+
+/// Gives the conversation another title. Sent by HTTP; answered when that is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), SubmitError>")]
+pub struct RenameConversation {
+    /// The title.
+    pub title: String,
+    /// Who gives it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
+/// one, false if the conversation was idle or another run goes on.
+#[derive(Debug, Clone, Default, Message)]
+#[rtype(result = "bool")]
+pub struct CancelRun {
+    /// Only this run; whatever runs if none.
+    pub run: Option<RunId>,
+    /// Who cancels it, for the other clients.
+    pub by: Option<String>,
+    /// Whether what waits in the queues is withdrawn, too.
+    pub clear_queue: bool,
+}
+
+/// Asks how a conversation is. Sent by HTTP; answered when everything before it was written.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<Overview, StorageError>")]
+pub struct GetOverview;
+
+/// How a conversation is, at a position of its journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// Where it was looked at.
+    pub position: Position,
+    /// What it is doing.
+    pub status: Status,
+    /// The run that has not ended.
+    pub run: Option<RunId>,
+    /// Whether that run is going; else it was interrupted.
+    pub is_running: bool,
+    /// The sums so far.
+    pub totals: Totals,
+    /// When its last record was written, in milliseconds since the Unix epoch.
+    pub active_at: u64,
+}
+
+/// Makes a conversation take nothing more, unless a run is going. Sent by the directory before the
+/// journal is moved; answered with whether it takes nothing more.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct EndIfIdle;
+
+/// Asks a conversation to end if it is idle and nobody is attached. Sent by the directory;
+/// answered with whether it ends.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct RetireIfIdle;
+
+/// Asks whether a run is going. Sent by the directory; it reads nothing from disk.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct IsRunning;
+
+/// Asks a conversation to end at once if it is idle and nobody is attached, to make a place for
+/// another. Sent by the directory; answered with whether it ends.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct MakeWay;
+
+/// Stops the run that is going and takes no more prompts. Sent when the service stops; answered
+/// when the run has ended.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct StopRuns;
+
+/// Asks how a run ended. Answered at its end; `None` for a run that is neither the one that is
+/// going nor the last one that ended.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Option<RunOutcome>")]
+pub struct WaitForEnd {
+    /// The run.
+    pub run: RunId,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunOutcome {
+    /// As it should. `remark` says why when it is not the usual end; else it is empty.
+    Ended {
+        /// For the operator: a limit that was reached, a refusal.
+        remark: String,
+    },
+    /// An operator cancelled it.
+    Cancelled,
+    /// It failed.
+    Failed(ModelFailure),
+    /// The journal took no more, so the run was dropped.
+    NotKept(String),
+}

@@ -1,0 +1,410 @@
+//! What of a conversation is sent to the model, byte by byte.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+#[path = "compact_tests.rs"]
+mod compact_tests;
+#[path = "cut_tests.rs"]
+mod cut_tests;
+#[path = "random_tests.rs"]
+mod random_tests;
+#[path = "request_tests.rs"]
+mod request_tests;
+
+/// What happens to a history, and what that is called.
+type Change = (&'static str, fn(&mut History));
+
+fn block(json: &Value) -> Block {
+    Block::new(json.as_object().unwrap().clone())
+}
+
+fn blocks(json: &Value) -> Vec<Block> {
+    json.as_array().unwrap().iter().map(block).collect()
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn thinking(signature: &str) -> Value {
+    json!({"type": "thinking", "thinking": "hm é \"\\", "signature": signature})
+}
+
+fn redacted() -> Value {
+    json!({"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3p/+="})
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "read", "input": {"b": 1, "a": [1.50, "x"]}})
+}
+
+fn web_search(id: &str) -> Value {
+    json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "q"}})
+}
+
+fn web_results(id: &str) -> Value {
+    let hit = json!({"type": "web_search_result", "url": "u", "encrypted_content": "E"});
+    json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [hit]})
+}
+
+fn interrupted(id: &str) -> Value {
+    result(id, "not executed: the reply was interrupted", true)
+}
+
+fn result(id: &str, content: &str, is_error: bool) -> Value {
+    json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error})
+}
+
+fn user(content: &Value) -> Value {
+    json!({"role": "user", "content": content})
+}
+
+fn assistant(content: &Value) -> Value {
+    json!({"role": "assistant", "content": content})
+}
+
+/// What a request holds, byte by byte.
+fn sent(history: &History) -> String {
+    let messages = history.messages().concat();
+    format!("[{}]", String::from_utf8(messages).unwrap())
+}
+
+/// A history with the prompt `hi`.
+fn prompted() -> History {
+    let mut history = History::default();
+    history.push_prompt("hi", &[]);
+    history
+}
+
+/// Replies, and what of them is sent back with the next prompt: the content of the assistant's
+/// message and the results before the prompt.
+fn check_replies(rows: &[(Value, Value, &[Value])]) {
+    for (reply, kept, results) in rows {
+        let mut history = prompted();
+        history.push_reply(blocks(reply), Unanswered::Interrupted);
+        history.push_prompt("next", &[]);
+        let next = [*results, &[text("next")]].concat();
+        let expected = json!([
+            user(&json!([text("hi")])),
+            assistant(kept),
+            user(&json!(next))
+        ]);
+        assert_eq!(sent(&history), expected.to_string(), "{reply}");
+    }
+}
+
+/// Spec: [CONV-35]
+#[test]
+fn thinking_is_sent_back_as_it_came_or_not_at_all() {
+    let unsigned = json!({"type": "thinking", "thinking": "hm"});
+    let hidden = json!({"type": "thinking", "thinking": "", "signature": "s"});
+    check_replies(&[
+        (
+            json!([thinking("Eq+/="), redacted(), hidden, text("a")]),
+            json!([thinking("Eq+/="), redacted(), hidden, text("a")]),
+            &[],
+        ),
+        (
+            json!([unsigned, thinking(""), text("a")]),
+            json!([text("a")]),
+            &[],
+        ),
+        (json!([text("a"), thinking("s")]), json!([text("a")]), &[]),
+        (
+            json!([text("a"), redacted(), thinking("s"), text(" "), redacted()]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([thinking("s"), call("t"), thinking("s")]),
+            json!([thinking("s"), call("t")]),
+            &[interrupted("t")],
+        ),
+        (
+            json!([thinking("s"), call("t"), redacted(), call("u")]),
+            json!([thinking("s"), call("t"), redacted(), call("u")]),
+            &[interrupted("t"), interrupted("u")],
+        ),
+    ]);
+}
+
+/// Spec: [CONV-36]
+#[test]
+fn what_the_api_would_refuse_is_left_out() {
+    let cited = json!({
+        "type": "text", "text": "a",
+        "citations": [{"type": "char_location", "cited_text": "x", "document_index": 0}],
+    });
+    let called = json!({
+        "type": "tool_use", "id": "t", "name": "read", "input": {}, "caller": {"type": "direct"},
+    });
+    let with = |mut block: Value| {
+        block["later"] = json!({"x": 1});
+        block
+    };
+    check_replies(&[
+        (
+            json!([text(""), text("a"), text(" \n\u{a0}")]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([{"type": "poem", "text": "x"}, {"text": "x"}, text("a")]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([text("a"), {"type": "tool_use", "id": "t", "name": "read", "input": "{}"}]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([text("a"), {"type": "tool_use", "name": "read", "input": {}}]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([text("a"), result("t", "x", false)]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([
+                with(thinking("s")),
+                with(redacted()),
+                with(cited.clone()),
+                with(called.clone())
+            ]),
+            json!([thinking("s"), redacted(), cited, called]),
+            &[interrupted("t")],
+        ),
+        (
+            json!([with(web_search("s")), with(web_results("s")), text("a")]),
+            json!([with(web_search("s")), with(web_results("s")), text("a")]),
+            &[],
+        ),
+    ]);
+}
+
+/// Spec: [CONV-37]
+#[test]
+fn calls_move_behind_the_text_that_followed_them() {
+    check_replies(&[
+        (
+            json!([call("t"), text("a")]),
+            json!([text("a"), call("t")]),
+            &[interrupted("t")],
+        ),
+        (
+            json!([text("a"), call("t"), thinking("s"), text("b"), call("u")]),
+            json!([text("a"), thinking("s"), text("b"), call("t"), call("u")]),
+            &[interrupted("t"), interrupted("u")],
+        ),
+        (
+            json!([text("a"), call("t"), text(" "), call("u")]),
+            json!([text("a"), call("t"), call("u")]),
+            &[interrupted("t"), interrupted("u")],
+        ),
+    ]);
+}
+
+/// Spec: [CONV-38]
+#[test]
+fn calls_that_the_api_ran_itself_stay_with_their_results() {
+    let mcp_call =
+        json!({"type": "mcp_tool_use", "id": "m", "name": "n", "server_name": "s", "input": {}});
+    let mcp_result = json!({"type": "mcp_tool_result", "tool_use_id": "m", "content": []});
+    check_replies(&[
+        (
+            json!([
+                text("a"),
+                web_search("s"),
+                web_results("s"),
+                text("b"),
+                mcp_call,
+                mcp_result
+            ]),
+            json!([
+                text("a"),
+                web_search("s"),
+                web_results("s"),
+                text("b"),
+                mcp_call,
+                mcp_result
+            ]),
+            &[],
+        ),
+        (
+            json!([
+                text("a"),
+                web_search("s"),
+                web_search("r"),
+                web_results("r")
+            ]),
+            json!([text("a"), web_search("r"), web_results("r")]),
+            &[],
+        ),
+        (
+            json!([web_results("s"), text("a"), mcp_call]),
+            json!([text("a")]),
+            &[],
+        ),
+        (
+            json!([web_search("s"), call("t")]),
+            json!([call("t")]),
+            &[interrupted("t")],
+        ),
+    ]);
+}
+
+/// Spec: [CONV-33]
+#[test]
+fn a_reply_with_nothing_to_send_back_leaves_roles_alternating() {
+    for reply in [
+        json!([]),
+        json!([text(" ")]),
+        json!([thinking("s"), redacted()]),
+        json!([web_search("s")]),
+    ] {
+        let mut history = prompted();
+        history.push_reply(blocks(&reply), Unanswered::Interrupted);
+        history.push_prompt("next", &[]);
+        let expected = json!([user(&json!([text("hi"), text("next")]))]);
+        assert_eq!(sent(&history), expected.to_string(), "{reply}");
+    }
+}
+
+/// Spec: [CONV-34]
+#[test]
+fn a_call_without_a_result_gets_one_that_says_why() {
+    for (unanswered, why) in [
+        (Unanswered::Interrupted, "the reply was interrupted"),
+        (Unanswered::Cancelled, "cancelled by user"),
+        (Unanswered::Refused, "the request was refused"),
+        (Unanswered::EarlierToolFailed, "an earlier tool failed"),
+    ] {
+        let mut history = prompted();
+        history.push_reply(blocks(&json!([call("t"), call("u")])), unanswered);
+        history.push_result("t", "", false);
+        history.push_result("nobody", "x", false);
+        history.push_prompt("one", &[]);
+        history.push_prompt("two", &[]);
+        let note = result("u", &format!("not executed: {why}"), true);
+        let expected = json!([
+            user(&json!([text("hi")])),
+            assistant(&json!([call("t"), call("u")])),
+            user(&json!([
+                result("t", "", false),
+                note,
+                text("one"),
+                text("two")
+            ])),
+        ]);
+        assert_eq!(sent(&history), expected.to_string());
+    }
+}
+
+/// Spec: [CONV-38] [CONV-40]
+#[test]
+fn a_paused_reply_is_the_end_of_the_request_and_the_start_of_what_follows() {
+    let mut history = prompted();
+    let paused = json!([text("a"), text(" "), web_search("s"), thinking("s")]);
+    history.push_paused(blocks(&paused));
+    let hi = user(&json!([text("hi")]));
+    let expected = json!([hi, assistant(&json!([text("a"), web_search("s")]))]);
+    assert_eq!(sent(&history), expected.to_string());
+
+    let more = json!([web_results("s"), web_search("r")]);
+    history.push_paused(blocks(&more));
+    let so_far = json!([
+        text("a"),
+        web_search("s"),
+        web_results("s"),
+        web_search("r")
+    ]);
+    let expected = json!([hi, assistant(&so_far)]);
+    assert_eq!(sent(&history), expected.to_string());
+
+    // The thinking that was not sent back does not come up again.
+    let rest = json!([web_results("r"), call("t")]);
+    history.push_reply(blocks(&rest), Unanswered::Cancelled);
+    let whole = json!([
+        text("a"),
+        web_search("s"),
+        web_results("s"),
+        web_search("r"),
+        web_results("r"),
+        call("t")
+    ]);
+    let note = result("t", "not executed: cancelled by user", true);
+    let expected = json!([hi, assistant(&whole), user(&json!([note]))]);
+    assert_eq!(sent(&history), expected.to_string());
+}
+
+/// Spec: [CONV-33] [CONV-38]
+#[test]
+fn a_paused_reply_that_does_not_go_on_ends_there() {
+    let mut history = prompted();
+    history.push_paused(blocks(&json!([text("a"), web_search("s")])));
+    history.push_prompt("next", &[]);
+    let expected = json!([
+        user(&json!([text("hi")])),
+        assistant(&json!([text("a")])),
+        user(&json!([text("next")])),
+    ]);
+    assert_eq!(sent(&history), expected.to_string());
+
+    // Found by random interleavings: two user messages stood in a row.
+    for rest in [json!([]), json!([text(" ")])] {
+        let mut history = prompted();
+        history.push_paused(blocks(&json!([thinking("s"), web_search("s")])));
+        history.push_reply(blocks(&rest), Unanswered::Cancelled);
+        history.push_prompt("next", &[]);
+        let expected = json!([user(&json!([text("hi"), text("next")]))]);
+        assert_eq!(sent(&history), expected.to_string());
+    }
+}
+
+/// Spec: [CONV-19]
+#[test]
+fn a_pause_with_nothing_to_send_back_repeats_the_request() {
+    let mut history = prompted();
+    let before = sent(&history);
+    history.push_paused(blocks(&json!([text(" "), thinking("s")])));
+    assert_eq!(sent(&history), before);
+}
+
+/// Where the pieces of a request are in memory.
+fn places(history: &History) -> Vec<*const u8> {
+    let place = |piece: &Piece| match piece {
+        Piece::Json(json) if json.as_ref() != b"," => Some(json.as_ptr()),
+        Piece::Json(_) | Piece::Attachments(_) => None,
+    };
+    history
+        .pieces(Caching::Off)
+        .iter()
+        .filter_map(place)
+        .collect()
+}
+
+/// Spec: [CONV-39]
+#[test]
+fn messages_that_no_longer_change_are_never_serialized_again() {
+    let mut history = History::default();
+    let mut earlier = Vec::new();
+    for turn in 0..6 {
+        history.push_prompt("hi", &[]);
+        let mut sealed = places(&history);
+        sealed.pop();
+        assert_eq!(sealed.len(), 2 * turn);
+        assert!(sealed.starts_with(&earlier));
+        earlier = sealed;
+        let reply = json!([thinking("s"), text("a"), call(&format!("t{turn}"))]);
+        let before = history.messages().concat();
+        history.push_reply(blocks(&reply), Unanswered::Interrupted);
+        history.push_result(&format!("t{turn}"), "x", false);
+        assert!(history.messages().concat().starts_with(&before));
+    }
+}

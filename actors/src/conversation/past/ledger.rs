@@ -1,0 +1,653 @@
+//! What the records of a conversation add up to. The same fold serves a conversation that goes
+//! on, one that comes back after a crash, and a look at the end of its journal.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use harness_protocol::{Attachment, QueueItem, Usage};
+use serde_json::Value;
+
+use super::history::History;
+use crate::ids::{ItemId, RunId};
+use crate::journal::{
+    Activity, ModelTotals, Outcome, Record, Settings, Status, Totals, Unanswered,
+};
+use crate::reply::{Block, BlockKind, Object};
+use crate::tool::{ToolCall, ToolOutcome, defined_name};
+
+/// The largest number of a run that is counted on from; a journal may say anything.
+const MAX_RUN: u64 = 1 << 53;
+/// How many models the token counts are told apart by.
+const MAX_MODELS: usize = 64;
+
+/// The sums of a conversation's records. Takes records in any order and combination: a damaged
+/// journal lacks some.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    history: History,
+    /// The finished blocks of the reply that is under way, by their place in it.
+    reply: Vec<(u64, Block)>,
+    /// Whether the model was asked and the reply has not ended.
+    replying: bool,
+    /// The keys of the prompts so far.
+    keys: HashMap<String, Keyed>,
+    totals: Totals,
+    /// The run that has not ended.
+    run: Option<RunId>,
+    /// The turn that has not ended.
+    turn: Option<u32>,
+    status: Status,
+    /// What the last request began with.
+    head: Option<String>,
+    /// The tools that the conversation is offered, in the API's format.
+    tools: Option<Arc<[Value]>>,
+    /// Whether the last reply failed or was cut short, and nothing was said since.
+    failed: bool,
+    /// The tokens of the run that is going, or of the last one.
+    run_usage: Usage,
+    /// Whether summaries take nothing out of the history.
+    keeps_all: bool,
+}
+
+/// What a key stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyed {
+    /// The run of the prompt, or the message that was queued.
+    pub named: Named,
+    /// Tells its text and its files from others; of use within one process only. None if they are
+    /// gone.
+    digest: Option<u64>,
+}
+
+/// What became of a message with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// It started this run.
+    Run(RunId),
+    /// It was queued under this name.
+    Item(ItemId),
+}
+
+impl Keyed {
+    fn new(named: Named, content: &str, attachments: &[Attachment]) -> Self {
+        let digest = Some(digest(content, attachments));
+        Self { named, digest }
+    }
+
+    /// A key whose text is gone.
+    fn of(named: Named) -> Self {
+        Self {
+            named,
+            digest: None,
+        }
+    }
+
+    /// Whether it has that text and the contents of those files, as far as is known.
+    #[must_use]
+    pub fn is_of(&self, content: &str, attachments: &[Attachment]) -> bool {
+        let digest = digest(content, attachments);
+        self.digest.is_none_or(|known| known == digest)
+    }
+}
+
+impl Ledger {
+    /// A ledger of all that was said: what was summarized stays in its history as it was, unless the
+    /// journal begins behind it, and so does thinking. Not for making requests of.
+    #[must_use]
+    pub fn keeping_all() -> Self {
+        Self {
+            keeps_all: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a record.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one short arm for each kind of record; together they are the whole fold"
+    )]
+    pub fn apply(&mut self, record: &Record) {
+        match record {
+            Record::RunStarted { run, .. } => {
+                self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
+                self.run = Some(*run);
+                self.run_usage = Usage::default();
+            }
+            Record::Prompt {
+                run,
+                content,
+                key,
+                item,
+                attachments,
+                ..
+            } => self.add_prompt(*run, content, key.as_deref(), *item, attachments),
+            Record::Status { activity, message } => {
+                self.status = Status {
+                    activity: *activity,
+                    message: message.clone(),
+                };
+            }
+            Record::TurnStarted {
+                turn, head, tools, ..
+            } => {
+                self.end_reply(Unanswered::Interrupted);
+                self.offer(tools.as_deref());
+                if *head != self.head {
+                    if !self.keeps_all {
+                        self.history.strip_thinking();
+                    }
+                    self.head.clone_from(head);
+                }
+                self.totals.turns = self.totals.turns.saturating_add(1);
+                self.turn = Some(*turn);
+                self.replying = true;
+            }
+            Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
+            Record::ReplyEnded {
+                model,
+                usage,
+                paused,
+                unanswered,
+                overflow,
+                ..
+            } => {
+                let used = self.count(model, usage);
+                self.replying = false;
+                self.failed = false;
+                if *overflow {
+                    self.reply.clear();
+                } else if *paused {
+                    let blocks = self.take_reply();
+                    self.history.push_paused(blocks);
+                } else {
+                    self.push_reply(*unanswered);
+                    self.history.anchor(used);
+                }
+            }
+            Record::ReplyFailed {
+                unanswered,
+                refused,
+                ..
+            } => {
+                self.replying = false;
+                if *refused {
+                    self.history.leave_out_refused();
+                }
+                self.failed = true;
+                self.push_reply(*unanswered);
+            }
+            Record::ToolResult {
+                id,
+                result,
+                is_error,
+            } => {
+                self.end_reply(Unanswered::Interrupted);
+                self.history.push_result(id, result, *is_error);
+            }
+            Record::CallsSkipped { reason } => {
+                self.end_reply(Unanswered::Interrupted);
+                self.history.leave_unanswered(*reason);
+            }
+            Record::TurnEnded { .. } => self.turn = None,
+            Record::RunEnded {
+                run,
+                outcome,
+                message,
+                totals,
+                ..
+            } => self.end_run(*run, *outcome, message, totals),
+            Record::Renamed { title, .. } => self.totals.title = Some(title.clone()),
+            Record::Queued {
+                item,
+                queue,
+                content,
+                attachments,
+                key,
+                by,
+            } => self.add_queued(QueueItem {
+                item: item.0,
+                queue: *queue,
+                content: content.clone(),
+                attachments: attachments.clone(),
+                key: key.clone(),
+                by: by.clone(),
+            }),
+            Record::Withdrawn { items, .. } => self.unqueue(items),
+            Record::SettingsChanged { settings, .. } => {
+                self.totals.settings = Some(Box::new(settings.clone()));
+            }
+            Record::ToolsRenewed { tools, .. } => self.offer(Some(tools)),
+            Record::ReplyLeftOut { .. } => {
+                self.end_reply(Unanswered::Interrupted);
+                self.history.take_back_reply();
+                self.failed = false;
+            }
+            Record::Compacted {
+                summary,
+                kept,
+                model,
+                usage,
+                ..
+            } => {
+                self.end_reply(Unanswered::Interrupted);
+                self.count(model, usage);
+                if !self.keeps_all {
+                    self.history.compact(summary, *kept);
+                }
+                self.totals.compacted = true;
+                self.failed = false;
+            }
+            Record::CompactionFailed { usage, .. } => {
+                self.count("", usage);
+            }
+            Record::Checkpoint {
+                summary,
+                totals,
+                keys,
+                item_keys,
+                tools,
+                ..
+            } => {
+                self.begin_at(summary, totals);
+                self.offer(tools.as_deref());
+                self.add_keys(keys, |run| Named::Run(*run));
+                self.add_keys(item_keys, |item| Named::Item(*item));
+            }
+            Record::CompactionStarted { .. } | Record::Unknown { .. } => {}
+        }
+    }
+
+    /// The past, which the next request is made of.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The sums so far.
+    #[must_use]
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// The run that has not ended.
+    #[must_use]
+    pub fn run(&self) -> Option<RunId> {
+        self.run
+    }
+
+    /// The turn that has not ended.
+    #[must_use]
+    pub fn turn(&self) -> Option<u32> {
+        self.turn
+    }
+
+    /// What the conversation is doing, as the last status said.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// The same as long as nothing goes on: a service that died while it summarized for good has
+    /// left a status that no end of a run takes back.
+    #[must_use]
+    pub fn resting_status(&self) -> Status {
+        match self.status.activity {
+            Activity::Thinking | Activity::RunningTool if self.run.is_none() => Status::default(),
+            Activity::Idle | Activity::Error | Activity::Thinking | Activity::RunningTool => {
+                self.status.clone()
+            }
+        }
+    }
+
+    /// What a key stands for.
+    #[must_use]
+    pub fn keyed(&self, key: &str) -> Option<Keyed> {
+        self.keys.get(key).copied()
+    }
+
+    /// The settings that were changed last, if any were.
+    #[must_use]
+    pub fn settings(&self) -> Option<&Settings> {
+        self.totals.settings.as_deref()
+    }
+
+    /// The tools that the conversation is offered, in the API's format, if they are on record.
+    #[must_use]
+    pub fn tools(&self) -> Option<&Arc<[Value]>> {
+        self.tools.as_ref()
+    }
+
+    /// Whether the last reply failed or was cut short, and can be left out to be asked for anew.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failed && self.history.may_take_back()
+    }
+
+    /// Whether the last word is the model's, once what a dead service left open has ended as
+    /// [`Self::closing`] has it.
+    #[must_use]
+    pub fn ends_with_reply(&self) -> bool {
+        if !self.is_replying() {
+            return self.history.ends_with_reply();
+        }
+        if self.keeps_reply() {
+            // Calls get results.
+            self.calls().is_empty()
+        } else {
+            !self.history.has_unanswered()
+        }
+    }
+
+    /// Whether the last reply failed or was cut short, once what a dead service left open has
+    /// ended, and can be left out to be asked for anew.
+    #[must_use]
+    pub fn may_retry(&self) -> bool {
+        if self.is_replying() {
+            self.keeps_reply() && self.calls().is_empty()
+        } else {
+            self.has_failed()
+        }
+    }
+
+    fn is_replying(&self) -> bool {
+        self.replying || self.has_block()
+    }
+
+    /// Whether something of the reply that is under way is sent back.
+    fn keeps_reply(&self) -> bool {
+        let mut blocks: Vec<_> = self.reply.iter().collect();
+        blocks.sort_by_key(|(index, _)| *index);
+        let blocks = blocks.into_iter().map(|(_, block)| block.clone());
+        self.history.is_kept(blocks.collect())
+    }
+
+    /// The token counts of the run that is going, or of the last one.
+    #[must_use]
+    pub fn run_usage(&self) -> Usage {
+        self.run_usage
+    }
+
+    /// The keys of prompts, each with its run, for a journal that begins anew.
+    pub fn run_keys(&self) -> impl Iterator<Item = (&str, RunId)> {
+        self.keys
+            .iter()
+            .filter_map(|(key, keyed)| match keyed.named {
+                Named::Run(run) => Some((key.as_str(), run)),
+                Named::Item(_) => None,
+            })
+    }
+
+    /// The keys of messages that were queued, each with its name there, for a journal that begins
+    /// anew.
+    pub fn item_keys(&self) -> impl Iterator<Item = (&str, ItemId)> {
+        self.keys
+            .iter()
+            .filter_map(|(key, keyed)| match keyed.named {
+                Named::Item(item) => Some((key.as_str(), item)),
+                Named::Run(_) => None,
+            })
+    }
+
+    /// The calls of the reply that is under way, in its order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<ToolCall> {
+        let mut blocks: Vec<_> = self.reply.iter().collect();
+        blocks.sort_by_key(|(index, _)| *index);
+        blocks
+            .into_iter()
+            .filter_map(|(_, block)| call(block))
+            .collect()
+    }
+
+    /// Whether the reply that is under way has a finished block.
+    #[must_use]
+    pub fn has_block(&self) -> bool {
+        !self.reply.is_empty()
+    }
+
+    /// An id for a call: the given one if the API takes it and it is new, else one made from it.
+    #[must_use]
+    pub fn unique_id(&self, given: &str) -> String {
+        self.history.unique_id(given)
+    }
+
+    /// The records that end what a service left open when it died; none if nothing is open.
+    #[must_use]
+    pub fn closing(&self) -> Vec<Record> {
+        let Some(run) = self.run else {
+            return Vec::new();
+        };
+        let mut records = Vec::new();
+        let dangling = if self.replying {
+            records.push(Record::ReplyFailed {
+                error: INTERRUPTED.to_owned(),
+                unanswered: Unanswered::Interrupted,
+                refused: false,
+            });
+            self.calls().into_iter().map(|call| call.id).collect()
+        } else {
+            self.history.dangling()
+        };
+        let outcome = ToolOutcome::failed("interrupted, effect unknown");
+        records.extend(dangling.into_iter().map(|id| Record::ToolResult {
+            id,
+            result: outcome.result.clone(),
+            is_error: true,
+        }));
+        records.extend(self.turn.map(|turn| Record::TurnEnded {
+            run,
+            turn,
+            outcome: Outcome::Interrupted,
+        }));
+        records.push(Record::RunEnded {
+            run,
+            outcome: Outcome::Interrupted,
+            message: INTERRUPTED.to_owned(),
+            totals: self.totals.clone(),
+            run_usage: self.run_usage,
+            by: None,
+        });
+        records.push(Record::Status {
+            activity: Activity::Error,
+            message: INTERRUPTED.to_owned(),
+        });
+        records
+    }
+
+    fn add_block(&mut self, index: u64, mut block: Block) {
+        if let BlockKind::ToolCall { id, .. } = block.kind() {
+            // Recorded ids are unique already, unless somebody else wrote them.
+            let unique = self.history.unique_id(id);
+            self.history.note_id(&unique);
+            block.set_id(unique);
+        }
+        self.reply.push((index, block));
+    }
+
+    fn add_prompt(
+        &mut self,
+        run: RunId,
+        content: &str,
+        key: Option<&str>,
+        item: Option<ItemId>,
+        attachments: &[Attachment],
+    ) {
+        self.end_reply(Unanswered::Interrupted);
+        self.history.push_prompt(content, attachments);
+        self.failed = false;
+        self.totals.prompts = self.totals.prompts.saturating_add(1);
+        self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
+        if let Some(item) = item {
+            self.unqueue(&[item]);
+        }
+        if let Some(key) = key {
+            let keyed = Keyed::new(Named::Run(run), content, attachments);
+            // A message that was queued goes by its name there.
+            self.keys.entry(key.to_owned()).or_insert(keyed);
+        }
+    }
+
+    fn end_run(&mut self, run: RunId, outcome: Outcome, message: &str, totals: &Totals) {
+        self.end_reply(Unanswered::Interrupted);
+        self.history.settle();
+        self.run = None;
+        self.turn = None;
+        self.totals = totals.clone();
+        self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
+        // The status that follows says the same; a torn journal may lack it.
+        self.status = Status {
+            activity: match outcome {
+                Outcome::Completed | Outcome::Cancelled => Activity::Idle,
+                Outcome::Error | Outcome::Interrupted => Activity::Error,
+            },
+            message: message.to_owned(),
+        };
+    }
+
+    /// The conversation is offered these tools from now on, unless none are said.
+    fn offer(&mut self, tools: Option<&[Value]>) {
+        let Some(tools) = tools else { return };
+        let names = tools.iter().map(defined_name).map(str::to_owned);
+        self.totals.tools = Some(names.collect());
+        self.tools = Some(tools.into());
+    }
+
+    fn add_queued(&mut self, item: QueueItem) {
+        self.totals.items = self.totals.items.max(item.item).min(MAX_RUN);
+        if let Some(key) = &item.key {
+            let named = Named::Item(ItemId(item.item));
+            let keyed = Keyed::new(named, &item.content, &item.attachments);
+            self.keys.insert(key.clone(), keyed);
+        }
+        self.totals.queue.push(item);
+    }
+
+    /// Adds keys whose texts are gone.
+    fn add_keys<T>(&mut self, keys: &[(String, T)], named: impl Fn(&T) -> Named) {
+        let keyed = |(key, of): &(String, T)| (key.clone(), Keyed::of(named(of)));
+        self.keys.extend(keys.iter().map(keyed));
+    }
+
+    /// These messages wait no more.
+    fn unqueue(&mut self, items: &[ItemId]) {
+        let waits = |item: &QueueItem| !items.contains(&ItemId(item.item));
+        self.totals.queue.retain(waits);
+    }
+
+    /// A journal that begins with a summary of what was before.
+    fn begin_at(&mut self, summary: &str, totals: &Totals) {
+        if !summary.is_empty() {
+            self.history.compact(summary, 0);
+        }
+        self.totals = totals.clone();
+    }
+
+    /// Adds what the API counted for one reply; tells how many tokens the request and the reply
+    /// had.
+    fn count(&mut self, model: &str, usage: &Object) -> u64 {
+        let usage = crate::reply::Usage::from(usage.clone()).counts();
+        let input = usage
+            .input_tokens
+            .saturating_add(usage.cache_creation_input_tokens)
+            .saturating_add(usage.cache_read_input_tokens);
+        self.totals.add(model, &usage, input);
+        add(&mut self.run_usage, &usage);
+        input.saturating_add(usage.output_tokens)
+    }
+
+    fn take_reply(&mut self) -> Vec<Block> {
+        let mut blocks = std::mem::take(&mut self.reply);
+        blocks.sort_by_key(|(index, _)| *index);
+        blocks.into_iter().map(|(_, block)| block).collect()
+    }
+
+    fn push_reply(&mut self, unanswered: Unanswered) {
+        let blocks = self.take_reply();
+        self.history.push_reply(blocks, unanswered);
+    }
+
+    /// Ends a reply whose end is missing.
+    fn end_reply(&mut self, unanswered: Unanswered) {
+        self.replying = false;
+        if !self.reply.is_empty() {
+            self.push_reply(unanswered);
+        }
+    }
+}
+
+/// What is said of a run that a dead service left.
+pub const INTERRUPTED: &str = "interrupted: the service ended before the run did";
+
+impl Totals {
+    /// Adds what the API counted for one reply to a request of `input` tokens.
+    fn add(&mut self, model: &str, usage: &Usage, input: u64) {
+        for (sum, count) in [
+            (&mut self.input_tokens, usage.input_tokens),
+            (&mut self.output_tokens, usage.output_tokens),
+            (
+                &mut self.cache_creation_input_tokens,
+                usage.cache_creation_input_tokens,
+            ),
+            (
+                &mut self.cache_read_input_tokens,
+                usage.cache_read_input_tokens,
+            ),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+        if *usage == Usage::default() {
+            return;
+        }
+        // A server may name a new model in every reply.
+        let is_known = self.models.contains_key(model);
+        let name = if is_known || self.models.len() < MAX_MODELS {
+            model
+        } else {
+            ""
+        };
+        let sums = self.models.entry(name.to_owned()).or_default();
+        let sum = if input > ModelTotals::LONG {
+            &mut sums.long
+        } else {
+            &mut sums.usage
+        };
+        add(sum, usage);
+    }
+}
+
+/// Adds token counts.
+pub(in crate::conversation) fn add(sum: &mut Usage, usage: &Usage) {
+    sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
+    sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
+    sum.cache_creation_input_tokens = sum
+        .cache_creation_input_tokens
+        .saturating_add(usage.cache_creation_input_tokens);
+    sum.cache_read_input_tokens = sum
+        .cache_read_input_tokens
+        .saturating_add(usage.cache_read_input_tokens);
+}
+
+fn call(block: &Block) -> Option<ToolCall> {
+    let BlockKind::ToolCall { id, name, input } = block.kind() else {
+        return None;
+    };
+    Some(ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        input: input.clone(),
+    })
+}
+
+fn digest(content: &str, attachments: &[Attachment]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    for attachment in attachments {
+        attachment.sha256.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,13 @@
+//! What was said, and what it adds up to: the one fold over a journal.
+
+mod history;
+mod ledger;
+mod read_back;
+mod rewrite;
+
+pub use history::{History, first_violation};
+pub(super) use ledger::add;
+pub use ledger::{INTERRUPTED, Keyed, Ledger, Named};
+pub(crate) use read_back::each_entry;
+pub use read_back::{Glance, glance, revive, transcript};
+pub(super) use rewrite::{Rewritten, rewrite};

@@ -1,0 +1,145 @@
+//! Reading a conversation back from its journal: all of it to go on, or its end to show it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::ledger::Ledger;
+use crate::conversation::messages::Overview;
+use crate::journal::{Entry, Journal, PageLimit, Position, Record};
+use crate::storage::{StorageError, aside};
+
+/// How much is read at once to go on.
+const PAGE: PageLimit = PageLimit {
+    records: 8192,
+    bytes: 1024 * 1024,
+};
+/// How many records at the end are looked at first.
+const FIRST_LOOK: u64 = 32;
+
+/// A look at the end of a journal.
+#[derive(Debug)]
+pub struct Glance {
+    /// The end.
+    pub position: Position,
+    /// The sums of the whole journal, and the state that it ends in. The history in it is that of
+    /// the last run only.
+    pub ledger: Ledger,
+    /// When the last record was written, in milliseconds since the Unix epoch; 0 if there is none.
+    pub active_at: u64,
+}
+
+impl From<Glance> for Overview {
+    fn from(glance: Glance) -> Self {
+        Self {
+            position: glance.position,
+            status: glance.ledger.resting_status(),
+            run: glance.ledger.run(),
+            is_running: false,
+            totals: glance.ledger.totals().clone(),
+            active_at: glance.active_at,
+        }
+    }
+}
+
+/// Looks at the end of a journal: as far back as the end of the last run, which tells the sums of
+/// everything before it, with the settings and what waited then; what changed since is added.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
+    let position = journal.end();
+    let mut look = FIRST_LOOK;
+    loop {
+        let from = position.seq.saturating_sub(look);
+        let mut ledger = Ledger::default();
+        let mut is_whole = from == 0;
+        let mut active_at = 0;
+        each_entry(journal, from, position.seq, |entry| {
+            let is_sum = matches!(
+                entry.record,
+                Record::RunEnded { .. } | Record::Checkpoint { .. }
+            );
+            if is_sum && !is_whole {
+                ledger = Ledger::default();
+                is_whole = true;
+            }
+            ledger.apply(&entry.record);
+            active_at = entry.at;
+        })
+        .await?;
+        if is_whole {
+            return Ok(Glance {
+                position,
+                ledger,
+                active_at,
+            });
+        }
+        look = look.saturating_mul(8);
+    }
+}
+
+/// Adds a whole journal up, on a thread that may block; tells the last record that was added.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub async fn revive(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageError> {
+    let path = journal.header().conversation.to_string();
+    let reviving = async move {
+        let mut ledger = Ledger::default();
+        let end = journal.end().seq;
+        each_entry(&*journal, 0, end, |entry| ledger.apply(&entry.record)).await?;
+        Ok((ledger, end))
+    };
+    aside(path, reviving).await
+}
+
+/// All that was said, oldest first, as messages in the API's format: also what was summarized, as
+/// far as the journal still has it.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub async fn transcript(journal: Arc<dyn Journal>) -> Result<Vec<Value>, StorageError> {
+    let path = journal.header().conversation.to_string();
+    let reading = async move {
+        loop {
+            let mut ledger = Ledger::keeping_all();
+            let end = journal.end();
+            each_entry(&*journal, 0, end.seq, |entry| ledger.apply(&entry.record)).await?;
+            // Else it was replaced meanwhile, and half of either was read.
+            if journal.end().epoch == end.epoch {
+                return Ok(ledger.history().values());
+            }
+        }
+    };
+    aside(path, reading).await
+}
+
+/// Reads the records behind `after` up to `end`.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(crate) async fn each_entry(
+    journal: &dyn Journal,
+    mut after: u64,
+    end: u64,
+    mut take: impl FnMut(Entry),
+) -> Result<(), StorageError> {
+    while after < end {
+        let page = journal.read(after, PAGE).await?;
+        for entry in page.entries {
+            after = entry.position.seq;
+            if after <= end {
+                take(entry);
+            }
+        }
+        if page.at_end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "read_back_tests.rs"]
+mod tests;

@@ -1,0 +1,323 @@
+//! What clients see of records: the one place where what is kept becomes what is shown.
+
+use harness_protocol::{DeltaKind, Event, Outcome as ShownOutcome, State, Usage};
+
+use crate::journal::{Activity, Outcome, Record, Totals};
+use crate::reply::{Block, BlockKind, Object};
+
+/// What is shown and not written down.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Passing {
+    /// A piece of an unfinished block.
+    Delta {
+        /// The block's place in the reply.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where the piece begins in its block, in bytes.
+        offset: u64,
+        /// The piece.
+        text: String,
+    },
+    /// What came of the unfinished blocks is void.
+    Discarded,
+    /// The conversation cannot go on, and the journal cannot say so.
+    Failed(String),
+}
+
+/// The event of a record, with its time in Unix seconds.
+#[must_use]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm a record, each a list of fields"
+)]
+pub fn event(record: &Record, timestamp: u64) -> Event {
+    match record {
+        Record::RunStarted { run, by } => Event::RunStarted {
+            run_id: run.0,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Prompt {
+            run,
+            content,
+            key,
+            by,
+            queue,
+            item,
+            attachments,
+        } => Event::User {
+            content: content.clone(),
+            run_id: Some(run.0),
+            key: key.clone(),
+            by: by.clone(),
+            queue: *queue,
+            item: item.map(|item| item.0),
+            attachments: attachments.clone(),
+            timestamp,
+        },
+        Record::Status { activity, message } => Event::Status {
+            state: state(*activity),
+            message: message.clone(),
+            timestamp,
+        },
+        Record::TurnStarted { run, turn, .. } => Event::TurnStarted {
+            run_id: run.0,
+            turn: *turn,
+            timestamp,
+        },
+        Record::Block { block, partial, .. } => block_event(block, *partial, timestamp),
+        Record::ReplyEnded {
+            model,
+            stop_reason,
+            usage,
+            ..
+        } => Event::ReplyEnded {
+            model: model.clone(),
+            stop_reason: stop_reason.clone(),
+            usage: usage.clone(),
+            timestamp,
+        },
+        Record::ReplyFailed { error, .. } => Event::ReplyFailed {
+            error: error.clone(),
+            timestamp,
+        },
+        Record::ToolResult {
+            id,
+            result,
+            is_error,
+        } => Event::ToolResult {
+            id: id.clone(),
+            result: result.clone(),
+            is_error: *is_error,
+            timestamp,
+        },
+        Record::CallsSkipped { reason } => Event::CallsSkipped {
+            reason: reason.text().to_owned(),
+            timestamp,
+        },
+        Record::TurnEnded { run, turn, outcome } => Event::TurnEnded {
+            run_id: run.0,
+            turn: *turn,
+            outcome: shown_outcome(*outcome),
+            timestamp,
+        },
+        Record::RunEnded {
+            run,
+            outcome,
+            message,
+            totals,
+            run_usage,
+            by,
+        } => Event::RunEnded {
+            run_id: run.0,
+            outcome: shown_outcome(*outcome),
+            message: message.clone(),
+            usage: usage(totals),
+            run_usage: *run_usage,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Renamed { title, by } => Event::Renamed {
+            title: title.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Queued {
+            item,
+            queue,
+            content,
+            attachments,
+            key,
+            by,
+        } => Event::Queued {
+            item: item.0,
+            queue: *queue,
+            content: content.clone(),
+            attachments: attachments.clone(),
+            key: key.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Withdrawn { items, by } => Event::Withdrawn {
+            items: items.iter().map(|item| item.0).collect(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::SettingsChanged { settings, by } => Event::SettingsChanged {
+            settings: settings.clone().into(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::ReplyLeftOut { by } => Event::ReplyLeftOut {
+            by: by.clone(),
+            timestamp,
+        },
+        Record::CompactionStarted { reason, tokens, by } => Event::CompactionStarted {
+            reason: *reason,
+            tokens: *tokens,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Compacted {
+            reason,
+            summary,
+            tokens_before,
+            tokens_after,
+            usage,
+            ..
+        } => Event::Compacted {
+            reason: *reason,
+            summary: summary.clone(),
+            tokens_before: *tokens_before,
+            tokens_after: *tokens_after,
+            usage: counts(usage),
+            timestamp,
+        },
+        Record::CompactionFailed { error, by, .. } => Event::CompactionFailed {
+            error: error.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Checkpoint { summary, by, .. } => Event::Checkpoint {
+            summary: summary.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::ToolsRenewed { .. } => Event::Record {
+            record_type: "tools_renewed".to_owned(),
+            timestamp,
+        },
+        Record::Unknown { kind, .. } => Event::Record {
+            record_type: kind.clone(),
+            timestamp,
+        },
+    }
+}
+
+/// Whether `GET /events` carries events of that type: the six of the first version.
+#[must_use]
+pub fn is_plain(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::User { .. }
+            | Event::Text { .. }
+            | Event::ToolCall { .. }
+            | Event::ToolResult { .. }
+            | Event::Reasoning { .. }
+            | Event::Status { .. }
+    )
+}
+
+/// The event as `GET /events` carries it, if it does: with the fields of the first version.
+#[must_use]
+pub fn plain(event: &Event) -> Option<Event> {
+    let mut plain = is_plain(event).then(|| event.clone())?;
+    if let Event::User {
+        run_id,
+        key,
+        by,
+        queue,
+        item,
+        attachments,
+        ..
+    } = &mut plain
+    {
+        *run_id = None;
+        *key = None;
+        *by = None;
+        *queue = None;
+        *item = None;
+        attachments.clear();
+    }
+    Some(plain)
+}
+
+/// The event of what passes, with its time in Unix seconds.
+#[must_use]
+pub fn passing_event(passing: Passing, timestamp: u64) -> Event {
+    match passing {
+        Passing::Delta {
+            index,
+            kind,
+            offset,
+            text,
+        } => Event::Delta {
+            index,
+            kind,
+            offset,
+            text,
+        },
+        Passing::Discarded => Event::Discarded {},
+        Passing::Failed(message) => Event::Status {
+            state: State::Error,
+            message,
+            timestamp,
+        },
+    }
+}
+
+fn block_event(block: &Block, partial: bool, timestamp: u64) -> Event {
+    match block.kind() {
+        BlockKind::Text(text) => Event::Text {
+            content: text.to_owned(),
+            partial,
+            timestamp,
+        },
+        BlockKind::Thinking { thinking, .. } if !thinking.is_empty() => Event::Reasoning {
+            content: thinking.to_owned(),
+            timestamp,
+        },
+        BlockKind::ToolCall { id, name, input } => Event::ToolCall {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            input: input.clone(),
+            timestamp,
+        },
+        BlockKind::Thinking { .. }
+        | BlockKind::RedactedThinking
+        | BlockKind::ServerToolCall { .. }
+        | BlockKind::ServerToolResult { .. }
+        | BlockKind::Unknown => Event::Block {
+            block_type: block.type_name().to_owned(),
+            timestamp,
+        },
+    }
+}
+
+/// The counts that the API reported.
+fn counts(usage: &Object) -> Usage {
+    let usage = crate::reply::Usage::from(usage.clone());
+    usage.counts()
+}
+
+/// What clients are told of what a conversation is doing.
+#[must_use]
+pub fn state(activity: Activity) -> State {
+    match activity {
+        Activity::Idle => State::Idle,
+        Activity::Thinking => State::Thinking,
+        Activity::RunningTool => State::RunningTool,
+        Activity::Error => State::Error,
+    }
+}
+
+/// The token counts of a conversation.
+#[must_use]
+pub fn usage(totals: &Totals) -> Usage {
+    Usage {
+        input_tokens: totals.input_tokens,
+        output_tokens: totals.output_tokens,
+        cache_creation_input_tokens: totals.cache_creation_input_tokens,
+        cache_read_input_tokens: totals.cache_read_input_tokens,
+    }
+}
+
+fn shown_outcome(outcome: Outcome) -> ShownOutcome {
+    match outcome {
+        Outcome::Completed => ShownOutcome::Completed,
+        Outcome::Cancelled => ShownOutcome::Cancelled,
+        Outcome::Error => ShownOutcome::Error,
+        Outcome::Interrupted => ShownOutcome::Interrupted,
+    }
+}

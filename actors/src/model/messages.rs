@@ -1,0 +1,143 @@
+//! What the model's actor is told, and what it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Message, Recipient};
+use harness_protocol::DeltaKind;
+
+use super::error::{ModelError, ModelFailure};
+use super::info::ModelInfo;
+use super::request::{ModelChoice, ModelRequest};
+use crate::ids::CallId;
+use crate::reply::{Block, ReplyEnd};
+
+/// Asks the model for one reply. Sent by a conversation; ends with one `Finished` or `Failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct StartModelCall {
+    /// Names this call in every answer.
+    pub call_id: CallId,
+    /// What to send.
+    pub request: ModelRequest,
+    /// Where the answers go.
+    pub reply_to: Recipient<ModelEvent>,
+}
+
+/// Asks what a model can do. Sent by a conversation; ends with one `Described`, or, if it is
+/// dropped, one `Failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct DescribeModel {
+    /// Names this call in the answer.
+    pub call_id: CallId,
+    /// The model.
+    pub model: ModelChoice,
+    /// Where the key comes from; the settings' own if none.
+    pub key_source: Option<Arc<str>>,
+    /// Where the answer goes.
+    pub reply_to: Recipient<ModelEvent>,
+}
+
+/// Asks which models there are. Answered from memory if that is not older than an hour.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<Vec<Arc<ModelInfo>>, ModelError>")]
+pub struct ListModels;
+
+/// Drops a call, which closes its connection. The call still ends with its `Failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CancelModelCall {
+    /// The call.
+    pub call_id: CallId,
+}
+
+impl ModelEvent {
+    /// The call that it is about.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        match self {
+            Self::Retrying { call_id, .. }
+            | Self::ModelReplaced { call_id, .. }
+            | Self::Delta { call_id, .. }
+            | Self::BlockFinished { call_id, .. }
+            | Self::Finished { call_id, .. }
+            | Self::Described { call_id, .. }
+            | Self::Failed { call_id, .. } => call_id,
+        }
+    }
+}
+
+/// How a call of the model goes.
+#[derive(Debug, Clone, PartialEq, Message)]
+#[rtype(result = "()")]
+pub enum ModelEvent {
+    /// An attempt failed; the next one follows after a wait.
+    Retrying {
+        /// The call.
+        call_id: CallId,
+        /// Counts the retries of this call from 1.
+        retry: u32,
+        /// How many retries the settings allow.
+        max_retries: u32,
+        /// How long until the next attempt.
+        delay: Duration,
+        /// Why the attempt failed.
+        error: ModelError,
+    },
+    /// The default model is retired; this and later calls use another of its family.
+    ModelReplaced {
+        /// The call.
+        call_id: CallId,
+        /// The retired model.
+        from: String,
+        /// The model that is asked instead.
+        to: String,
+    },
+    /// A piece of a block arrived.
+    Delta {
+        /// The call.
+        call_id: CallId,
+        /// The block's place in the reply, from 0.
+        index: u64,
+        /// What the piece belongs to.
+        kind: DeltaKind,
+        /// Where the piece begins in its block, in bytes. An attempt that begins anew begins its
+        /// blocks at 0 again.
+        offset: u64,
+        /// The piece; never empty.
+        text: String,
+    },
+    /// A block of the reply is complete.
+    BlockFinished {
+        /// The call.
+        call_id: CallId,
+        /// The block's place in the reply, from 0.
+        index: u64,
+        /// The block.
+        block: Block,
+    },
+    /// The reply is complete.
+    Finished {
+        /// The call.
+        call_id: CallId,
+        /// How the reply ended.
+        end: ReplyEnd,
+    },
+    /// What a model can do; nothing if the API does not say.
+    Described {
+        /// The call.
+        call_id: CallId,
+        /// What it can do.
+        info: Option<Arc<ModelInfo>>,
+    },
+    /// There is no complete reply, and no further attempt.
+    Failed {
+        /// The call.
+        call_id: CallId,
+        /// Why.
+        failure: ModelFailure,
+        /// Text blocks that a cancel cut short, with their places in the reply.
+        partial: Vec<(u64, Block)>,
+    },
+}

@@ -1,0 +1,48 @@
+//! What the tools' actor is told, and what it answers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use actix::{Message, Recipient};
+
+use super::definition::{ToolCall, ToolOutcome};
+use super::registry::Registry;
+use crate::ids::CallId;
+
+/// Runs one tool, when its turn comes. Sent by a conversation; ends with one `Finished`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct RunTool {
+    /// Names this call in the answer.
+    pub call_id: CallId,
+    /// The tool and its input.
+    pub call: ToolCall,
+    /// The tools that there are.
+    pub tools: Registry,
+    /// The folder that the conversation works in.
+    pub folder: Arc<Path>,
+    /// Where the answer goes.
+    pub reply_to: Recipient<ToolEvent>,
+}
+
+/// Stops a running tool and what it started, or a call that waits. It still ends with its
+/// `Finished`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CancelTool {
+    /// The call.
+    pub call_id: CallId,
+}
+
+/// How a tool call went.
+#[derive(Debug, Clone, PartialEq, Message)]
+#[rtype(result = "()")]
+pub enum ToolEvent {
+    /// The tool returned, failed, ran out of time or was cancelled.
+    Finished {
+        /// The call.
+        call_id: CallId,
+        /// What came out.
+        outcome: ToolOutcome,
+    },
+}
