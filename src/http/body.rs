@@ -15,8 +15,8 @@ use futures_util::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::connection::Watch;
 use super::problem::{Kind, Refusal};
-use super::socket::Watch;
 
 /// How large a body may be, in bytes, unless its route takes files.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;

@@ -8,7 +8,7 @@ use harness_protocol::{CompactAnswer, CompactOrder};
 use super::body;
 use super::conversations::{Name, open, unanswered};
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{name_of, refuse_submit};
+use super::said::{name_of, refuse_submit};
 use super::server::Shared;
 
 /// How many bytes the instructions for a summary may have.

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{name_of, refuse_submit};
+use super::said::{name_of, refuse_submit};
 use super::server::{HANDLER_TIMEOUT, Shared};
 use super::settings;
 use super::snapshot::{overview, summary, summary_of};

@@ -90,7 +90,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
             Start::Behind(end)
         }
     };
-    let name = super::rest::name_of(query.name);
+    let name = super::said::name_of(query.name);
     let broadcast = conversation.broadcast.clone().recipient();
     let source = Source {
         journal: conversation.journal,

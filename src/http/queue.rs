@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::conversations::{Name, ask_conversation, open, query};
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{name_of, refuse_submit, said, say};
+use super::said::{name_of, refuse_submit, said, say};
 use super::server::Shared;
 
 /// Who withdraws something. Not in a body: not every client can send one with a `DELETE`.

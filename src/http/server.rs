@@ -22,17 +22,15 @@ use harness_protocol::ToolEntry;
 use socket2::{Domain, Socket, Type};
 use tokio::sync::Semaphore;
 
-use super::access::Access;
 use super::attachable::Attachable;
 use super::body::Bodies;
-use super::connection::{Connection, Reception};
-use super::door::Door;
-use super::guard::{OPEN_ROUTE, guard};
+use super::connection::{Connection, Door, Reception};
+use super::guard::{Access, OPEN_ROUTE, guard};
 use super::problem::Kind;
 use super::service::About;
 use super::{
-    attachments, compaction, conversations, events, guidance, models, queue, rest, service,
-    settings, snapshot, usage,
+    attachments, compaction, conversations, events, models, queue, said, service, settings, skills,
+    snapshot, usage,
 };
 use crate::guidance::GuidanceSource;
 use crate::prices::KeptFor;
@@ -175,12 +173,12 @@ fn routes(config: &mut web::ServiceConfig) {
         )
         .service(
             web::resource("/prompt")
-                .route(web::post().to(rest::prompt))
+                .route(web::post().to(said::prompt))
                 .default_service(only("POST")),
         )
         .service(
             web::resource("/cancel")
-                .route(web::post().to(rest::cancel))
+                .route(web::post().to(said::cancel))
                 .default_service(only("POST")),
         )
         .service(
@@ -208,12 +206,12 @@ fn routes(config: &mut web::ServiceConfig) {
         )
         .service(
             web::resource("/v1/conversations/{id}/prompt")
-                .route(web::post().to(rest::conversation_prompt))
+                .route(web::post().to(said::conversation_prompt))
                 .default_service(only("POST")),
         )
         .service(
             web::resource("/v1/conversations/{id}/cancel")
-                .route(web::post().to(rest::conversation_cancel))
+                .route(web::post().to(said::conversation_cancel))
                 .default_service(only("POST")),
         )
         .service(
@@ -271,12 +269,12 @@ fn later_routes(config: &mut web::ServiceConfig) {
         )
         .service(
             web::resource("/v1/conversations/{id}/continue")
-                .route(web::post().to(rest::go_on))
+                .route(web::post().to(said::go_on))
                 .default_service(only("POST")),
         )
         .service(
             web::resource("/v1/conversations/{id}/retry")
-                .route(web::post().to(rest::retry))
+                .route(web::post().to(said::retry))
                 .default_service(only("POST")),
         )
         .service(
@@ -313,32 +311,32 @@ fn guidance_routes(config: &mut web::ServiceConfig) {
     config
         .service(
             web::resource("/v1/skills")
-                .route(web::get().to(guidance::skills))
+                .route(web::get().to(skills::skills))
                 .default_service(only("GET")),
         )
         .service(
             web::resource("/v1/skills/{name}")
-                .route(web::get().to(guidance::skill))
+                .route(web::get().to(skills::skill))
                 .default_service(only("GET")),
         )
         .service(
             web::resource("/v1/templates")
-                .route(web::get().to(guidance::templates))
+                .route(web::get().to(skills::templates))
                 .default_service(only("GET")),
         )
         .service(
             web::resource("/v1/templates/{name}")
-                .route(web::get().to(guidance::template))
+                .route(web::get().to(skills::template))
                 .default_service(only("GET")),
         )
         .service(
             web::resource("/v1/conversations/{id}/skill")
-                .route(web::post().to(guidance::say_skill))
+                .route(web::post().to(skills::say_skill))
                 .default_service(only("POST")),
         )
         .service(
             web::resource("/v1/conversations/{id}/template")
-                .route(web::post().to(guidance::say_template))
+                .route(web::post().to(skills::say_template))
                 .default_service(only("POST")),
         );
 }

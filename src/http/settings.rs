@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::body;
 use super::conversations::{Name, ask_conversation};
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{name_of, refuse_submit};
+use super::said::{name_of, refuse_submit};
 use super::server::Shared;
 
 /// How many characters of a value that cannot be are repeated.

@@ -17,7 +17,7 @@ use super::conversations::{Name, ask, ask_conversation, open, query};
 use super::problem::{Answer, Kind, Refusal};
 use super::queue::in_order;
 use super::server::Shared;
-use super::{guidance, lent};
+use super::{lent, skills};
 
 /// How many of the last events a snapshot holds unless it is asked for another number.
 pub(super) const TAIL: usize = 100;
@@ -44,7 +44,7 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
     let PastQuery { tail, .. } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
-    guidance::refresh(&shared).await;
+    skills::refresh(&shared).await;
     let (turn, snapshot) =
         snapshot(&shared, &conversation, &overview, tail.unwrap_or(TAIL)).await?;
     Ok(lent::json(&shared.answers, turn, &snapshot).await)

@@ -14,7 +14,7 @@ use harness_protocol::{
 use super::conversations::{Name, ask_conversation};
 use super::problem::{Answer, Kind, Refusal};
 use super::server::Shared;
-use super::{attachments, body, guidance};
+use super::{attachments, body, skills};
 
 /// The header that says the same as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
@@ -65,7 +65,7 @@ pub(super) async fn said(
     shared: &Shared,
 ) -> Result<Said, Refusal> {
     let order = attachments::order(request, payload).await?;
-    guidance::refresh(shared).await;
+    skills::refresh(shared).await;
     Ok(Said {
         key: key_of(request, order.key)?,
         by: name_of(order.by),
@@ -207,7 +207,7 @@ async fn resume(
 ) -> Answer {
     let order: ContinueOrder = body::json_or_default(request, payload).await?;
     let by = name_of(order.by);
-    guidance::refresh(shared).await;
+    skills::refresh(shared).await;
     let (_, resumed) = ask_conversation(shared, id, ContinueRun { resumption, by }).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))

@@ -9,7 +9,7 @@ use harness_protocol::{
 use super::body::{self, MAX_BODY_BYTES};
 use super::conversations::Name;
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{Said, key_of, name_of, say};
+use super::said::{Said, key_of, name_of, say};
 use super::server::Shared;
 
 /// How many names a refusal lists.

@@ -12,11 +12,15 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, web};
 use bytes::Bytes;
 
-use super::access::Access;
 use super::body;
-use super::connection::Connection;
+use super::connection::{Connection, Watch};
 use super::problem::{Kind, Refusal};
-use super::socket::Watch;
+
+mod access;
+mod token;
+
+pub(crate) use self::access::{Access, AllowedHosts};
+pub(crate) use self::token::Token;
 
 /// The one route that needs no token; what it reveals to a stranger is that something answers, and
 /// to a nonce the proof that it is the service.
@@ -248,5 +252,4 @@ fn comes_from_a_page(headers: &HeaderMap) -> bool {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
 mod tests;
