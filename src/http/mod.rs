@@ -1,5 +1,6 @@
 //! The HTTP surface: the routes, who may use them, and errors that say what to do.
 
+mod ask;
 mod attachable;
 mod attachments;
 mod body;
@@ -8,21 +9,28 @@ mod connection;
 mod conversations;
 mod events;
 mod guard;
+mod history;
 mod lent;
 mod models;
 mod problem;
+mod prompt;
 mod queue;
+mod routes;
+mod run;
 mod said;
 mod server;
 mod service;
 mod settings;
+mod shared;
 mod skills;
 mod snapshot;
 mod start;
+mod summary;
+mod upload;
 mod usage;
 
 pub(crate) use attachable::Attachable;
 pub(crate) use connection::Door;
 pub(crate) use guard::{Access, AllowedHosts, Token};
-pub(crate) use server::{Shared, bind, serve};
-pub(crate) use service::About;
+pub(crate) use server::{bind, serve};
+pub(crate) use shared::{About, Shared};

@@ -7,11 +7,11 @@ use harness_protocol::{ChangeSettings, Settings, SettingsAnswer, ToolEntry};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
+use super::ask::{Name, ask_conversation, refuse_submit};
 use super::body;
-use super::conversations::{Name, ask_conversation};
 use super::problem::{Answer, Kind, Refusal};
-use super::said::{name_of, refuse_submit};
-use super::server::Shared;
+use super::said::name_of;
+use super::shared::Shared;
 
 /// How many characters of a value that cannot be are repeated.
 const MAX_SHOWN: usize = 100;
