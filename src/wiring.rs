@@ -24,7 +24,7 @@ use crate::guidance::GuidanceSource;
 use crate::http::{About, Attachable, Shared};
 use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
-use crate::service::ServiceError;
+use crate::service_error::ServiceError;
 use crate::state::TOKEN_FILE;
 
 /// Where the model is.

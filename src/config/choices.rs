@@ -4,7 +4,7 @@ use harness_actors::model::Caching;
 use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 
 use super::error::ConfigError;
-use super::layers::Raw;
+use super::raw::Raw;
 
 /// The names of values.
 pub(super) type Names<T, const N: usize> = [(&'static str, T); N];
@@ -67,7 +67,7 @@ mod tests {
     use serde::Serialize;
 
     use super::*;
-    use crate::config::layers::Source;
+    use crate::config::raw::Source;
     use crate::config::setting::Key;
 
     fn raw(text: &str) -> Raw {

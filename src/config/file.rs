@@ -9,7 +9,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::ConfigError;
 use super::key_sources::{self, KeySources};
-use super::layers::{Raw, Source};
+use super::raw::{Raw, Source};
 use super::setting::{Key, SETTINGS, nearest};
 
 /// The longest unknown key that an error repeats; a longer one may be a pasted secret.

@@ -18,7 +18,8 @@ use super::container::is_container;
 use super::error::ConfigError;
 use super::flags::SettingFlags;
 use super::key_sources::KeySources;
-use super::layers::{Given, Layers, Raw, Source};
+use super::layers::{Given, Layers};
+use super::raw::{Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
 use super::value::{

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, name_of};
 use super::key_sources;
-use super::layers::{Source, shorten};
 use super::load::Config;
+use super::raw::{Source, shorten};
 use super::secret::{Credential, Secret};
 use super::setting::{Key, SETTINGS, Setting};
 use super::value::size_text;

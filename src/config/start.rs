@@ -11,8 +11,9 @@ use harness_protocol::{GivenSetting, StartOptions};
 
 use super::error::ConfigError;
 use super::flags::SettingFlags;
-use super::layers::{Given, Layers, Source};
+use super::layers::{Given, Layers};
 use super::load::Config;
+use super::raw::Source;
 use super::setting::{Key, SETTINGS, Setting};
 
 impl Given {
