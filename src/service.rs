@@ -148,7 +148,7 @@ fn about(
         home: config.home.display().to_string(),
         workspace: config.workspace.display().to_string(),
         upstream,
-        model: config.model.id.to_string(),
+        model: config.model().to_owned(),
         sandbox: "none".to_owned(),
         started_at: Clock::system().unix_seconds(),
         log: log.map(|path| path.display().to_string()),

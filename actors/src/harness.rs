@@ -27,7 +27,7 @@ use crate::messages::{
 };
 use crate::tool::Tool;
 
-pub use config::{Config, ConfigError, DEFAULT_MODEL, standard_tools};
+pub use config::{Config, ConfigError, standard_tools};
 pub use error::HarnessError;
 pub use looks::Snapshot;
 pub use options::Options;

@@ -13,7 +13,7 @@ use crate::model::ScriptedReply;
 async fn settings_hold_from_the_next_run_on() {
     let (model, mut options) = scripted();
     options.tools = named(&["a"]);
-    options.config.system_prompt = "old".to_owned();
+    options.config.settings.system_prompt = "old".to_owned();
     let harness = Harness::start(options).unwrap();
     let gate = Gate::default();
     model.push(gate.before(calls(&[("1", "a")])));
@@ -92,7 +92,7 @@ async fn a_name_that_no_tool_has_drops_out_until_one_has_it() {
 async fn the_model_is_offered_the_tools_that_are_named() {
     let (model, mut options) = scripted();
     options.tools = named(&["a", "b", "c"]);
-    options.config.active_tools = vec!["c".to_owned(), "a".to_owned()];
+    options.config.settings.active_tools = vec!["c".to_owned(), "a".to_owned()];
     let harness = Harness::start(options).unwrap();
     let shown = async |expected: &[&str]| {
         assert_eq!(names(&harness.active_tools().await.unwrap()), expected);

@@ -44,10 +44,10 @@ pub use attachment::{AttachmentStore, MemoryAttachments};
 pub use clock::Clock;
 pub use handler::{EventHandler, Subscription};
 pub use harness::{
-    Config, ConfigError, DEFAULT_MODEL, Harness, HarnessError, Options, Snapshot, parts,
-    standard_tools,
+    Config, ConfigError, Harness, HarnessError, Options, Snapshot, parts, standard_tools,
 };
 pub use ids::{CallId, ConversationId, ItemId, RunId};
+pub use model::DEFAULT_MODEL;
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
 pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture};

@@ -33,9 +33,10 @@ macro_rules! settings {
         }
 
         /// Changes of settings, each checked by itself: a JSON merge patch (RFC 7396).
-        #[derive(Debug, Clone, PartialEq, Eq, Default)]
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
         pub struct SettingsPatch {
-            $($name: Option<Option<$type>>,)+
+            $(#[serde(skip_serializing_if = "Option::is_none")]
+            $name: Option<Option<$type>>,)+
         }
 
         /// Every setting of a conversation, in the order in which they are shown.

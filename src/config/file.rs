@@ -56,7 +56,7 @@ fn known_key(name: &str, line: usize) -> Result<Key, ConfigError> {
     match SETTINGS.iter().find(|setting| setting.name == name) {
         Some(setting) if setting.in_file => return Ok(setting.key),
         Some(setting) => {
-            let flag = setting.flag.unwrap_or_default();
+            let flag = setting.flag.as_deref().unwrap_or_default();
             return error(format!(
                 "{name} cannot be set here; set {} or give --{flag}",
                 setting.env

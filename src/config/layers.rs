@@ -70,7 +70,7 @@ impl Layers {
         self.current_dir.join(path)
     }
 
-    fn raw(&self, setting: &Setting, in_file: Option<Raw>) -> Result<Raw, ConfigError> {
+    fn raw(&self, setting: &'static Setting, in_file: Option<Raw>) -> Result<Raw, ConfigError> {
         let raw = match (self.flag(setting), self.environment(setting)?, in_file) {
             (Some(flag), _, _) => flag,
             (None, Some(variable), _) => variable,
@@ -78,7 +78,7 @@ impl Layers {
             (None, None, None) => {
                 let text = match setting.in_container {
                     Some(text) if self.in_container => text.to_owned(),
-                    Some(_) | None => setting.default.to_owned(),
+                    Some(_) | None => setting.default.clone(),
                 };
                 return Ok(Raw {
                     key: setting.key,
@@ -93,23 +93,23 @@ impl Layers {
         Ok(raw)
     }
 
-    fn flag(&self, setting: &Setting) -> Option<Raw> {
+    fn flag(&self, setting: &'static Setting) -> Option<Raw> {
         let text = self.flags.get(setting.key)?.to_owned();
         Some(Raw {
             key: setting.key,
             text,
-            source: Source::Flag(setting.flag?),
+            source: Source::Flag(setting.flag.as_deref()?),
         })
     }
 
-    fn environment(&self, setting: &Setting) -> Result<Option<Raw>, ConfigError> {
-        let Some(value) = self.environment.get(OsStr::new(setting.env)) else {
+    fn environment(&self, setting: &'static Setting) -> Result<Option<Raw>, ConfigError> {
+        let Some(value) = self.environment.get(OsStr::new(&setting.env)) else {
             return Ok(None);
         };
         if value.is_empty() && setting.empty != Empty::Never {
             return Ok(None);
         }
-        let source = Source::Environment(setting.env);
+        let source = Source::Environment(&setting.env);
         let raw = |text| Raw {
             key: setting.key,
             text,
@@ -141,7 +141,7 @@ pub(super) struct Given {
 impl Given {
     /// The value of a setting; its text is empty if nobody gave one and it has no default.
     pub(super) fn raw(&self, key: Key) -> &Raw {
-        &self.raws[key as usize]
+        &self.raws[key.place()]
     }
 
     /// All values, in the order of the table.

@@ -65,7 +65,7 @@ pub(super) async fn snapshot(
         summary: summary(header.clone(), overview),
         state,
         message,
-        settings: settings.into(),
+        settings,
         queue: in_order(&overview.totals),
         context_files: if is_told {
             context_files(shared)

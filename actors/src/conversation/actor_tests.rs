@@ -19,7 +19,6 @@ use crate::messages::{
     CancelRun, GetOverview, ModelEvent, RenameConversation, RetireIfIdle, StopRuns, SubmitError,
     SubmitPrompt, WaitForEnd,
 };
-use crate::model::ModelChoice;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::tool::{ToolOutcome, tools};
@@ -191,15 +190,11 @@ impl World {
             describe_model: probe.clone().recipient(),
             summarizer,
         };
-        let choice = ModelChoice {
-            id: "m".into(),
-            chosen: true,
-        };
         let attendance = Attendance::default();
         let actor = ConversationActor::new(
             Planner {
                 tools: tools(&[("read", false, false), ("write", true, false)]),
-                ..Planner::new(Defaults::new(choice, 10))
+                ..Planner::new(Defaults::new("m", 10))
             },
             downstream,
             Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),

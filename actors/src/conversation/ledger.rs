@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use harness_protocol::{Attachment, QueueItem, Usage};
+use harness_protocol::{Attachment, QueueItem, Settings, Usage};
 
 use super::history::History;
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Activity, ModelTotals, Outcome, Record, Settings, Totals, Unanswered};
+use crate::journal::{Activity, ModelTotals, Outcome, Record, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{ToolCall, ToolOutcome};
 

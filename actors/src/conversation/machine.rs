@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use harness_protocol::{Attachment, Queue};
+use harness_protocol::{Attachment, Queue, Settings};
 
 use super::compacting::{Manual, Summarizing};
 use super::effect::Effect;
@@ -17,7 +17,7 @@ use super::plan::{Plan, Planner};
 use super::projected::projected;
 use super::tool_calls::Tools;
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{Activity, Record, Settings};
+use crate::journal::{Activity, Record};
 use crate::messages::{ModelEvent, SubmitError, ToolEvent};
 use crate::model::{ModelError, ModelFailure, ModelInfo, ModelRequest, RequestHead};
 use crate::tool::{Registry, ToolOutcome};

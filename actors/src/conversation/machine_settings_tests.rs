@@ -182,7 +182,7 @@ fn active_tools_are_offered_in_the_order_of_all_and_no_names_are_all() {
 #[test]
 fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
     let mut defaults = Defaults::clone(&planner(10).defaults);
-    defaults.active_tools = vec!["read".to_owned()];
+    defaults.settings.active_tools = vec!["read".to_owned()];
     let mut talk = Talk::of(Planner {
         tools: three_tools(),
         ..Planner::new(defaults)

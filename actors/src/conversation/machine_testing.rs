@@ -15,7 +15,6 @@ use super::super::plan::Defaults;
 use super::*;
 pub(super) use crate::journal::{Outcome, Unanswered};
 pub(super) use crate::messages::{ModelEvent, RunOutcome};
-use crate::model::ModelChoice;
 use crate::reply::Object;
 pub(super) use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
 use crate::tool::ToolCall;
@@ -28,11 +27,7 @@ pub(super) fn machine(max_turns: u32) -> Machine {
 
 /// The plan of a conversation without tools: the machine runs whatever is asked for.
 pub(super) fn planner(max_turns: u32) -> Planner {
-    let model = ModelChoice {
-        id: "m".into(),
-        chosen: true,
-    };
-    Planner::new(Defaults::new(model, max_turns))
+    Planner::new(Defaults::new("m", max_turns))
 }
 
 /// A machine with that past.

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::conversation::Defaults;
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
-use crate::journal::{Activity, JournalFuture, MemoryStore, Settings};
+use crate::journal::{Activity, JournalFuture, MemoryStore};
 use crate::journal::{Journal, Listed, Position, Record, StorageError};
 use crate::messages::{
     CancelModelCall, CancelTool, ModelEvent, RunTool, StartModelCall, SubmitError, SubmitPrompt,
@@ -21,11 +21,10 @@ use crate::messages::{
     ForkConversation, ForkError, GetOverview, ListConversations, RemoveConversation, RemoveError,
     Row,
 };
-use crate::model::ModelChoice;
 use crate::reply::{Block, ReplyEnd};
 use crate::tool::Registry;
 use futures_util::StreamExt as _;
-use harness_protocol::Queue;
+use harness_protocol::{Queue, Settings};
 
 /// Answers each call of the model at once, unless it is told to wait.
 struct Model {
@@ -133,13 +132,7 @@ impl World {
             tools: Registry::default(),
             list_models: model.recipient(),
             seams: Seams::default(),
-            defaults: Arc::new(Defaults::new(
-                ModelChoice {
-                    id: "m".into(),
-                    chosen: false,
-                },
-                10,
-            )),
+            defaults: Arc::new(Defaults::new("m", 10)),
             clock: Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),
             broadcasting: Arbiter::current(),
         };

@@ -1,8 +1,9 @@
 //! The text of a header: the first line of a journal.
 
+use harness_protocol::Settings;
 use serde::{Deserialize, Serialize};
 
-use super::header::{FORMAT_VERSION, ForkedFrom, Header, Settings};
+use super::header::{FORMAT_VERSION, ForkedFrom, Header};
 use super::line::{Seal, Sealed};
 use crate::ids::ConversationId;
 

@@ -1,11 +1,13 @@
 //! What the directory of conversations is told.
 
+use harness_protocol::Settings;
+
 use actix::Message;
 use derive_more::{Display, Error};
 
 use crate::directory::Conversation;
 use crate::ids::ConversationId;
-use crate::journal::{Header, Listed, OpenError, Settings, StorageError};
+use crate::journal::{Header, Listed, OpenError, StorageError};
 use crate::messages::Overview;
 
 /// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.
