@@ -1,6 +1,6 @@
 //! What changes from the next run on: the model, the tools, what it is told, skills and templates.
 
-use harness_protocol::ThinkingLevel;
+use harness_protocol::{Setting, ThinkingLevel};
 use serde_json::json;
 
 use super::testing::*;
@@ -8,7 +8,7 @@ use super::*;
 use crate::guidance::{PromptTemplate, Skill};
 use crate::model::ScriptedReply;
 
-/// Spec: [LIB-21]
+/// Spec: [LIB-21] [CONF-69]
 #[actix::test]
 async fn settings_hold_from_the_next_run_on() {
     let (model, mut options) = scripted();
@@ -55,7 +55,11 @@ async fn settings_hold_from_the_next_run_on() {
         (None, None)
     );
     let blank = harness.set_model(" ").await;
-    assert!(matches!(blank, Err(HarnessError::Invalid(_))), "{blank:?}");
+    let Err(HarnessError::Invalid(told)) = blank else {
+        panic!("{blank:?}");
+    };
+    let model = Setting::named("model").unwrap();
+    assert_eq!(told, model.refuse(&json!(" ")));
     assert_eq!(harness.settings().await.unwrap(), settings);
 }
 

@@ -2,11 +2,15 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web_lab::header::{CacheControl, CacheDirective};
 use harness_actors::attachment::{MediaType, is_missing, is_sha256};
 
 use super::lent;
 use super::problem::{Answer, Kind};
 use super::shared::Shared;
+
+/// A year in seconds: for ever, as caches count.
+const YEAR_S: u32 = 31_536_000;
 
 /// Shows a content again, in a way that no browser runs it.
 pub(super) async fn read(
@@ -35,10 +39,13 @@ pub(super) async fn read(
         HttpResponse::Ok()
     };
     // A content never changes, so whoever has it need not ask again.
-    answer.insert_header((header::ETAG, tag)).insert_header((
-        header::CACHE_CONTROL,
-        "private, max-age=31536000, immutable",
-    ));
+    answer
+        .insert_header((header::ETAG, tag))
+        .insert_header(CacheControl(vec![
+            CacheDirective::Private,
+            CacheDirective::MaxAge(YEAR_S),
+            CacheDirective::Immutable,
+        ]));
     if is_known {
         return Ok(answer.finish());
     }

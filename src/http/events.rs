@@ -99,7 +99,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
         .content_type("text/event-stream; charset=utf-8")
         .insert_header(CacheControl(vec![
             CacheDirective::NoStore,
-            CacheDirective::Extension("no-transform".to_owned(), None),
+            CacheDirective::NoTransform,
         ]))
         .insert_header(("x-accel-buffering", "no"))
         .streaming(stream))

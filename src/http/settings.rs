@@ -136,6 +136,18 @@ mod tests {
         parsed.map(drop).map_err(|refusal| refusal.to_string())
     }
 
+    /// Spec: [HTTP-65] [CONF-69]
+    #[test]
+    fn a_value_that_cannot_be_is_refused_in_the_words_of_the_table() {
+        for (name, value) in [("max_turns", json!(0)), ("thinking", json!("lots"))] {
+            let refused = check(json!({ name: value })).unwrap_err();
+            let words = Setting::named(name).unwrap().refuse(&value);
+            assert!(refused.contains(&words), "{refused}");
+        }
+        let refused = check(json!({"colour": null})).unwrap_err();
+        assert!(refused.contains("there is no setting \"colour\"; there are: model, "));
+    }
+
     /// Spec: [HTTP-65]
     #[test]
     fn a_source_of_keys_is_one_that_an_operator_named() {

@@ -81,7 +81,7 @@ fn a_change_that_cannot_be_says_why_and_changes_nothing() {
     for (patch, parts) in [
         (json!({"max_turn": 1}), ["max_turn", ""]),
         (json!({"max_turn": null}), ["max_turn", ""]),
-        (json!({"max_turns": 0}), ["max_turns", "at least 1"]),
+        (json!({"max_turns": 0}), ["max_turns", "from 1 to"]),
         (json!({"max_turns": -1}), ["max_turns", "-1"]),
         (json!({"max_turns": "many"}), ["max_turns", "many"]),
         (json!({"thinking": "hard"}), ["thinking", "hard"]),
