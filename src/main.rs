@@ -18,6 +18,7 @@ mod open_files;
 mod prices;
 mod proof;
 mod service;
+mod service_error;
 mod service_log;
 mod state;
 mod uid;
@@ -32,7 +33,7 @@ use harness_actors::Redaction;
 use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
 use crate::config::Config;
 use crate::doctor::Examine;
-use crate::service::ServiceError;
+use crate::service_error::ServiceError;
 
 fn main() {
     // Before any secret is read.

@@ -5,20 +5,20 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use derive_more::{Display, Error, From};
+use harness_actors::Clock;
 use harness_actors::Redaction;
 use harness_actors::journal::Epoch;
 use harness_actors::messages::StopAll;
-use harness_actors::{Clock, ConfigError as HarnessError};
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Serve;
-use crate::config::{Config, ConfigError, Secret};
+use crate::config::{Config, Secret};
 use crate::http::{self, About, Access, AllowedHosts, Door, Token};
 use crate::open_files;
 use crate::proof::ProofKey;
+use crate::service_error::ServiceError;
 use crate::state::{StateError, StateFolder};
 use crate::uid;
 use crate::wiring::{self, Model};
@@ -26,44 +26,6 @@ use crate::{log_setup, service_log};
 
 /// How long stopping may take in all.
 const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
-
-/// Why the service could not run.
-#[derive(Debug, Display, Error, From)]
-pub(crate) enum ServiceError {
-    /// A setting cannot be used.
-    Config(ConfigError),
-    /// The state folder cannot be used.
-    State(StateError),
-    /// The conversations cannot be set up.
-    Harness(HarnessError),
-    /// The address cannot be had.
-    #[display(
-        "cannot listen on {address}: {source}; choose another with --bind and --port (port 0 takes a free one)"
-    )]
-    #[from(skip)]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The HTTP server ended without having been asked to.
-    #[display("the service failed: its HTTP server ended; see the log")]
-    ServerEnded,
-    /// The system refused something else.
-    #[display("the service failed: {_0}")]
-    Io(std::io::Error),
-}
-
-impl ServiceError {
-    /// The exit code: 2 for wrong use, 1 for a failure.
-    pub(crate) fn exit_code(&self) -> i32 {
-        match self {
-            Self::Config(_) | Self::Harness(_) => 2,
-            Self::State(_) | Self::Listen { .. } | Self::ServerEnded | Self::Io(_) => 1,
-        }
-    }
-}
 
 /// Serves until SIGTERM or Ctrl-C. Secrets that are known only now are added to the redaction.
 ///
@@ -186,7 +148,7 @@ fn about(
         home: config.home.display().to_string(),
         workspace: config.workspace.display().to_string(),
         upstream,
-        model: config.model.id.to_string(),
+        model: config.model().to_owned(),
         sandbox: "none".to_owned(),
         started_at: Clock::system().unix_seconds(),
         log: log.map(|path| path.display().to_string()),

@@ -6,7 +6,6 @@ use actix::prelude::*;
 use harness_actors::broadcast::{
     ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
-use harness_actors::compaction::CompactionSettings;
 use harness_actors::directory::{DirectoryActor, Seams};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateSize, SystemDisk};
 use harness_actors::model::{
@@ -24,7 +23,7 @@ use crate::guidance::GuidanceSource;
 use crate::http::{About, Attachable, Shared};
 use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
-use crate::service::ServiceError;
+use crate::service_error::ServiceError;
 use crate::state::TOKEN_FILE;
 
 /// Where the model is.
@@ -92,7 +91,7 @@ pub(crate) fn start(
         streams: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
         answers: ReadBudget::new(ANSWER_BYTES, ANSWER_GRACE),
         guidance,
-        tells_context_files: config.context_files,
+        tells_context_files: config.settings.context_files,
         heartbeat: config.heartbeat,
         attachments,
         workspace: Attachable::new(&config.workspace, &config.home),
@@ -143,7 +142,7 @@ fn keys(config: &Config) -> NamedKeys {
     NamedKeys::new(config.key_sources.origins.clone(), never, never_these)
 }
 
-/// The settings of the conversation.
+/// How conversations are set up.
 fn settings(config: &Config, credential: Credential) -> HarnessConfig {
     HarnessConfig {
         api: ModelSettings {
@@ -157,23 +156,7 @@ fn settings(config: &Config, credential: Credential) -> HarnessConfig {
             head_timeout: config.head_timeout,
             idle_timeout: config.idle_timeout,
         },
-        model: config.model.clone(),
-        max_tokens: config.max_tokens,
-        system_prompt: config.system_prompt.clone().unwrap_or_default(),
-        max_turns: config.max_turns,
-        thinking: config.thinking,
-        active_tools: Vec::new(),
-        tool_execution: config.tool_execution,
-        steering_mode: config.steering_mode,
-        follow_up_mode: config.follow_up_mode,
-        context_window: config.context_window,
-        compaction: CompactionSettings {
-            auto: config.auto_compact,
-            reserve_tokens: config.reserve_tokens,
-            keep_tokens: config.keep_tokens,
-        },
-        compaction_model: config.compaction_model.clone(),
-        context_files: config.context_files,
+        settings: config.settings.clone(),
         caching: config.prompt_cache,
         tool_timeout: config.tool_timeout,
         // All that the configuration holds are in the redaction.

@@ -145,7 +145,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             timestamp,
         },
         Record::SettingsChanged { settings, by } => Event::SettingsChanged {
-            settings: settings.clone().into(),
+            settings: settings.clone(),
             by: by.clone(),
             timestamp,
         },

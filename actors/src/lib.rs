@@ -46,10 +46,11 @@ pub mod tool;
 pub use attachment::{AttachmentStore, MemoryAttachments};
 pub use clock::Clock;
 pub use harness::{
-    Config, ConfigError, DEFAULT_MODEL, EventHandler, Harness, HarnessError, Options, Snapshot,
-    Subscription, parts,
+    Config, ConfigError, EventHandler, Harness, HarnessError, Options, Snapshot, Subscription,
+    parts,
 };
 pub use ids::{CallId, ConversationId, ItemId, RunId};
+pub use model::DEFAULT_MODEL;
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
 pub use send::tell;

@@ -252,7 +252,7 @@ fn allocations() {
     let harness = Rc::new(system.block_on(async {
         let mut config = Config::new("key");
         config.api.base_url = upstream.base_url();
-        config.model.id = "claude-haiku-5-5".into();
+        config.settings.model = Some("claude-haiku-5-5".to_owned());
         Harness::new(config, standard_tools(), None).unwrap()
     }));
     let mut bytes = Vec::new();

@@ -27,7 +27,7 @@ use harness_actors::conversation::{
     Defaults, Effect, Input, Ledger, Machine, Planner, Prompt, Submitted,
 };
 use harness_actors::messages::{ModelEvent, ToolEvent};
-use harness_actors::model::{Assembler, Caching, ModelChoice, SseLines, Step};
+use harness_actors::model::{Assembler, Caching, SseLines, Step};
 use harness_actors::tool::ToolOutcome;
 use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
 
@@ -106,13 +106,9 @@ fn decoding() {
 fn machine() {
     const RUNS: usize = 20_000;
     const PART: usize = RUNS / 10;
-    let model = ModelChoice {
-        id: "m".into(),
-        chosen: true,
-    };
-    let mut defaults = Defaults::new(model, 10);
+    let mut defaults = Defaults::new("m", 10);
     // Nobody here knows what the model takes.
-    defaults.compaction.auto = false;
+    defaults.settings.auto_compact = false;
     let planner = Planner::new(defaults);
     let mut machine = Machine::new(ConversationId::new("bench"), planner, Ledger::default(), 0);
     let mut parts = Vec::new();

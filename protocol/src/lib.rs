@@ -10,6 +10,7 @@ mod problem;
 mod queue;
 mod rest;
 mod service;
+mod setting;
 mod settings;
 mod usage;
 
@@ -34,7 +35,9 @@ pub use service::{
     Discovery, GivenSetting, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue,
     StartOptions, Upstream, UpstreamKind, challenge,
 };
+pub use setting::{Setting, SettingKind};
 pub use settings::{
-    ChangeSettings, QueueMode, Settings, SettingsAnswer, ThinkingLevel, ToolExecution,
+    ChangeSettings, FullSettings, QueueMode, SETTINGS, Settings, SettingsAnswer, SettingsPatch,
+    ThinkingLevel, ToolExecution,
 };
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

@@ -1,60 +1,202 @@
-//! What of a conversation can be set: by whoever makes it, and later by any client.
+//! The settings of a conversation: one table, from which everything that names them is made.
+//!
+//! A new setting is a row of the table below, and the place that goes by it.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-/// The settings of one conversation; what is left out is as the service has it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
+use crate::setting::{Setting, SettingKind};
+
+/// Makes the table and the structs that have a field for each of its rows. A row is the name, its
+/// type, the type that it has where nothing is left out with its value there, its kind and its help.
+macro_rules! settings {
+    ($($(#[$doc:meta])+ $name:ident: $type:ty => $full:ty = $default:expr, $kind:expr, $help:literal;)+) => {
+        /// The settings of one conversation; what is left out is as the service has it.
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+        pub struct Settings {
+            $($(#[$doc])+ #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub $name: Option<$type>,)+
+        }
+
+        /// Settings of which nothing is left out. The default is what a service has that was told
+        /// nothing.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct FullSettings {
+            $($(#[$doc])+ pub $name: $full,)+
+        }
+
+        impl Default for FullSettings {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        /// Changes of settings, each checked by itself: a JSON merge patch (RFC 7396).
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+        pub struct SettingsPatch {
+            $(#[serde(skip_serializing_if = "Option::is_none")]
+            $name: Option<Option<$type>>,)+
+        }
+
+        /// Every setting of a conversation, in the order in which they are shown.
+        pub const SETTINGS: &[Setting] = &[
+            $(Setting { name: stringify!($name), kind: $kind, help: $help },)+
+        ];
+
+        impl Settings {
+            /// The same, with the defaults in place of what is left out.
+            #[must_use]
+            pub fn over(&self, defaults: &FullSettings) -> FullSettings {
+                FullSettings {
+                    $($name: <$full as Full<$type>>::or(self.$name.as_ref(), &defaults.$name),)+
+                }
+            }
+        }
+
+        impl From<FullSettings> for Settings {
+            fn from(full: FullSettings) -> Self {
+                Self { $($name: Full::<$type>::some(full.$name),)+ }
+            }
+        }
+
+        impl SettingsPatch {
+            /// Reads a patch; null takes a setting back.
+            ///
+            /// # Errors
+            /// One line that names a setting that there is not, or one with a value that it cannot
+            /// have and what it can be.
+            pub fn parse(patch: Map<String, Value>) -> Result<Self, String> {
+                let mut parsed = Self::default();
+                for (name, value) in patch {
+                    let setting = Setting::named(&name)?;
+                    match setting.name {
+                        $(stringify!($name) => parsed.$name = Some(checked(setting, value)?),)+
+                        _ => {}
+                    }
+                }
+                Ok(parsed)
+            }
+
+            /// These settings with the changes.
+            #[must_use]
+            pub fn apply(self, to: &Settings) -> Settings {
+                Settings {
+                    $($name: self.$name.unwrap_or_else(|| to.$name.clone()),)+
+                }
+            }
+        }
+    };
+}
+
+settings! {
     /// The model to ask.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    model: String => Option<String> = None,
+        SettingKind::Model, "Model that answers";
     /// How many tokens one reply may have. At least 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
+    max_tokens: u32 => u32 = 4096,
+        SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Longest reply in tokens";
     /// How many model requests one prompt may cause. At least 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_turns: Option<u32>,
-    /// What the model is told before the conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<String>,
-    /// How much the model thinks before it replies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<ThinkingLevel>,
-    /// The names of the tools that the model is offered; all if left out or empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_tools: Option<Vec<String>>,
+    max_turns: u32 => u32 = 10,
+        SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1000), "Most model requests a run";
+    /// What the model is told before the conversation; empty for nothing.
+    system_prompt: String => String = String::new(),
+        SettingKind::Text, "Standing instructions for the model; blank for none";
+    /// How much the model thinks before it replies; as it does by itself if left out.
+    thinking: ThinkingLevel => Option<ThinkingLevel> = None,
+        SettingKind::OneOf("LEVEL", &["off", "minimal", "low", "medium", "high", "xhigh", "max"]),
+        "How much the model thinks: off, minimal, low, medium, high, xhigh or max; as it does by itself if unset";
+    /// The names of the tools that the model is offered; all if empty. Names that no tool has are
+    /// passed over.
+    active_tools: Vec<String> => Vec<String> = Vec::new(),
+        SettingKind::Names, "Tools that the model is offered; all if empty";
     /// How the tool calls of one reply are run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_execution: Option<ToolExecution>,
+    tool_execution: ToolExecution => ToolExecution = ToolExecution::default(),
+        SettingKind::OneOf("MODE", &["sequential_fail_fast", "sequential", "parallel"]),
+        "How the tool calls of one reply run: sequential_fail_fast, sequential or parallel";
     /// How many steering messages are said at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steering_mode: Option<QueueMode>,
+    steering_mode: QueueMode => QueueMode = QueueMode::default(),
+        SettingKind::OneOf("MODE", QUEUE_MODES), "Steering messages said at once: one_at_a_time or all";
     /// How many follow-ups are said at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follow_up_mode: Option<QueueMode>,
+    follow_up_mode: QueueMode => QueueMode = QueueMode::default(),
+        SettingKind::OneOf("MODE", QUEUE_MODES), "Follow-ups said at once: one_at_a_time or all";
     /// The key of the API to use, by the name that an operator gave it in `config.toml`; the
     /// service's own if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key_source: Option<String>,
+    key_source: String => Option<String> = None,
+        SettingKind::KeySource, "Key to use, by its name in key_sources of config.toml";
     /// How many tokens a request may have, where the API does not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_window: Option<u64>,
+    context_window: u64 => Option<u64> = None,
+        SettingKind::whole("TOKENS", 1, MAX_TOKENS),
+        "Most tokens of a request, where the API does not say it";
     /// Whether the past is summarized by itself when it outgrows the window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auto_compact: Option<bool>,
-    /// How many tokens below the window the past is summarized.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reserve_tokens: Option<u64>,
+    auto_compact: bool => bool = true,
+        SettingKind::Switch, "Whether the past is summarized when it outgrows the window";
+    /// How many tokens below the window the past is summarized; 0 for the default.
+    reserve_tokens: u64 => u64 = 16_384,
+        SettingKind::whole("TOKENS", 0, MAX_TOKENS).of_services(1, MAX_TOKENS),
+        "How far below the window the past is summarized, in tokens";
     /// How many of the last tokens are kept as they are when the rest is summarized.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep_tokens: Option<u64>,
+    keep_tokens: u64 => u64 = 20_000,
+        SettingKind::whole("TOKENS", 1, MAX_TOKENS),
+        "How many of the last tokens a summary leaves as they are";
     /// The model that writes summaries; the conversation's own if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compaction_model: Option<String>,
+    compaction_model: String => Option<String> = None,
+        SettingKind::Model, "Model that writes summaries; the one that answers if unset";
     /// Whether the `AGENTS.md` files of the working folder and the state folder are told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_files: Option<bool>,
+    context_files: bool => bool = true,
+        SettingKind::Switch,
+        "Whether the model is told the AGENTS.md of the state folder and the workspace";
+}
+
+/// The largest number of tokens that a setting can be.
+const MAX_TOKENS: u64 = 1_000_000_000;
+/// The names of [`QueueMode`].
+const QUEUE_MODES: &[&str] = &["one_at_a_time", "all"];
+
+/// What a setting is where nothing is left out: a value, or one that may be missing even there.
+trait Full<T> {
+    fn or(own: Option<&T>, default: &Self) -> Self;
+    fn some(self) -> Option<T>;
+}
+
+impl<T: Clone> Full<T> for T {
+    fn or(own: Option<&T>, default: &Self) -> Self {
+        own.unwrap_or(default).clone()
+    }
+
+    fn some(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+impl<T: Clone> Full<T> for Option<T> {
+    fn or(own: Option<&T>, default: &Self) -> Self {
+        own.or(default.as_ref()).cloned()
+    }
+
+    fn some(self) -> Option<T> {
+        self
+    }
+}
+
+impl FullSettings {
+    /// The value of a setting as a text; nothing if it is missing or empty.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        let mut values = serde_json::to_value(Settings::from(self.clone())).ok()?;
+        match values.get_mut(name)?.take() {
+            Value::String(text) => Some(text).filter(|text| !text.is_empty()),
+            value => Some(value.to_string()),
+        }
+    }
+}
+
+fn checked<T: DeserializeOwned>(setting: &Setting, value: Value) -> Result<Option<T>, String> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    setting.check(&value)?;
+    T::deserialize(&value).map_or_else(|_| Err(setting.refuse(&value)), |value| Ok(Some(value)))
 }
 
 /// How much a model thinks before it replies. A level that a model does not have is replaced by
@@ -109,7 +251,7 @@ pub enum QueueMode {
 pub struct ChangeSettings {
     /// What is to change, as a JSON merge patch (RFC 7396) of [`Settings`]: a field that is null
     /// is as the service has it from then on.
-    pub settings: serde_json::Map<String, serde_json::Value>,
+    pub settings: Map<String, Value>,
     /// Who changes it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -126,4 +268,79 @@ pub struct SettingsAnswer {
     pub tools: Vec<String>,
     /// The tools that the next run offers, in their order.
     pub active_tools: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(patch: Value) -> Result<SettingsPatch, String> {
+        let Value::Object(patch) = patch else {
+            panic!("{patch}");
+        };
+        SettingsPatch::parse(patch)
+    }
+
+    /// Spec: [CONF-68]
+    #[test]
+    fn each_name_of_a_value_is_one_on_the_wire_and_there_is_no_other() {
+        for setting in SETTINGS {
+            let SettingKind::OneOf(_, names) = setting.kind else {
+                continue;
+            };
+            for name in names {
+                parse(json!({ setting.name: name })).unwrap();
+            }
+            let settings = json!({ setting.name: "?" });
+            let told = Settings::deserialize(settings).unwrap_err().to_string();
+            let known: Vec<&str> = told.split('`').skip(3).step_by(2).collect();
+            assert_eq!(known, names, "{}", setting.name);
+        }
+    }
+
+    /// Spec: [CONF-68]
+    #[test]
+    fn every_setting_takes_the_values_of_its_kind_and_is_what_it_was_set_to() {
+        for setting in SETTINGS {
+            let value = match setting.kind {
+                SettingKind::Model | SettingKind::Text | SettingKind::KeySource => json!("x"),
+                SettingKind::Whole { own, .. } => json!(own.1),
+                SettingKind::Switch => json!(false),
+                SettingKind::OneOf(_, names) => json!(names[1]),
+                SettingKind::Names => json!(["a", "b"]),
+            };
+            let set = json!({ setting.name: value });
+            let settings = parse(set.clone()).unwrap().apply(&Settings::default());
+            assert_eq!(serde_json::to_value(&settings).unwrap(), set);
+            let full = settings.over(&FullSettings::default());
+            let shown = serde_json::to_value(Settings::from(full)).unwrap();
+            assert_eq!(shown[setting.name], set[setting.name]);
+            let taken_back = parse(json!({ setting.name: null })).unwrap();
+            assert_eq!(taken_back.apply(&settings), Settings::default());
+        }
+    }
+
+    /// Spec: [CONF-68]
+    #[test]
+    fn a_patch_changes_what_it_names_and_nothing_else() {
+        let own = parse(json!({"model": "m", "max_turns": 3})).unwrap();
+        let own = own.apply(&Settings::default());
+        let patch = parse(json!({"model": null, "keep_tokens": 5})).unwrap();
+        let changed = patch.apply(&own);
+        let expected = Settings {
+            max_turns: Some(3),
+            keep_tokens: Some(5),
+            ..Settings::default()
+        };
+        assert_eq!(changed, expected);
+        let full = changed.over(&FullSettings::default());
+        assert_eq!((full.max_turns, full.max_tokens), (3, 4096));
+        assert_eq!(full.text("max_turns").as_deref(), Some("3"));
+        assert_eq!(
+            (full.text("thinking"), full.text("system_prompt")),
+            (None, None)
+        );
+    }
 }

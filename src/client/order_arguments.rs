@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
+use harness_protocol::{SETTINGS, Setting};
 
 use super::arguments::{Caller, Which};
 use crate::config::HomeFlag;
@@ -86,33 +87,30 @@ Exit codes:
   1  failed, a value cannot be, or no service runs
   2  wrong use: a flag or a setting cannot be used";
 
-const SET_HELP: &str = "\
+/// The help of `harness settings set`, with the table of settings.
+fn set_help() -> String {
+    let row = |setting: &Setting| {
+        let name = match setting.name {
+            "active_tools" => "tools",
+            name => name,
+        };
+        format!("  {name:16}  {}\n", setting.help)
+    };
+    let settings: String = SETTINGS.iter().map(row).collect();
+    format!(
+        "\
 Examples:
   harness settings set model=claude-opus-5-5 thinking=high
   harness settings set -c ID tools=read,grep
 
 Settings:
-  model             the model that answers; `harness models` lists them
-  max_tokens        the longest reply, in tokens
-  max_turns         the most model requests a run
-  system_prompt     standing instructions for the model
-  thinking          off, minimal, low, medium, high, xhigh or max
-  tools             the tools that are offered, with commas between; all if empty
-  tool_execution    sequential_fail_fast, sequential or parallel
-  steering_mode     one_at_a_time or all
-  follow_up_mode    one_at_a_time or all
-  key_source        the key to use, by its name in key_sources of config.toml
-  context_window    the most tokens of a request, where the API does not say it
-  auto_compact      true or false: whether a long past is summarized by itself
-  reserve_tokens    how far below the window that is
-  keep_tokens       how much of the end is kept as it is
-  compaction_model  the model that writes summaries
-  context_files     true or false: whether the model is told AGENTS.md files
-
+{settings}
 Exit codes:
   0  done
   1  failed, a value cannot be, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+  2  wrong use: a flag or a setting cannot be used"
+    )
+}
 
 const UNSET_HELP: &str = "\
 Examples:
@@ -336,7 +334,7 @@ pub(super) struct ShowSettings {
 
 /// The flags of `harness settings set`.
 #[derive(Debug, Args)]
-#[command(after_help = SET_HELP)]
+#[command(after_help = set_help())]
 pub(super) struct Set {
     /// Settings and their values, such as `thinking=high`; a list has commas
     #[arg(value_name = "NAME=VALUE", required = true)]

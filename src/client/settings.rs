@@ -1,6 +1,6 @@
 //! `harness settings`: what the next run of a conversation has.
 
-use harness_protocol::{ChangeSettings, Settings, SettingsAnswer};
+use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, Settings, SettingsAnswer};
 use hyper::Method;
 use serde_json::{Map, Value};
 
@@ -14,14 +14,6 @@ use crate::config::ClientConfig;
 
 /// How many characters of a value are shown.
 const MAX_SHOWN: usize = 200;
-
-/// The settings that may have no value: then it is as the model, the API or the service has it.
-const WITHOUT_DEFAULT: [&str; 4] = [
-    "thinking",
-    "key_source",
-    "context_window",
-    "compaction_model",
-];
 
 /// Shows or changes settings.
 ///
@@ -91,25 +83,7 @@ fn key(name: &str) -> String {
 
 /// The value of a setting. What it cannot be, the service says in its words.
 fn value(name: &str, text: &str) -> Value {
-    match name {
-        "active_tools" => text
-            .split(',')
-            .map(str::trim)
-            .filter(|tool| !tool.is_empty())
-            .collect(),
-        "max_tokens" | "max_turns" | "context_window" | "reserve_tokens" | "keep_tokens" => text
-            .trim()
-            .parse::<u64>()
-            .map_or_else(|_| text.into(), Value::from),
-        "auto_compact" | "context_files" => text
-            .trim()
-            .parse::<bool>()
-            .map_or_else(|_| text.into(), Value::from),
-        "tool_execution" | "steering_mode" | "follow_up_mode" => {
-            text.trim().replace('-', "_").into()
-        }
-        _ => text.into(),
-    }
+    Setting::named(name).map_or_else(|_| text.into(), |setting| setting.kind.read(text))
 }
 
 /// The settings, each with its value and whether it is this conversation's own.
@@ -137,8 +111,15 @@ fn lines(answer: &SettingsAnswer) -> Vec<String> {
         .filter(rest)
         .map(String::as_str)
         .collect();
-    let unset = |name: &&&str| rows.iter().all(|(set, _)| set != **name);
-    let unset: Vec<&str> = WITHOUT_DEFAULT.iter().filter(unset).copied().collect();
+    // Without a default, they are as the model, the API or the service has them.
+    let with_default = named(&FullSettings::default().into());
+    let told = |name: &str| {
+        rows.iter()
+            .chain(&with_default)
+            .any(|(told, _)| told == name)
+    };
+    let names = SETTINGS.iter().map(|setting| setting.name);
+    let unset: Vec<&str> = names.filter(|name| !told(name)).collect();
     for (title, names) in [("other tools", others), ("not set", unset)] {
         if !names.is_empty() {
             let names = visible::short(&names.join(", "), MAX_SHOWN);
@@ -173,6 +154,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// Spec: [CONF-70]
+    #[test]
+    fn the_help_lists_every_setting_with_what_it_does() {
+        let help = ["harness", "settings", "set", "--help"];
+        let help = Cli::try_parse_from(help).unwrap_err().to_string();
+        for setting in SETTINGS {
+            let row = help.lines().find(|line| line.ends_with(setting.help));
+            let name = row.and_then(|row| row.split_whitespace().next());
+            let alias = (setting.name == "active_tools").then_some("tools");
+            assert_eq!(name, alias.or(Some(setting.name)));
+        }
+    }
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded};

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::error::ConfigError;
-use super::layers::Raw;
+use super::raw::Raw;
 
 /// An IP address to listen on; `localhost` is taken as 127.0.0.1.
 pub(super) fn bind(raw: &Raw) -> Result<IpAddr, ConfigError> {

@@ -2,7 +2,7 @@
 
 use super::address::HostPort;
 use super::error::ConfigError;
-use super::layers::Raw;
+use super::raw::Raw;
 
 /// The URL that paths such as `/v1/messages` are added to, without a slash at its end.
 pub(super) fn base_url(raw: &Raw) -> Result<String, ConfigError> {
@@ -50,7 +50,7 @@ fn is_path_byte(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::layers::Source;
+    use crate::config::raw::Source;
     use crate::config::setting::Key;
 
     fn check(text: &str) -> Result<String, ConfigError> {

@@ -1,35 +1,16 @@
 //! Values that are one of a few names.
 
 use harness_actors::model::Caching;
-use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
+use harness_protocol::SettingKind;
+use serde_json::Value;
 
 use super::error::ConfigError;
-use super::layers::Raw;
+use super::raw::Raw;
+use super::value::{header_text, switch, whole_number};
 
 /// The names of values.
 pub(super) type Names<T, const N: usize> = [(&'static str, T); N];
 
-/// How much a model thinks.
-pub(super) const THINKING: Names<ThinkingLevel, 7> = [
-    ("off", ThinkingLevel::Off),
-    ("minimal", ThinkingLevel::Minimal),
-    ("low", ThinkingLevel::Low),
-    ("medium", ThinkingLevel::Medium),
-    ("high", ThinkingLevel::High),
-    ("xhigh", ThinkingLevel::XHigh),
-    ("max", ThinkingLevel::Max),
-];
-/// How the tool calls of one reply are run.
-pub(super) const TOOL_EXECUTION: Names<ToolExecution, 3> = [
-    ("sequential_fail_fast", ToolExecution::SequentialFailFast),
-    ("sequential", ToolExecution::Sequential),
-    ("parallel", ToolExecution::Parallel),
-];
-/// How many messages of a queue are said at once.
-pub(super) const QUEUE_MODE: Names<QueueMode, 2> = [
-    ("one_at_a_time", QueueMode::OneAtATime),
-    ("all", QueueMode::All),
-];
 /// How long the API remembers a request.
 pub(super) const PROMPT_CACHE: Names<Caching, 3> = [
     ("off", Caching::Off),
@@ -42,14 +23,34 @@ pub(super) fn choice<T: Copy, const N: usize>(
     raw: &Raw,
     names: &Names<T, N>,
 ) -> Result<T, ConfigError> {
+    let name = one_of(raw, &names.map(|(name, _)| name))?;
+    let named = names.iter().find(|(known, _)| *known == name);
+    named
+        .map(|(_, value)| *value)
+        .ok_or_else(|| raw.refuse("be left out"))
+}
+
+/// The name, which is one of these.
+fn one_of(raw: &Raw, names: &[&str]) -> Result<String, ConfigError> {
     let text = raw.text.trim().replace('-', "_");
-    let named = names.iter().find(|(name, _)| *name == text);
-    named.map(|(_, value)| *value).ok_or_else(|| {
-        let names = names.map(|(name, _)| name);
-        let [rest @ .., last] = &names[..] else {
-            return raw.refuse("be left out");
-        };
-        raw.refuse(&format!("be {} or {last}", rest.join(", ")))
+    if names.contains(&&*text) {
+        return Ok(text);
+    }
+    let (last, rest) = names.split_last().unwrap_or((&"left out", &[]));
+    Err(raw.refuse(&format!("be {} or {last}", rest.join(", "))))
+}
+
+/// The default of a setting of conversations.
+pub(super) fn of_kind(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
+    Ok(match kind {
+        SettingKind::Whole {
+            of_services: (from, to),
+            ..
+        } => whole_number::<u64>(raw, from..=to)?.into(),
+        SettingKind::Switch => switch(raw)?.into(),
+        SettingKind::OneOf(_, names) => one_of(raw, names)?.into(),
+        SettingKind::Model | SettingKind::KeySource => header_text(raw)?.into(),
+        SettingKind::Text | SettingKind::Names => kind.read(&raw.text),
     })
 }
 
@@ -64,47 +65,34 @@ pub(super) fn name_of<T: Copy + PartialEq, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use serde::Serialize;
-
     use super::*;
-    use crate::config::layers::Source;
+    use crate::config::raw::Source;
     use crate::config::setting::Key;
 
     fn raw(text: &str) -> Raw {
         Raw {
-            key: Key::Thinking,
+            key: Key::OfConversations("thinking"),
             text: text.to_owned(),
             source: Source::Flag("thinking"),
         }
     }
 
-    fn as_on_the_wire<T: Copy + Serialize, const N: usize>(names: &Names<T, N>) {
-        for (name, value) in names {
-            assert_eq!(serde_json::to_value(value).unwrap(), *name);
-        }
-    }
-
-    /// Spec: [CONF-50]
-    #[test]
-    fn names_are_those_of_the_wire() {
-        as_on_the_wire(&THINKING);
-        as_on_the_wire(&TOOL_EXECUTION);
-        as_on_the_wire(&QUEUE_MODE);
-    }
-
     /// Spec: [CONF-50]
     #[test]
     fn a_choice_is_one_of_its_names() {
+        let read = |text: &str, name: &str| {
+            of_kind(
+                &raw(text),
+                harness_protocol::Setting::named(name).unwrap().kind,
+            )
+        };
+        assert_eq!(read(" xhigh ", "thinking").unwrap(), "xhigh");
         assert_eq!(
-            choice(&raw(" xhigh "), &THINKING).unwrap(),
-            ThinkingLevel::XHigh
+            read("one-at-a-time", "steering_mode").unwrap(),
+            "one_at_a_time"
         );
         assert_eq!(
-            choice(&raw("one-at-a-time"), &QUEUE_MODE).unwrap(),
-            QueueMode::OneAtATime
-        );
-        assert_eq!(
-            choice(&raw("High"), &THINKING).unwrap_err().to_string(),
+            read("High", "thinking").unwrap_err().to_string(),
             "thinking must be off, minimal, low, medium, high, xhigh or max, got \"High\" \
              (from --thinking)"
         );

@@ -9,7 +9,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::ConfigError;
 use super::key_sources::{self, KeySources};
-use super::layers::{Raw, Source};
+use super::raw::{Raw, Source};
 use super::setting::{Key, SETTINGS, nearest};
 
 /// The longest unknown key that an error repeats; a longer one may be a pasted secret.
@@ -56,7 +56,7 @@ fn known_key(name: &str, line: usize) -> Result<Key, ConfigError> {
     match SETTINGS.iter().find(|setting| setting.name == name) {
         Some(setting) if setting.in_file => return Ok(setting.key),
         Some(setting) => {
-            let flag = setting.flag.unwrap_or_default();
+            let flag = setting.flag.as_deref().unwrap_or_default();
             return error(format!(
                 "{name} cannot be set here; set {} or give --{flag}",
                 setting.env

@@ -25,7 +25,7 @@ impl SettingFlags {
     /// Those flags with their values; flags that this version does not know are left out.
     pub(super) fn of(given: &[GivenSetting]) -> Self {
         let known = |GivenSetting { name, value }: &GivenSetting| {
-            let named = |setting: &&Setting| setting.flag == Some(name.as_str());
+            let named = |setting: &&Setting| setting.flag.as_deref() == Some(name);
             let setting = SETTINGS.iter().find(named)?;
             Some((setting.key, value.clone()))
         };
@@ -42,19 +42,19 @@ impl SettingFlags {
 
     /// What was given, by flag, without the state folder.
     pub(crate) fn given(&self) -> Vec<GivenSetting> {
-        let given = |(key, value): (&Key, &String)| {
+        let given = |setting: &Setting| {
             Some(GivenSetting {
-                name: key.setting().flag.filter(|_| *key != Key::Home)?.to_owned(),
-                value: value.clone(),
+                name: setting.flag.clone().filter(|_| setting.key != Key::Home)?,
+                value: self.get(setting.key)?.to_owned(),
             })
         };
-        self.given.iter().filter_map(given).collect()
+        SETTINGS.iter().filter_map(given).collect()
     }
 }
 
 impl FromArgMatches for SettingFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let text = |setting: &Setting| matches.get_one::<String>(setting.flag?).cloned();
+        let text = |setting: &Setting| matches.get_one::<String>(setting.flag.as_deref()?).cloned();
         let given = SETTINGS
             .iter()
             .filter_map(|setting| Some((setting.key, text(setting)?)));
@@ -82,7 +82,7 @@ impl Args for SettingFlags {
 impl SettingFlags {
     /// The flags of a command that takes only this setting.
     pub(super) fn only(key: Key, matches: &ArgMatches) -> Self {
-        let flag = key.setting().flag;
+        let flag = key.setting().flag.as_deref();
         let text = flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
         Self {
             given: text.map(|text| (key, text)).into_iter().collect(),
@@ -90,8 +90,8 @@ impl SettingFlags {
     }
 }
 
-pub(super) fn argument(setting: &Setting) -> Option<Arg> {
-    let flag = setting.flag?;
+pub(super) fn argument(setting: &'static Setting) -> Option<Arg> {
+    let flag = setting.flag.as_deref()?;
     let argument = Arg::new(flag)
         .long(flag)
         // The last one counts, so that a script can add to the flags it was given.

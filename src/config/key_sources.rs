@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigError;
-use super::setting::{Key, SETTINGS};
+use super::setting::Key;
 
 /// The key of the table in config.toml.
 pub(super) const NAME: &str = "key_sources";
@@ -95,7 +95,7 @@ impl KeySources {
 }
 
 fn is_own_token(origin: &KeyOrigin) -> bool {
-    let token = SETTINGS[Key::Token as usize].env;
+    let token = &Key::Token.setting().env;
     matches!(origin, KeyOrigin::Environment(name) if name == token)
 }
 

@@ -4,85 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use derive_more::Display;
-
 use super::error::ConfigError;
 use super::file::{self, InFile};
 use super::flags::SettingFlags;
 use super::key_sources::KeySources;
+use super::raw::{Raw, Source};
 use super::secret::Secret;
 use super::setting::{Empty, Key, SETTINGS, Setting};
-
-/// The most characters of a wrong value that an error repeats.
-const MAX_SHOWN: usize = 60;
-
-/// Where a value was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
-pub(super) enum Source {
-    /// No layer gave it.
-    #[display("default")]
-    Default,
-    /// The file config.toml, at this line.
-    #[display("config.toml line {line}")]
-    File { line: usize },
-    /// This environment variable.
-    #[display("{_0}")]
-    Environment(&'static str),
-    /// This command-line flag.
-    #[display("--{_0}")]
-    Flag(&'static str),
-}
-
-impl Source {
-    /// The layer's rank; the highest one that gives a setting wins.
-    pub(super) fn rank(self) -> u8 {
-        match self {
-            Self::Default => 0,
-            Self::File { .. } => 1,
-            Self::Environment(_) => 2,
-            Self::Flag(_) => 3,
-        }
-    }
-}
-
-/// A value as it was written, not yet checked. Has no `Debug`: it may be a secret.
-pub(super) struct Raw {
-    pub(super) key: Key,
-    pub(super) text: String,
-    pub(super) source: Source,
-}
-
-impl Raw {
-    /// Whether a layer gave this value; otherwise it is the default.
-    pub(super) fn is_given(&self) -> bool {
-        self.source != Source::Default
-    }
-
-    /// The error for a value that breaks `rule`; repeats the value unless it is a secret.
-    pub(super) fn refuse(&self, rule: &str) -> ConfigError {
-        if self.key.setting().secret || self.text.contains("sk-") {
-            return self.refuse_unseen(rule);
-        }
-        let Self { key, text, source } = self;
-        let name = key.setting().name;
-        let got = shorten(text, MAX_SHOWN);
-        ConfigError::new(format!("{name} must {rule}, got {got:?} (from {source})"))
-    }
-
-    /// The error for a value that breaks `rule` and must not be repeated.
-    pub(super) fn refuse_unseen(&self, rule: &str) -> ConfigError {
-        let name = self.key.setting().name;
-        ConfigError::new(format!("{name} must {rule} (from {})", self.source))
-    }
-}
-
-/// Cuts a text to at most `max` characters, with a mark where it was cut.
-pub(super) fn shorten(text: &str, max: usize) -> String {
-    if text.chars().count() <= max {
-        return text.to_owned();
-    }
-    text.chars().take(max - 1).chain(['…']).collect()
-}
 
 /// Everything the configuration is made from.
 #[derive(Default)]
@@ -142,7 +70,7 @@ impl Layers {
         self.current_dir.join(path)
     }
 
-    fn raw(&self, setting: &Setting, in_file: Option<Raw>) -> Result<Raw, ConfigError> {
+    fn raw(&self, setting: &'static Setting, in_file: Option<Raw>) -> Result<Raw, ConfigError> {
         let raw = match (self.flag(setting), self.environment(setting)?, in_file) {
             (Some(flag), _, _) => flag,
             (None, Some(variable), _) => variable,
@@ -150,7 +78,7 @@ impl Layers {
             (None, None, None) => {
                 let text = match setting.in_container {
                     Some(text) if self.in_container => text.to_owned(),
-                    Some(_) | None => setting.default.to_owned(),
+                    Some(_) | None => setting.default.clone(),
                 };
                 return Ok(Raw {
                     key: setting.key,
@@ -165,23 +93,23 @@ impl Layers {
         Ok(raw)
     }
 
-    fn flag(&self, setting: &Setting) -> Option<Raw> {
+    fn flag(&self, setting: &'static Setting) -> Option<Raw> {
         let text = self.flags.get(setting.key)?.to_owned();
         Some(Raw {
             key: setting.key,
             text,
-            source: Source::Flag(setting.flag?),
+            source: Source::Flag(setting.flag.as_deref()?),
         })
     }
 
-    fn environment(&self, setting: &Setting) -> Result<Option<Raw>, ConfigError> {
-        let Some(value) = self.environment.get(OsStr::new(setting.env)) else {
+    fn environment(&self, setting: &'static Setting) -> Result<Option<Raw>, ConfigError> {
+        let Some(value) = self.environment.get(OsStr::new(&setting.env)) else {
             return Ok(None);
         };
         if value.is_empty() && setting.empty != Empty::Never {
             return Ok(None);
         }
-        let source = Source::Environment(setting.env);
+        let source = Source::Environment(&setting.env);
         let raw = |text| Raw {
             key: setting.key,
             text,
@@ -213,7 +141,7 @@ pub(super) struct Given {
 impl Given {
     /// The value of a setting; its text is empty if nobody gave one and it has no default.
     pub(super) fn raw(&self, key: Key) -> &Raw {
-        &self.raws[key as usize]
+        &self.raws[key.place()]
     }
 
     /// All values, in the order of the table.

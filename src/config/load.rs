@@ -7,18 +7,22 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use harness_actors::model::{Caching, ModelChoice};
-use harness_protocol::{QueueMode, StartOptions, ThinkingLevel, ToolExecution};
+use harness_actors::DEFAULT_MODEL;
+use harness_actors::model::Caching;
+use harness_protocol::{FullSettings, SETTINGS, Settings, StartOptions};
 use nix::fcntl::OFlag;
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
 
 use super::address::{allowed_hosts, bind};
 use super::base_url::base_url;
-use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, choice};
+use super::choices::{PROMPT_CACHE, choice, of_kind};
 use super::container::is_container;
 use super::error::ConfigError;
 use super::flags::SettingFlags;
 use super::key_sources::KeySources;
-use super::layers::{Given, Layers, Raw, Source};
+use super::layers::{Given, Layers};
+use super::raw::{Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
 use super::value::{
@@ -30,9 +34,6 @@ const FILE_NAME: &str = "config.toml";
 /// The largest settings file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// The largest number of tokens that a setting can be.
-const MAX_TOKENS: u64 = 1_000_000_000;
-
 /// Every setting of the service, checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -42,34 +43,8 @@ pub(crate) struct Config {
     pub(crate) credential: Option<Credential>,
     /// Where the Messages API is, without a slash or `/v1` at the end.
     pub(crate) base_url: String,
-    /// The model that answers.
-    pub(crate) model: ModelChoice,
-    /// The longest reply in tokens.
-    pub(crate) max_tokens: u32,
-    /// The most model requests a run.
-    pub(crate) max_turns: u32,
-    /// Standing instructions for the model; never blank.
-    pub(crate) system_prompt: Option<String>,
-    /// How much the model thinks; as it does by itself if nothing.
-    pub(crate) thinking: Option<ThinkingLevel>,
-    /// How the tool calls of one reply are run.
-    pub(crate) tool_execution: ToolExecution,
-    /// How many steering messages are said at once.
-    pub(crate) steering_mode: QueueMode,
-    /// How many follow-ups are said at once.
-    pub(crate) follow_up_mode: QueueMode,
-    /// How many tokens a request may have, where the API does not say it.
-    pub(crate) context_window: Option<u64>,
-    /// Whether the past is summarized by itself when it outgrows the window.
-    pub(crate) auto_compact: bool,
-    /// How many tokens below the window the past is summarized.
-    pub(crate) reserve_tokens: u64,
-    /// How many of the last tokens are kept as they are when the rest is summarized.
-    pub(crate) keep_tokens: u64,
-    /// The model that writes summaries; the conversation's own if nothing.
-    pub(crate) compaction_model: Option<String>,
-    /// Whether the `AGENTS.md` files of the state folder and the workspace are told.
-    pub(crate) context_files: bool,
+    /// What conversations have that set nothing else.
+    pub(crate) settings: FullSettings,
     /// What the API is to remember of a request.
     pub(crate) prompt_cache: Caching,
     /// The folder the tools work in, absolute and without links.
@@ -125,6 +100,11 @@ impl Config {
         Self::gather(Layers::of_process(flags)?)
     }
 
+    /// The id of the model that answers.
+    pub(crate) fn model(&self) -> &str {
+        self.settings.model.as_deref().unwrap_or(DEFAULT_MODEL)
+    }
+
     /// The host of the API, with its port if the URL has one.
     pub(crate) fn api_host(&self) -> &str {
         let behind_scheme = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
@@ -156,32 +136,13 @@ impl Config {
     /// If a setting cannot be used; the error is one line with the fix.
     pub(crate) fn load(layers: &Layers) -> Result<Self, ConfigError> {
         let given = layers.resolve()?;
-        let model = given.raw(Key::Model);
         let workspace = given.raw(Key::Workspace);
         let prompt = Prompt::choose(&given, layers)?;
         let config = Self {
             home: layers.home()?,
             credential: credential(&given)?,
             base_url: base_url(given.raw(Key::BaseUrl))?,
-            model: ModelChoice {
-                id: header_text(model)?.into(),
-                chosen: model.is_given(),
-            },
-            max_tokens: whole_number(given.raw(Key::MaxTokens), 1..=1_000_000)?,
-            max_turns: whole_number(given.raw(Key::MaxTurns), 1..=1000)?,
-            system_prompt: prompt.text,
-            thinking: if_given(given.raw(Key::Thinking), |raw| choice(raw, &THINKING))?,
-            tool_execution: choice(given.raw(Key::ToolExecution), &TOOL_EXECUTION)?,
-            steering_mode: choice(given.raw(Key::SteeringMode), &QUEUE_MODE)?,
-            follow_up_mode: choice(given.raw(Key::FollowUpMode), &QUEUE_MODE)?,
-            context_window: if_given(given.raw(Key::ContextWindow), |raw| {
-                whole_number(raw, 1..=MAX_TOKENS)
-            })?,
-            auto_compact: switch(given.raw(Key::AutoCompact))?,
-            reserve_tokens: whole_number(given.raw(Key::ReserveTokens), 1..=MAX_TOKENS)?,
-            keep_tokens: whole_number(given.raw(Key::KeepTokens), 1..=MAX_TOKENS)?,
-            compaction_model: if_given(given.raw(Key::CompactionModel), header_text)?,
-            context_files: switch(given.raw(Key::ContextFiles))?,
+            settings: of_conversations(&given, prompt.text)?,
             prompt_cache: choice(given.raw(Key::PromptCache), &PROMPT_CACHE)?,
             workspace: folder(workspace, &layers.absolute(&workspace.text))?,
             bind: bind(given.raw(Key::Bind))?,
@@ -216,7 +177,7 @@ impl Config {
 
     /// Whether somebody chose the port: no layer gave it if not.
     pub(crate) fn is_port_chosen(&self) -> bool {
-        self.sources[Key::Port as usize] != Source::Default
+        self.sources[Key::Port.place()] != Source::Default
     }
 
     /// The credential, for a service that talks to the real Messages API. `demo` is the command
@@ -294,6 +255,25 @@ fn read_file(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
+/// The defaults of conversations. The standing instructions may be those of a file.
+fn of_conversations(
+    given: &Given,
+    system_prompt: Option<String>,
+) -> Result<FullSettings, ConfigError> {
+    let mut values = Map::new();
+    for setting in SETTINGS {
+        let key = Key::OfConversations(setting.name);
+        let raws = given.all().iter().filter(|raw| raw.key == key);
+        for raw in raws.filter(|raw| raw.is_given() && key != Key::SYSTEM_PROMPT) {
+            values.insert(setting.name.to_owned(), of_kind(raw, setting.kind)?);
+        }
+    }
+    let mut set = Settings::deserialize(Value::from(values))
+        .map_err(|error| ConfigError::new(error.to_string()))?;
+    set.system_prompt = system_prompt;
+    Ok(set.over(&FullSettings::default()))
+}
+
 /// The checked value of a setting that may be unset.
 fn if_given<T>(
     raw: &Raw,
@@ -324,7 +304,7 @@ impl Prompt {
     /// Takes the text or the file, whichever the higher layer gives.
     fn choose(given: &Given, layers: &Layers) -> Result<Self, ConfigError> {
         let (text, file) = (
-            given.raw(Key::SystemPrompt),
+            given.raw(Key::SYSTEM_PROMPT),
             given.raw(Key::SystemPromptFile),
         );
         let not_blank = |text: String| (!text.trim().is_empty()).then_some(text);

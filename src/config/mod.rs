@@ -11,6 +11,7 @@ mod flags;
 mod key_sources;
 mod layers;
 mod load;
+mod raw;
 mod secret;
 mod secrets;
 mod setting;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use harness_protocol::SettingValue;
 use serde_json::{Value, json};
 
-use super::choices::{PROMPT_CACHE, QUEUE_MODE, THINKING, TOOL_EXECUTION, name_of};
+use super::choices::{PROMPT_CACHE, name_of};
 use super::key_sources;
-use super::layers::{Source, shorten};
 use super::load::Config;
+use super::raw::{Source, shorten};
 use super::secret::{Credential, Secret};
 use super::setting::{Key, SETTINGS, Setting};
 use super::value::size_text;
@@ -113,27 +113,15 @@ impl Config {
                 Some(Credential::Bearer(_)) | None => given(MASK),
             },
             Key::BaseUrl => Some(self.base_url.clone()),
-            Key::Model => Some(self.model.id.to_string()),
-            Key::MaxTokens => Some(self.max_tokens.to_string()),
-            Key::MaxTurns => Some(self.max_turns.to_string()),
-            Key::SystemPrompt => match self.system_prompt_file {
-                Some(_) => given("(not used: system_prompt_file wins)"),
-                None => self.system_prompt.clone(),
-            },
+            Key::SYSTEM_PROMPT if self.system_prompt_file.is_some() => {
+                given("(not used: system_prompt_file wins)")
+            }
+            Key::OfConversations("model") => Some(self.model().to_owned()),
+            Key::OfConversations(name) => self.settings.text(name),
             Key::SystemPromptFile => match &self.system_prompt_file {
                 Some(path) => Some(path.display().to_string()),
                 None => given("(not used: system_prompt wins)"),
             },
-            Key::Thinking => self.thinking.map(|level| name_of(level, &THINKING)),
-            Key::ToolExecution => Some(name_of(self.tool_execution, &TOOL_EXECUTION)),
-            Key::SteeringMode => Some(name_of(self.steering_mode, &QUEUE_MODE)),
-            Key::FollowUpMode => Some(name_of(self.follow_up_mode, &QUEUE_MODE)),
-            Key::ContextWindow => self.context_window.map(|tokens| tokens.to_string()),
-            Key::AutoCompact => Some(self.auto_compact.to_string()),
-            Key::ReserveTokens => Some(self.reserve_tokens.to_string()),
-            Key::KeepTokens => Some(self.keep_tokens.to_string()),
-            Key::CompactionModel => self.compaction_model.clone(),
-            Key::ContextFiles => Some(self.context_files.to_string()),
             Key::PromptCache => Some(name_of(self.prompt_cache, &PROMPT_CACHE)),
             Key::Workspace => Some(self.workspace.display().to_string()),
             Key::Bind => Some(self.bind.to_string()),

@@ -11,8 +11,9 @@ use harness_protocol::{GivenSetting, StartOptions};
 
 use super::error::ConfigError;
 use super::flags::SettingFlags;
-use super::layers::{Given, Layers, Source};
+use super::layers::{Given, Layers};
 use super::load::Config;
+use super::raw::Source;
 use super::setting::{Key, SETTINGS, Setting};
 
 impl Given {
@@ -73,9 +74,9 @@ pub(crate) fn start_again(command: &mut Command, start: &StartOptions, home: &Pa
         // A value may begin with a dash.
         command.arg(format!("--{name}={value}"));
     }
-    for setting in &SETTINGS {
+    for setting in SETTINGS.iter() {
         if !setting.secret {
-            command.env_remove(setting.env);
+            command.env_remove(&setting.env);
         }
     }
     for GivenSetting { name, value } in &start.environment {
@@ -148,7 +149,7 @@ mod tests {
         assert!(!format!("{start:?}").contains("SEEN"));
 
         let again = Config::again(start, Path::new("/state")).unwrap();
-        assert_eq!((again.max_turns, &*again.model.id), (7, "m1"));
+        assert_eq!((again.settings.max_turns, again.model()), (7, "m1"));
         assert_eq!(again.workspace, folder.path().canonicalize().unwrap());
         assert_eq!(again.home, Path::new("/state"));
         let mut command = Command::new("harness");

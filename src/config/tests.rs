@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
-use harness_actors::model::{Caching, KeyOrigin, ModelChoice};
+use harness_actors::model::{Caching, KeyOrigin};
 use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 
 use super::layers::Layers;
@@ -77,7 +77,10 @@ fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
         (load(&[], &[], ""), 10, "max_turns 10 default"),
     ] {
         assert_eq!(
-            (config.max_turns, row(&config, "max_turns").as_str()),
+            (
+                config.settings.max_turns,
+                row(&config, "max_turns").as_str()
+            ),
             (turns, shown)
         );
     }
@@ -87,16 +90,17 @@ fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
 #[test]
 fn without_any_layer_the_defaults_hold() {
     let config = load(&[], &[], "");
-    let model = ModelChoice {
-        id: "claude-3-haiku-20240307".into(),
-        chosen: false,
-    };
-    assert_eq!(config.model, model);
+    assert_eq!(config.settings.model, None);
+    assert_eq!(config.model(), "claude-3-haiku-20240307");
     assert_eq!(
-        (config.max_tokens, config.max_turns, config.max_retries),
+        (
+            config.settings.max_tokens,
+            config.settings.max_turns,
+            config.max_retries
+        ),
         (4096, 10, 4)
     );
-    assert_eq!(config.system_prompt, None);
+    assert_eq!(config.settings.system_prompt, "");
     assert_eq!(config.base_url, "https://api.anthropic.com");
     assert_eq!(
         (config.bind, config.port),
@@ -124,16 +128,28 @@ fn without_any_layer_the_defaults_hold() {
 #[test]
 fn the_settings_of_runs_have_their_defaults_and_are_read_from_every_layer() {
     let config = load(&[], &[], "");
-    assert_eq!((config.thinking, config.context_window), (None, None));
-    assert_eq!(config.compaction_model, None);
-    assert_eq!(config.tool_execution, ToolExecution::SequentialFailFast);
     assert_eq!(
-        (config.steering_mode, config.follow_up_mode),
+        (config.settings.thinking, config.settings.context_window),
+        (None, None)
+    );
+    assert_eq!(config.settings.compaction_model, None);
+    assert_eq!(
+        config.settings.tool_execution,
+        ToolExecution::SequentialFailFast
+    );
+    assert_eq!(
+        (
+            config.settings.steering_mode,
+            config.settings.follow_up_mode
+        ),
         (QueueMode::OneAtATime, QueueMode::OneAtATime)
     );
-    assert_eq!((config.auto_compact, config.context_files), (true, true));
     assert_eq!(
-        (config.reserve_tokens, config.keep_tokens),
+        (config.settings.auto_compact, config.settings.context_files),
+        (true, true)
+    );
+    assert_eq!(
+        (config.settings.reserve_tokens, config.settings.keep_tokens),
         (16_384, 20_000)
     );
     assert_eq!(config.prompt_cache, Caching::FiveMinutes);
@@ -155,17 +171,26 @@ fn the_settings_of_runs_have_their_defaults_and_are_read_from_every_layer() {
     let file = "context_window = 200000\nauto_compact = false\nreserve_tokens = 7\n\
         keep_tokens = 5\ncompaction_model = \"m\"\ncontext_files = false";
     let config = load(&flags, &env, file);
-    assert_eq!(config.thinking, Some(ThinkingLevel::Max));
+    assert_eq!(config.settings.thinking, Some(ThinkingLevel::Max));
     assert_eq!(config.prompt_cache, Caching::OneHour);
-    assert_eq!(config.tool_execution, ToolExecution::Parallel);
+    assert_eq!(config.settings.tool_execution, ToolExecution::Parallel);
     assert_eq!(
-        (config.steering_mode, config.follow_up_mode),
+        (
+            config.settings.steering_mode,
+            config.settings.follow_up_mode
+        ),
         (QueueMode::All, QueueMode::All)
     );
-    assert_eq!(config.context_window, Some(200_000));
-    assert_eq!((config.auto_compact, config.context_files), (false, false));
-    assert_eq!((config.reserve_tokens, config.keep_tokens), (7, 5));
-    assert_eq!(config.compaction_model.as_deref(), Some("m"));
+    assert_eq!(config.settings.context_window, Some(200_000));
+    assert_eq!(
+        (config.settings.auto_compact, config.settings.context_files),
+        (false, false)
+    );
+    assert_eq!(
+        (config.settings.reserve_tokens, config.settings.keep_tokens),
+        (7, 5)
+    );
+    assert_eq!(config.settings.compaction_model.as_deref(), Some("m"));
     for (name, shown) in [
         ("thinking", "thinking max --thinking"),
         (
@@ -222,14 +247,8 @@ fn an_empty_variable_counts_as_unset() {
         ("HARNESS_SYSTEM_PROMPT", ""),
     ];
     let config = load(&[], &empty, "model = \"m\"\nsystem_prompt = \"Be terse.\"");
-    assert_eq!(
-        config.model,
-        ModelChoice {
-            id: "m".into(),
-            chosen: true
-        }
-    );
-    assert_eq!(config.system_prompt.as_deref(), Some("Be terse."));
+    assert_eq!(config.settings.model.as_deref(), Some("m"));
+    assert_eq!(config.settings.system_prompt, "Be terse.");
     assert!(config.credential.is_none());
 }
 
@@ -447,7 +466,11 @@ fn the_file_takes_numbers_and_switches_as_they_are() {
     let text = "port = 0x10\nmax_tokens = 1_000\nheartbeat = 1.5\nrequire_token = true";
     let config = load(&[], &[], text);
     assert_eq!(
-        (config.port, config.max_tokens, config.require_token),
+        (
+            config.port,
+            config.settings.max_tokens,
+            config.require_token
+        ),
         (16, 1000, true)
     );
     assert_eq!(config.heartbeat, Duration::from_millis(1500));
@@ -541,13 +564,7 @@ fn a_port_that_was_named_is_known_as_chosen() {
 fn a_model_that_was_named_is_known_as_chosen() {
     let default = "claude-3-haiku-20240307";
     let config = load(&["--model", default], &[], "");
-    assert_eq!(
-        config.model,
-        ModelChoice {
-            id: default.into(),
-            chosen: true
-        }
-    );
+    assert_eq!(config.settings.model.as_deref(), Some(default));
 }
 
 /// Spec: [CONF-20]
@@ -557,17 +574,17 @@ fn the_instructions_come_from_a_text_or_a_file_of_the_higher_layer() {
     let path = folder.path().join("prompt.md");
     fs::write(&path, "From the file.\n").unwrap();
     let path = path.to_str().unwrap();
-    let prompt = |config: Config| config.system_prompt;
+    let prompt = |config: Config| config.settings.system_prompt;
 
     let (text, file) = (["--system-prompt", "Text."], ["--system-prompt-file", path]);
     let in_file = format!("system_prompt_file = '{path}'");
-    assert_eq!(prompt(load(&text, &[], &in_file)).as_deref(), Some("Text."));
+    assert_eq!(prompt(load(&text, &[], &in_file)), "Text.");
     assert_eq!(
-        prompt(load(&file, &[("HARNESS_SYSTEM_PROMPT", "Text.")], "")).as_deref(),
-        Some("From the file.\n")
+        prompt(load(&file, &[("HARNESS_SYSTEM_PROMPT", "Text.")], "")),
+        "From the file.\n"
     );
-    assert_eq!(prompt(load(&["--system-prompt", ""], &[], &in_file)), None);
-    assert_eq!(prompt(load(&[], &[], "system_prompt = '  '")), None);
+    assert_eq!(prompt(load(&["--system-prompt", ""], &[], &in_file)), "");
+    assert_eq!(prompt(load(&[], &[], "system_prompt = '  '")), "");
     assert_eq!(
         error(&[text, file].concat(), &[], ""),
         "system_prompt and system_prompt_file exclude each other, got both \
@@ -767,7 +784,7 @@ fn a_flag_value_may_begin_with_a_dash() {
         "max_turns must be a whole number from 1 to 1000, got \"-1\" (from --max-turns)"
     );
     let config = load(&["--system-prompt", "- be terse"], &[], "");
-    assert_eq!(config.system_prompt.as_deref(), Some("- be terse"));
+    assert_eq!(config.settings.system_prompt, "- be terse");
 }
 
 /// Spec: [CONF-31]

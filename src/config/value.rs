@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::error::ConfigError;
-use super::layers::Raw;
+use super::raw::Raw;
 use super::secret::{MIN_TOKEN_CHARS, Secret, as_token, is_visible_ascii};
 
 /// The longest duration: a year, far from where adding it to a clock overflows.
@@ -180,7 +180,7 @@ pub(super) fn prompt_file(raw: &Raw, path: &Path) -> Result<String, ConfigError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::layers::Source;
+    use crate::config::raw::Source;
     use crate::config::setting::Key;
 
     fn check(text: &str) -> Result<Duration, ConfigError> {

@@ -1,22 +1,16 @@
 //! Reading request bodies: JSON only, bounded in size and time, each and all together.
 
-use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix_web::dev::Payload;
-use actix_web::error::PayloadError;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::{HttpMessage as _, HttpRequest, web};
-use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{Kind, Refusal};
-use super::socket::Watch;
 
 /// How large a body may be, in bytes, unless its route takes files.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -293,33 +287,6 @@ async fn read(
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
-}
-
-/// A body whose connection is told when it is whole.
-pub(super) fn watched(payload: Payload, watch: Option<Rc<Watch>>) -> Payload {
-    match (payload, watch) {
-        (payload @ Payload::None, _) | (payload, None) => payload,
-        (payload, Some(watch)) => Payload::Stream {
-            payload: Box::pin(Watched { payload, watch }),
-        },
-    }
-}
-
-struct Watched {
-    payload: Payload,
-    watch: Rc<Watch>,
-}
-
-impl Stream for Watched {
-    type Item = Result<Bytes, PayloadError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = Pin::new(&mut self.payload).poll_next(cx);
-        if matches!(next, Poll::Ready(None)) {
-            self.watch.body_ended();
-        }
-        next
-    }
 }
 
 #[cfg(test)]

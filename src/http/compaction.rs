@@ -5,11 +5,11 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::messages::{CompactConversation, CompactError};
 use harness_protocol::{CompactAnswer, CompactOrder};
 
+use super::ask::{Name, open, refuse_submit, unanswered};
 use super::body;
-use super::conversations::{Name, open, unanswered};
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{name_of, refuse_submit};
-use super::server::Shared;
+use super::said::name_of;
+use super::shared::Shared;
 
 /// How many bytes the instructions for a summary may have.
 const MAX_INSTRUCTIONS: usize = 64 * 1024;

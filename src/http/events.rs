@@ -17,32 +17,23 @@ use harness_actors::directory::{Conversation, DEFAULT_CONVERSATION};
 use harness_actors::journal::Position;
 use harness_actors::messages::Closing;
 use harness_protocol::Event;
-use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::conversations::{Name, open, query};
+use super::ask::{Name, open, query};
+use super::history::TAIL;
 use super::lent;
 use super::problem::{Answer, Kind, Refusal};
-use super::server::Shared;
-use super::snapshot::{TAIL, overview, snapshot};
-use super::start::start;
+use super::said::name_of;
+use super::shared::Shared;
+use super::snapshot::snapshot;
+use super::start::{EventsQuery, start};
+use super::summary::overview;
 
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 const STOPPED: &str = ": the service is stopping\nretry: 1000\n\n";
 const DELETED: &str = ": the conversation was deleted\n\n";
 const GONE: &str = ": the conversation was closed, attach again\nretry: 1000\n\n";
-
-/// Where a client wants to begin, and what it is called.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct EventsQuery {
-    /// A position, or the number of a record.
-    pub(super) after: Option<String>,
-    /// How many of the last records.
-    pub(super) tail: Option<u64>,
-    /// What the other clients are told.
-    name: Option<String>,
-}
 
 /// Attaches a client to the default conversation.
 pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
@@ -90,7 +81,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
             Start::Behind(end)
         }
     };
-    let name = super::rest::name_of(query.name);
+    let name = name_of(query.name);
     let broadcast = conversation.broadcast.clone().recipient();
     let source = Source {
         journal: conversation.journal,
@@ -108,7 +99,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
         .content_type("text/event-stream; charset=utf-8")
         .insert_header(CacheControl(vec![
             CacheDirective::NoStore,
-            CacheDirective::Extension("no-transform".to_owned(), None),
+            CacheDirective::NoTransform,
         ]))
         .insert_header(("x-accel-buffering", "no"))
         .streaming(stream))

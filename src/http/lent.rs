@@ -11,7 +11,7 @@ use harness_actors::broadcast::{Lent, Loan, PIECE, Part, ReadBudget, Turn};
 use serde::Serialize;
 
 use super::problem::{Kind, Refusal};
-use super::server::{HANDLER_TIMEOUT, Shared};
+use super::shared::{HANDLER_TIMEOUT, Shared};
 
 /// The largest answer that is not counted: about what a connection takes anyway, in bytes.
 const SMALL: usize = 64 * 1024;

@@ -1,34 +1,36 @@
 //! The HTTP surface: the routes, who may use them, and errors that say what to do.
 
-mod access;
+mod ask;
 mod attachable;
 mod attachments;
 mod body;
 mod compaction;
 mod connection;
 mod conversations;
-mod door;
-mod dues;
 mod events;
 mod guard;
-mod guidance;
+mod history;
 mod lent;
 mod models;
-mod peer;
 mod problem;
+mod prompt;
 mod queue;
-mod rest;
+mod routes;
+mod run;
+mod said;
 mod server;
 mod service;
 mod settings;
+mod shared;
+mod skills;
 mod snapshot;
-mod socket;
 mod start;
-mod token;
+mod summary;
+mod upload;
 mod usage;
 
-pub(crate) use access::{Access, AllowedHosts, Token};
 pub(crate) use attachable::Attachable;
-pub(crate) use door::Door;
-pub(crate) use server::{Shared, bind, serve};
-pub(crate) use service::About;
+pub(crate) use connection::Door;
+pub(crate) use guard::{Access, AllowedHosts, Token};
+pub(crate) use server::{bind, serve};
+pub(crate) use shared::{About, Shared};

@@ -6,7 +6,7 @@ use harness_actors::model::ModelInfo;
 use harness_protocol::{ModelEntry, ModelList, ThinkingLevel, ToolList};
 
 use super::problem::{Answer, Kind};
-use super::server::{HANDLER_TIMEOUT, Shared};
+use super::shared::{HANDLER_TIMEOUT, Shared};
 
 /// The models that the API lists.
 pub(super) async fn list(shared: web::Data<Shared>) -> Answer {

@@ -208,7 +208,7 @@ impl Kind {
     }
 
     /// The answer to a method that a route does not take.
-    pub(super) fn method_not_allowed(allow: &'static str) -> HttpResponse {
+    pub(super) fn method_not_allowed(allow: &str) -> HttpResponse {
         Self::MethodNotAllowed.answer_with(format!("use {allow}"), |answer| {
             answer.insert_header((header::ALLOW, allow));
         })

@@ -7,10 +7,10 @@ use harness_actors::messages::{GetOverview, WithdrawMessages};
 use harness_protocol::{Queue, QueueItem, QueueList, WithdrawAnswer};
 use serde::Deserialize;
 
-use super::conversations::{Name, ask_conversation, open, query};
+use super::ask::{Name, ask_conversation, open, query, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{name_of, refuse_submit, said, say};
-use super::server::Shared;
+use super::said::{name_of, said, say};
+use super::shared::Shared;
 
 /// Who withdraws something. Not in a body: not every client can send one with a `DELETE`.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! The HTTP server: its routes, limits and socket.
+//! The HTTP server: its limits and its socket.
 
 use std::future::ready;
 use std::net::{SocketAddr, TcpListener};
@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Addr, Recipient};
 use actix_http::HttpService;
 use actix_http::error::DispatchError;
 use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
@@ -14,31 +13,14 @@ use actix_web::dev::{AppConfig, Server};
 use actix_web::middleware::from_fn;
 use actix_web::{App, web};
 use actix_web_lab::middleware::CatchPanic;
-use harness_actors::AttachmentStore;
-use harness_actors::broadcast::ReadBudget;
-use harness_actors::directory::DirectoryActor;
-use harness_actors::messages::ListModels;
-use harness_protocol::ToolEntry;
 use socket2::{Domain, Socket, Type};
-use tokio::sync::Semaphore;
 
-use super::access::Access;
-use super::attachable::Attachable;
 use super::body::Bodies;
-use super::connection::{Connection, Reception};
-use super::door::Door;
-use super::guard::{OPEN_ROUTE, guard};
-use super::problem::Kind;
-use super::service::About;
-use super::{
-    attachments, compaction, conversations, events, guidance, models, queue, rest, service,
-    settings, snapshot, usage,
-};
-use crate::guidance::GuidanceSource;
-use crate::prices::KeptFor;
+use super::connection::{Connection, Door, Reception};
+use super::guard::{Access, guard};
+use super::routes::routes;
+use super::shared::Shared;
 
-/// How long a handler waits for an actor. Longer than any cancel takes.
-pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a client may take to close a connection that the service has ended.
@@ -53,41 +35,6 @@ const SEND_BUFFER: usize = 64 * 1024;
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
 const WORKERS: usize = 2;
-
-/// What the routes need.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    /// Finds the conversations.
-    pub(crate) directory: Addr<DirectoryActor>,
-    /// The places for event streams.
-    pub(crate) subscribers: Arc<Semaphore>,
-    /// How many there are.
-    pub(crate) max_subscribers: usize,
-    /// What the service is, and how it proves it.
-    pub(crate) about: Arc<About>,
-    /// Bounds what is held of journals for clients of event streams.
-    pub(crate) streams: ReadBudget,
-    /// Bounds what is held of answers that may be large.
-    pub(crate) answers: ReadBudget,
-    /// Skills, templates and context files.
-    pub(crate) guidance: GuidanceSource,
-    /// Whether a conversation that says nothing else is told the context files.
-    pub(crate) tells_context_files: bool,
-    /// The time between two heartbeats of an event stream.
-    pub(crate) heartbeat: Duration,
-    /// Where the files of prompts are kept.
-    pub(crate) attachments: Arc<dyn AttachmentStore>,
-    /// The files that prompts may name by their path.
-    pub(crate) workspace: Attachable,
-    /// Lists the models.
-    pub(crate) models: Recipient<ListModels>,
-    /// The tools, in their order.
-    pub(crate) tools: Arc<[ToolEntry]>,
-    /// The names of the keys that conversations can choose.
-    pub(crate) key_sources: Arc<[String]>,
-    /// How long the API is asked to remember requests, which has its price.
-    pub(crate) kept_for: KeptFor,
-}
 
 /// Takes the address, so that its port is known before the first request.
 ///
@@ -162,183 +109,4 @@ pub(crate) fn serve(
 /// The error of a connection that ended before it was looked at.
 fn gone() -> DispatchError {
     DispatchError::Io(std::io::ErrorKind::NotConnected.into())
-}
-
-fn routes(config: &mut web::ServiceConfig) {
-    let only =
-        |allow: &'static str| web::to(move || async move { Kind::method_not_allowed(allow) });
-    config
-        .service(
-            web::resource("/events")
-                .route(web::get().to(events::events))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/prompt")
-                .route(web::post().to(rest::prompt))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/cancel")
-                .route(web::post().to(rest::cancel))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations")
-                .route(web::get().to(conversations::list))
-                .route(web::post().to(conversations::create))
-                .default_service(only("GET, POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}")
-                .route(web::get().to(snapshot::read))
-                .route(web::patch().to(conversations::change))
-                .route(web::delete().to(conversations::delete))
-                .default_service(only("GET, PATCH, DELETE")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/history")
-                .route(web::get().to(snapshot::history))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/events")
-                .route(web::get().to(events::conversation_events))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/prompt")
-                .route(web::post().to(rest::conversation_prompt))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/cancel")
-                .route(web::post().to(rest::conversation_cancel))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/fork")
-                .route(web::post().to(conversations::fork))
-                .default_service(only("POST")),
-        )
-        .configure(later_routes)
-        .configure(guidance_routes)
-        .service(
-            web::resource("/v1/attachments/{sha256}")
-                .route(web::get().to(attachments::read))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/service")
-                .route(web::get().to(service::service))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource(OPEN_ROUTE)
-                .route(web::get().to(service::healthz))
-                .default_service(only("GET")),
-        )
-        .default_service(web::to(|| async {
-            Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
-        }));
-}
-
-/// What a conversation takes besides prompts, and what there is to choose from.
-fn later_routes(config: &mut web::ServiceConfig) {
-    let only =
-        |allow: &'static str| web::to(move || async move { Kind::method_not_allowed(allow) });
-    config
-        .service(
-            web::resource("/v1/conversations/{id}/steer")
-                .route(web::post().to(queue::steer))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/follow-up")
-                .route(web::post().to(queue::follow_up))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/queue")
-                .route(web::get().to(queue::list))
-                .route(web::delete().to(queue::clear))
-                .default_service(only("GET, DELETE")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/queue/{item}")
-                .route(web::delete().to(queue::remove))
-                .default_service(only("DELETE")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/continue")
-                .route(web::post().to(rest::go_on))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/retry")
-                .route(web::post().to(rest::retry))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/settings")
-                .route(web::get().to(settings::read))
-                .route(web::patch().to(settings::change))
-                .default_service(only("GET, PATCH")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/compact")
-                .route(web::post().to(compaction::compact))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/usage")
-                .route(web::get().to(usage::read))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/models")
-                .route(web::get().to(models::list))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/tools")
-                .route(web::get().to(models::tools))
-                .default_service(only("GET")),
-        );
-}
-
-fn guidance_routes(config: &mut web::ServiceConfig) {
-    let only =
-        |allow: &'static str| web::to(move || async move { Kind::method_not_allowed(allow) });
-    config
-        .service(
-            web::resource("/v1/skills")
-                .route(web::get().to(guidance::skills))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/skills/{name}")
-                .route(web::get().to(guidance::skill))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/templates")
-                .route(web::get().to(guidance::templates))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/templates/{name}")
-                .route(web::get().to(guidance::template))
-                .default_service(only("GET")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/skill")
-                .route(web::post().to(guidance::say_skill))
-                .default_service(only("POST")),
-        )
-        .service(
-            web::resource("/v1/conversations/{id}/template")
-                .route(web::post().to(guidance::say_template))
-                .default_service(only("POST")),
-        );
 }

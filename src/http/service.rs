@@ -5,20 +5,11 @@ use harness_actors::messages::CountRuns;
 use harness_protocol::{Health, ServiceInfo};
 use serde::Deserialize;
 
-use super::conversations::{ask, query};
+use super::ask::{ask, query};
 use super::guard::Caller;
 use super::problem::{Answer, Kind};
-use super::server::Shared;
-use crate::proof::{ProofKey, is_nonce};
-
-/// What the service can tell of itself.
-#[derive(Debug, Clone)]
-pub(crate) struct About {
-    /// What does not change while it runs; how many clients and runs there are does.
-    pub(crate) info: ServiceInfo,
-    /// By what it proves that it wrote `service.json`.
-    pub(crate) proof: ProofKey,
-}
+use super::shared::{About, Shared};
+use crate::proof::is_nonce;
 
 #[derive(Debug, Default, Deserialize)]
 struct HealthQuery {

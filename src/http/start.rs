@@ -3,9 +3,20 @@
 use actix_web::http::header::HeaderValue;
 use harness_actors::broadcast::Start;
 use harness_actors::journal::{Journal, PageLimit, Position};
+use serde::Deserialize;
 
-use super::events::EventsQuery;
 use super::problem::{Kind, Refusal};
+
+/// Where a client wants to begin, and what it is called.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct EventsQuery {
+    /// A position, or the number of a record.
+    after: Option<String>,
+    /// How many of the last records.
+    tail: Option<u64>,
+    /// What the other clients are told.
+    pub(super) name: Option<String>,
+}
 
 /// One record.
 const ONE: PageLimit = PageLimit {

@@ -6,10 +6,10 @@ use harness_actors::journal::{Journal, Record, Totals};
 use harness_actors::messages::GetOverview;
 use harness_protocol::{ModelUsage, RunUsage, Usage, UsageAnswer};
 
-use super::conversations::{Name, ask_conversation};
+use super::ask::{Name, ask_conversation};
+use super::history::read_page;
 use super::problem::{Answer, Kind, Refusal};
-use super::server::Shared;
-use super::snapshot::read_page;
+use super::shared::Shared;
 use crate::prices::{KeptFor, Prices, rounded};
 
 /// How many records are read at once when the end of the last run is looked for.

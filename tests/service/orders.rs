@@ -161,7 +161,7 @@ async fn a_setting_that_cannot_be_is_refused_by_name() {
         (json!({"thinking": "lots"}), ["thinking", "lots", "xhigh"]),
         (
             json!({"max_turns": 0, "model": "m"}),
-            ["max_turns", "0", "at least 1"],
+            ["max_turns", "cannot be 0", "a whole number from 1 to"],
         ),
         (json!({"colour": null}), ["colour", "no setting", "model"]),
     ] {

@@ -5,6 +5,7 @@ mod prompt;
 mod transcript;
 
 use futures_util::future::BoxFuture;
+use harness_protocol::FullSettings;
 
 pub use files::Files;
 pub use prompt::{SYSTEM_PROMPT, finish, prompt};
@@ -23,24 +24,20 @@ pub struct CompactionSettings {
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        Self {
-            auto: true,
-            reserve_tokens: 16_384,
-            keep_tokens: 20_000,
-        }
+        Self::of(&FullSettings::default())
     }
 }
 
 impl CompactionSettings {
-    /// The same, with the default in place of a number that is 0.
+    /// Those among the settings, with the default in place of a number that is 0.
     #[must_use]
-    pub fn or_default(self) -> Self {
-        let default = Self::default();
+    pub fn of(settings: &FullSettings) -> Self {
+        let default = FullSettings::default();
         let or = |number, default| if number == 0 { default } else { number };
         Self {
-            auto: self.auto,
-            reserve_tokens: or(self.reserve_tokens, default.reserve_tokens),
-            keep_tokens: or(self.keep_tokens, default.keep_tokens),
+            auto: settings.auto_compact,
+            reserve_tokens: or(settings.reserve_tokens, default.reserve_tokens),
+            keep_tokens: or(settings.keep_tokens, default.keep_tokens),
         }
     }
 }

@@ -93,12 +93,12 @@ fn result(content: &str, is_error: bool) -> Value {
 fn a_request_is_too_long_above_the_window_without_the_reserve() {
     let goal = |window, reserve_tokens, keep_tokens| Goal {
         window,
-        settings: CompactionSettings {
-            auto: false,
+        settings: CompactionSettings::of(&FullSettings {
+            auto_compact: false,
             reserve_tokens,
             keep_tokens,
-        }
-        .or_default(),
+            ..FullSettings::default()
+        }),
         head_tokens: 0,
         summary_tokens: 0,
     };

@@ -3,12 +3,11 @@
 use actix::Message;
 use derive_more::{Display, Error};
 
-use harness_protocol::{Attachment, Queue};
+use harness_protocol::{Attachment, Queue, Settings, SettingsPatch};
 
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Position, Settings, Status, Totals};
+use crate::journal::{Position, Status, Totals};
 use crate::model::ModelFailure;
-use crate::reply::Object;
 use crate::storage::StorageError;
 
 /// Starts a run. Sent by HTTP; answered when the prompt is safe on disk, before the model replies.
@@ -91,8 +90,8 @@ pub enum Resumption {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<SettingsView, ChangeError>")]
 pub struct ChangeSettings {
-    /// A JSON merge patch (RFC 7396) of the settings in their wire format.
-    pub patch: Object,
+    /// What is to change.
+    pub patch: SettingsPatch,
     /// Who changes them, for the other clients.
     pub by: Option<String>,
 }

@@ -15,8 +15,7 @@ use crate::directory::messages::{
 };
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
-use crate::journal::{Activity, Journal, Listed, MemoryStore, Position, Record, Settings};
-use crate::model::ModelChoice;
+use crate::journal::{Activity, Journal, Listed, MemoryStore, Position, Record};
 use crate::model::messages::{
     CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
 };
@@ -25,7 +24,7 @@ use crate::storage::{StorageError, StorageFuture};
 use crate::tool::ToolShelf;
 use crate::tool::messages::{CancelTool, RunTool};
 use futures_util::StreamExt as _;
-use harness_protocol::Queue;
+use harness_protocol::{Queue, Settings};
 
 /// Answers each call of the model at once, unless it is told to wait.
 struct Model {
@@ -134,13 +133,7 @@ impl World {
             workspace: Path::new("/own").into(),
             list_models: model.recipient(),
             seams: Seams::default(),
-            defaults: Arc::new(Defaults::new(
-                ModelChoice {
-                    id: "m".into(),
-                    chosen: false,
-                },
-                10,
-            )),
+            defaults: Arc::new(Defaults::new("m", 10)),
             clock: Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),
             broadcasting: Arbiter::current(),
         };

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use harness_protocol::Settings;
+
 use actix::Message;
 use derive_more::{Display, Error};
 
 use super::conversation::Conversation;
 use crate::conversation::messages::Overview;
 use crate::ids::ConversationId;
-use crate::journal::{Header, Listed, OpenError, Settings};
+use crate::journal::{Header, Listed, OpenError};
 use crate::storage::StorageError;
 
 /// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.

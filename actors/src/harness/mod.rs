@@ -28,7 +28,7 @@ use crate::ids::{ConversationId, ItemId, RunId};
 use crate::journal::{Header, Journal, MemoryJournal};
 use crate::tool::{Tool, ToolShelf};
 
-pub use config::{Config, ConfigError, DEFAULT_MODEL};
+pub use config::{Config, ConfigError};
 use follow::{HandlerActor, Handlers, Told};
 
 pub use error::HarnessError;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness_protocol::ThinkingLevel;
+use harness_protocol::{SettingsPatch, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
@@ -27,6 +27,7 @@ impl Harness {
     /// # Errors
     /// A value that cannot be changes nothing.
     pub async fn change_settings(&self, patch: Object) -> Result<SettingsView, HarnessError> {
+        let patch = SettingsPatch::parse(patch).map_err(HarnessError::Invalid)?;
         let order = ChangeSettings { patch, by: None };
         Ok(self.conversation.send(order).await??)
     }
@@ -39,7 +40,7 @@ impl Harness {
     }
 
     /// Asks another model from the next run on. Summaries are written by the
-    /// [`super::Config::compaction_model`], if there is one, as before.
+    /// compaction model of [`super::Config::settings`], if there is one, as before.
     ///
     /// # Errors
     /// A blank name.

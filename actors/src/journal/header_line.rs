@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use harness_protocol::Settings;
 use serde::{Deserialize, Serialize};
 
-use super::header::{FORMAT_VERSION, ForkedFrom, Header, Settings, Workspace};
+use super::header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 use super::line::{Seal, Sealed};
 use crate::ids::ConversationId;
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use derive_more::{Display, Error};
 
-pub use header::{FORMAT_VERSION, ForkedFrom, Header, Settings, Workspace};
+pub use header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
     JsonLinesStore, Opening, Repaired, Report, Stat, StateSize, SystemDisk,

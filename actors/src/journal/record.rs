@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use harness_protocol::{Attachment, CompactionReason, Queue, QueueItem, Usage};
+use harness_protocol::{Attachment, CompactionReason, Queue, QueueItem, Settings, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Settings;
 use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
 

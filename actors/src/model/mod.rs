@@ -36,7 +36,8 @@ pub use key_origin::KeyOrigin;
 pub use keys::{EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
 pub use request::{
-    Caching, HeadSettings, MAX_REQUEST_BYTES, ModelChoice, ModelRequest, Piece, RequestHead,
+    Caching, DEFAULT_MODEL, HeadSettings, MAX_REQUEST_BYTES, ModelChoice, ModelRequest, Piece,
+    RequestHead,
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};

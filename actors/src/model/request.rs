@@ -21,6 +21,9 @@ pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
 /// Source: the API's documentation of models.
 const ANY_MODELS_LIMIT: u32 = 32_000;
 
+/// The model that is asked when none is chosen.
+pub const DEFAULT_MODEL: &str = "claude-3-haiku-20240307";
+
 /// Which model to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
@@ -28,6 +31,17 @@ pub struct ModelChoice {
     pub id: Arc<str>,
     /// Whether the operator chose it. Only a default is ever replaced by another model.
     pub chosen: bool,
+}
+
+impl ModelChoice {
+    /// The model of that id; without one, the default.
+    #[must_use]
+    pub fn of(id: Option<&str>) -> Self {
+        Self {
+            id: id.unwrap_or(DEFAULT_MODEL).into(),
+            chosen: id.is_some(),
+        }
+    }
 }
 
 /// What every request of a conversation has in common, until its settings change.

@@ -1,7 +1,7 @@
 //! Orders that are not prompts, at the actor: what waits, settings, and compaction for good.
 
 use futures_util::future::BoxFuture;
-use harness_protocol::Queue;
+use harness_protocol::{Queue, SettingsPatch};
 use serde_json::json;
 
 use super::*;
@@ -61,7 +61,7 @@ fn steer(content: &str) -> QueueMessage {
 fn change(max_turns: u32) -> ChangeSettings {
     let patch = json!({"max_turns": max_turns});
     ChangeSettings {
-        patch: patch.as_object().unwrap().clone(),
+        patch: SettingsPatch::parse(patch.as_object().unwrap().clone()).unwrap(),
         by: None,
     }
 }

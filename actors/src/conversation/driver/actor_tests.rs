@@ -20,7 +20,7 @@ use crate::conversation::messages::{
 use crate::ids::CallId;
 use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit};
 use crate::model::messages::ModelEvent;
-use crate::model::{ModelChoice, ModelError, ModelFailure};
+use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::storage::StorageFuture;
 use crate::tool::{ToolOutcome, tools};
@@ -192,15 +192,11 @@ impl World {
             describe_model: probe.clone().recipient(),
             summarizer,
         };
-        let choice = ModelChoice {
-            id: "m".into(),
-            chosen: true,
-        };
         let attendance = Attendance::default();
         let actor = ConversationActor::new(
             Planner {
                 tools: tools(&[("read", false, false), ("write", true, false)]).into(),
-                ..Planner::new(Defaults::new(choice, 10))
+                ..Planner::new(Defaults::new("m", 10))
             },
             downstream,
             Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),

@@ -656,12 +656,12 @@ fn describe(call_id: CallId, plan: &Plan) -> Effect {
 fn window(plan: &Plan, info: Option<&ModelInfo>) -> Option<u64> {
     info.and_then(|info| info.max_input_tokens)
         .filter(|window| *window > 0)
-        .or(plan.context_window)
+        .or(plan.settings.context_window)
 }
 
 /// How many tokens a request for a summary may have: of another model nothing is known.
 fn readable(plan: &Plan, window: u64) -> u64 {
-    match &plan.compaction_model {
+    match &plan.settings.compaction_model {
         Some(other) if **other != *plan.model.id => window.min(DEFAULT_WINDOW),
         Some(_) | None => window,
     }
@@ -697,7 +697,7 @@ fn summary_tokens(
 }
 
 fn summary_model(plan: &Plan) -> ModelChoice {
-    let own = plan.compaction_model.as_deref();
+    let own = plan.settings.compaction_model.as_deref();
     own.map_or_else(
         || plan.model.clone(),
         |id| ModelChoice {

@@ -19,13 +19,13 @@ mod turns;
 
 use std::sync::Arc;
 
-use harness_protocol::{Attachment, Queue};
+use harness_protocol::{Attachment, Queue, Settings};
 use serde_json::Value;
 
 use crate::conversation::messages::SubmitError;
 use crate::conversation::past::{History, Ledger, Named};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{Activity, Record, Settings};
+use crate::journal::{Activity, Record};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure, ModelInfo, ModelRequest, RequestHead};
 use crate::tool::messages::ToolEvent;

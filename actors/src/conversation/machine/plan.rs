@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
+use harness_protocol::{FullSettings, Settings, ThinkingLevel};
 use serde_json::Value;
 
 use super::offered::{Offered, is_active};
@@ -12,61 +12,28 @@ use crate::compaction::CompactionSettings;
 use crate::conversation::messages::SettingsView;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
-use crate::journal::Settings;
-use crate::model::{Caching, HeadSettings, ModelChoice, RequestHead};
+use crate::model::{Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead};
 use crate::tool::{Registry, ToolShelf};
 
-/// The settings of a conversation that says nothing else.
-#[derive(Debug, Clone, PartialEq)]
+/// What a conversation has that says nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defaults {
-    /// Which model to ask.
-    pub model: ModelChoice,
-    /// How many tokens one reply may have.
-    pub max_tokens: u32,
-    /// How many model requests one prompt may cause.
-    pub max_turns: u32,
-    /// What the model is told before the conversation; empty for nothing.
-    pub system_prompt: String,
-    /// How much the model thinks; as it does by itself if none.
-    pub thinking: Option<ThinkingLevel>,
-    /// The names of the tools that the model is offered; all if none.
-    pub active_tools: Vec<String>,
-    /// How the tool calls of one reply are run.
-    pub tool_execution: ToolExecution,
-    /// How many steering messages are said at once.
-    pub steering_mode: QueueMode,
-    /// How many follow-ups are said at once.
-    pub follow_up_mode: QueueMode,
-    /// How many tokens a request may have, where the API does not say it.
-    pub context_window: Option<u64>,
-    /// When the past is summarized.
-    pub compaction: CompactionSettings,
-    /// The model that writes summaries; the conversation's own if none.
-    pub compaction_model: Option<String>,
-    /// Whether the context files are told.
-    pub context_files: bool,
+    /// The settings. Without a model, the default one is asked, or what takes its place.
+    pub settings: FullSettings,
     /// What the API is to remember of requests.
     pub caching: Caching,
 }
 
 impl Defaults {
-    /// These two, and the rest as the service has it.
+    /// These two, and the rest as a service has it.
     #[must_use]
-    pub fn new(model: ModelChoice, max_turns: u32) -> Self {
+    pub fn new(model: &str, max_turns: u32) -> Self {
         Self {
-            model,
-            max_tokens: 4096,
-            max_turns,
-            system_prompt: String::new(),
-            thinking: None,
-            active_tools: Vec::new(),
-            tool_execution: ToolExecution::default(),
-            steering_mode: QueueMode::default(),
-            follow_up_mode: QueueMode::default(),
-            context_window: None,
-            compaction: CompactionSettings::default(),
-            compaction_model: None,
-            context_files: true,
+            settings: FullSettings {
+                model: Some(model.to_owned()),
+                max_turns,
+                ..FullSettings::default()
+            },
             caching: Caching::default(),
         }
     }
@@ -193,19 +160,14 @@ pub struct Planner {
 /// What one run is like.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
+    /// The settings as they are when the run begins.
+    pub(super) settings: FullSettings,
     pub(super) model: ModelChoice,
-    pub(super) max_tokens: u32,
-    pub(super) max_turns: u32,
+    /// The system prompt with the guidance; empty where a builder makes it.
     pub(super) system_prompt: String,
-    pub(super) thinking: Option<ThinkingLevel>,
     pub(super) tools: Offered,
-    pub(super) tool_execution: ToolExecution,
-    pub(super) steering_mode: QueueMode,
-    pub(super) follow_up_mode: QueueMode,
     pub(super) key_source: Option<Arc<str>>,
-    pub(super) context_window: Option<u64>,
     pub(super) compaction: CompactionSettings,
-    pub(super) compaction_model: Option<String>,
     pub(super) caching: Caching,
     pub(super) guidance: Arc<Guidance>,
 }
@@ -227,38 +189,11 @@ impl Planner {
 
     /// What a run would have now, in full.
     pub(super) fn effective(&self, own: &Settings) -> Settings {
-        let defaults = &*self.defaults;
-        let active = own.active_tools.as_ref().unwrap_or(&defaults.active_tools);
-        let compaction = &defaults.compaction;
-        Settings {
-            model: Some(
-                own.model
-                    .as_deref()
-                    .unwrap_or(&defaults.model.id)
-                    .to_owned(),
-            ),
-            max_tokens: own.max_tokens.or(Some(defaults.max_tokens)),
-            max_turns: own.max_turns.or(Some(defaults.max_turns)),
-            system_prompt: own
-                .system_prompt
-                .clone()
-                .or_else(|| Some(defaults.system_prompt.clone())),
-            thinking: own.thinking.or(defaults.thinking),
-            active_tools: Some(active.clone()),
-            tool_execution: own.tool_execution.or(Some(defaults.tool_execution)),
-            steering_mode: own.steering_mode.or(Some(defaults.steering_mode)),
-            follow_up_mode: own.follow_up_mode.or(Some(defaults.follow_up_mode)),
-            key_source: own.key_source.clone(),
-            context_window: own.context_window.or(defaults.context_window),
-            auto_compact: own.auto_compact.or(Some(compaction.auto)),
-            reserve_tokens: own.reserve_tokens.or(Some(compaction.reserve_tokens)),
-            keep_tokens: own.keep_tokens.or(Some(compaction.keep_tokens)),
-            compaction_model: own
-                .compaction_model
-                .clone()
-                .or_else(|| defaults.compaction_model.clone()),
-            context_files: own.context_files.or(Some(defaults.context_files)),
-        }
+        let mut effective = Settings::from(own.over(&self.defaults.settings));
+        effective
+            .model
+            .get_or_insert_with(|| DEFAULT_MODEL.to_owned());
+        effective
     }
 
     /// The settings as they are shown, of a conversation that is offered the tools of these names.
@@ -277,54 +212,28 @@ impl Planner {
     /// The names of the tools that a run would offer now; all if there are none.
     fn active_tools<'s>(&'s self, own: &'s Settings) -> &'s [String] {
         let active = own.active_tools.as_ref();
-        active.unwrap_or(&self.defaults.active_tools)
+        active.unwrap_or(&self.defaults.settings.active_tools)
     }
 
     /// The plan of a run that begins now, in a conversation that is offered these tools.
     pub(super) fn plan(&self, own: &Settings, tools: Arc<[Value]>) -> Plan {
-        let defaults = &*self.defaults;
-        let model = own.model.as_deref().map_or_else(
-            || defaults.model.clone(),
-            |id| ModelChoice {
-                id: id.into(),
-                chosen: true,
-            },
-        );
-        let base = own.system_prompt.as_ref();
-        let base = base.unwrap_or(&defaults.system_prompt);
-        let with_context_files = own.context_files.unwrap_or(defaults.context_files);
+        let settings = own.over(&self.defaults.settings);
         let guidance = self.guidance.get();
         // A builder says all that is said.
         let system_prompt = if self.system_prompt.is_some() {
             String::new()
         } else {
-            guidance.system_prompt(base, with_context_files)
+            guidance.system_prompt(&settings.system_prompt, settings.context_files)
         };
-        let compaction = &defaults.compaction;
         Plan {
-            model,
-            max_tokens: own.max_tokens.unwrap_or(defaults.max_tokens),
-            max_turns: own.max_turns.unwrap_or(defaults.max_turns),
+            model: ModelChoice::of(settings.model.as_deref()),
             system_prompt,
-            thinking: own.thinking.or(defaults.thinking),
             tools: Offered::new(tools, self.active_tools(own), &self.tools),
-            tool_execution: own.tool_execution.unwrap_or(defaults.tool_execution),
-            steering_mode: own.steering_mode.unwrap_or(defaults.steering_mode),
-            follow_up_mode: own.follow_up_mode.unwrap_or(defaults.follow_up_mode),
-            key_source: own.key_source.as_deref().map(Arc::from),
-            context_window: own.context_window.or(defaults.context_window),
-            compaction: CompactionSettings {
-                auto: own.auto_compact.unwrap_or(compaction.auto),
-                reserve_tokens: own.reserve_tokens.unwrap_or(compaction.reserve_tokens),
-                keep_tokens: own.keep_tokens.unwrap_or(compaction.keep_tokens),
-            }
-            .or_default(),
-            compaction_model: own
-                .compaction_model
-                .clone()
-                .or_else(|| defaults.compaction_model.clone()),
-            caching: defaults.caching,
+            key_source: settings.key_source.as_deref().map(Arc::from),
+            compaction: CompactionSettings::of(&settings),
+            caching: self.defaults.caching,
             guidance,
+            settings,
         }
     }
 
@@ -338,7 +247,7 @@ impl Planner {
             Some(builder) => {
                 let turn = TurnInfo {
                     model: &plan.model.id,
-                    thinking: plan.thinking,
+                    thinking: plan.settings.thinking,
                     tools: &plan.tools.now(),
                     history,
                     skills: &plan.guidance.skills,
@@ -349,10 +258,10 @@ impl Planner {
         };
         Ok(RequestHead::new(HeadSettings {
             model: plan.model.clone(),
-            max_tokens: plan.max_tokens,
+            max_tokens: plan.settings.max_tokens,
             system_prompt: built.as_ref().unwrap_or(&plan.system_prompt),
             tools: &plan.tools.definitions(),
-            thinking: plan.thinking,
+            thinking: plan.settings.thinking,
             caching: plan.caching,
             key_source: plan.key_source.clone(),
         }))

@@ -122,8 +122,8 @@ impl Machine {
             return vec![];
         };
         let mode = match queue {
-            Queue::Steer => run.plan.steering_mode,
-            Queue::FollowUp => run.plan.follow_up_mode,
+            Queue::Steer => run.plan.settings.steering_mode,
+            Queue::FollowUp => run.plan.settings.follow_up_mode,
         };
         let at_once = match mode {
             QueueMode::OneAtATime => 1,
@@ -144,7 +144,7 @@ impl Machine {
     /// A reply that was paused goes on first.
     pub(super) fn drain_late(&mut self) -> Vec<Effect> {
         let is_due = self.run.as_ref().is_some_and(|run| {
-            let has_room = !run.is_steered || run.plan.steering_mode == QueueMode::All;
+            let has_room = !run.is_steered || run.plan.settings.steering_mode == QueueMode::All;
             has_room && run.pauses == 0 && run.ending.is_none()
         });
         if is_due {

@@ -64,7 +64,7 @@ impl Machine {
         };
         let tools = run.plan.tools.now();
         let runs_alone = |call: &ToolCall| tools.runs_alone(&call.name);
-        let at_once = match run.plan.tool_execution {
+        let at_once = match run.plan.settings.tool_execution {
             ToolExecution::Parallel if !calls.iter().any(runs_alone) => calls.len(),
             ToolExecution::Parallel
             | ToolExecution::Sequential
@@ -96,7 +96,7 @@ impl Machine {
             return vec![];
         };
         let is_ending = run.ending.is_some();
-        let stops_at_error = run.plan.tool_execution == ToolExecution::SequentialFailFast;
+        let stops_at_error = run.plan.settings.tool_execution == ToolExecution::SequentialFailFast;
         let Step::Tools(tools) = &mut run.step else {
             return vec![];
         };

@@ -16,7 +16,7 @@ impl Machine {
         let Some(run) = &self.run else {
             return vec![];
         };
-        let (id, asked, max_turns) = (run.id, run.asked, run.plan.max_turns);
+        let (id, asked, max_turns) = (run.id, run.asked, run.plan.settings.max_turns);
         let is_steered = self.waits(Queue::Steer);
         if is_awaited && !is_steered && asked >= max_turns {
             return self.end(&format!("stopped: reached max_turns ({max_turns})"));
@@ -39,7 +39,7 @@ impl Machine {
         let Some(run) = &self.run else {
             return vec![];
         };
-        let max_turns = run.plan.max_turns;
+        let max_turns = run.plan.settings.max_turns;
         if run.asked >= max_turns {
             return self.end(&format!("stopped: reached max_turns ({max_turns})"));
         }

@@ -5,14 +5,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use harness_protocol::{Attachment, QueueItem, Usage};
+use harness_protocol::{Attachment, QueueItem, Settings, Usage};
 use serde_json::Value;
 
 use super::history::History;
 use crate::ids::{ItemId, RunId};
-use crate::journal::{
-    Activity, ModelTotals, Outcome, Record, Settings, Status, Totals, Unanswered,
-};
+use crate::journal::{Activity, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{ToolCall, ToolOutcome, defined_name};
 

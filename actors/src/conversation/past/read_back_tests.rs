@@ -3,15 +3,14 @@
     reason = "a test fails at whatever it does not name"
 )]
 
-use harness_protocol::Queue;
+use harness_protocol::{Queue, Settings};
 use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::machine::{Defaults, Machine, Planner, Prompt, Submitted};
 use crate::conversation::{Effect, Input};
 use crate::ids::{CallId, ConversationId, ItemId, RunId};
-use crate::journal::{Activity, Durability, Header, MemoryJournal, NewRecord, Outcome, Settings};
-use crate::model::ModelChoice;
+use crate::journal::{Activity, Durability, Header, MemoryJournal, NewRecord, Outcome};
 use crate::model::messages::ModelEvent;
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::tool::ToolOutcome;
@@ -22,11 +21,7 @@ const ALL: usize = 1200;
 /// Records of a conversation whose runs have these numbers of turns, over and over.
 fn records(turns: &[u32]) -> Vec<Record> {
     let id = ConversationId::new("c");
-    let model = ModelChoice {
-        id: "m".into(),
-        chosen: true,
-    };
-    let planner = Planner::new(Defaults::new(model, 1000));
+    let planner = Planner::new(Defaults::new("m", 1000));
     let mut machine = Machine::new(id.clone(), planner, Ledger::default(), 0);
     let mut records = Vec::new();
     let mut keep = |effects: Vec<Effect>| {

@@ -5,10 +5,10 @@ use super::super::read_back::{glance, revive};
 use super::*;
 use crate::ids::{ConversationId, ItemId};
 use crate::journal::{
-    Activity, Durability, ForkedFrom, MemoryJournal, Outcome, PageLimit, Settings, Unanswered,
+    Activity, Durability, ForkedFrom, MemoryJournal, Outcome, PageLimit, Unanswered,
 };
 use crate::reply::{Block, Object};
-use harness_protocol::{CompactionReason, Queue};
+use harness_protocol::{CompactionReason, Queue, Settings};
 
 const ALL: PageLimit = PageLimit {
     records: usize::MAX,

@@ -241,8 +241,8 @@ async fn what_is_queued_during_a_run_is_said_in_its_place() {
 async fn drained(mode: QueueMode) -> Vec<Vec<String>> {
     let (model, mut options) = scripted();
     options.tools = named(&["a"]);
-    options.config.steering_mode = mode;
-    options.config.follow_up_mode = mode;
+    options.config.settings.steering_mode = mode;
+    options.config.settings.follow_up_mode = mode;
     let harness = Harness::start(options).unwrap();
     let (gate, prompting) = held(&harness, &model, calls(&[("1", "a")])).await;
     for id in ["2", "3"] {
@@ -334,7 +334,7 @@ async fn results(mode: Option<ToolExecution>, calls_of: &[(&str, &str)]) -> Vec<
         .push(Arc::new(Meeting("meet_1", one.clone(), two.clone())));
     options.tools.push(Arc::new(Meeting("meet_2", two, one)));
     if let Some(mode) = mode {
-        options.config.tool_execution = mode;
+        options.config.settings.tool_execution = mode;
     }
     let harness = Harness::start(options).unwrap();
     model.push(calls(calls_of));

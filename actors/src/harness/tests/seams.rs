@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::testing::*;
 use super::*;
-use crate::compaction::{CompactionSettings, Summarizer, SummaryRequest};
+use crate::compaction::{Summarizer, SummaryRequest};
 use crate::conversation::TurnInfo;
 use crate::guidance::Skill;
 use crate::model::{
@@ -144,9 +144,9 @@ async fn a_builder_makes_the_system_prompt_of_every_turn() {
     let (model, mut options) = scripted();
     let seen = Seen::default();
     options.tools = named(&["a", "b"]);
-    options.config.active_tools = vec!["a".to_owned()];
-    options.config.system_prompt = "static".to_owned();
-    options.config.thinking = Some(ThinkingLevel::Low);
+    options.config.settings.active_tools = vec!["a".to_owned()];
+    options.config.settings.system_prompt = "static".to_owned();
+    options.config.settings.thinking = Some(ThinkingLevel::Low);
     options.skills = vec![Skill {
         name: "s".to_owned(),
         ..Skill::default()
@@ -231,13 +231,10 @@ impl Summarizer for Notes {
 
 /// A small window.
 fn small(options: &mut Options) {
-    options.config.context_window = Some(6_000);
-    options.config.compaction = CompactionSettings {
-        auto: true,
-        reserve_tokens: 1_000,
-        keep_tokens: 2_500,
-    };
-    options.config.compaction_model = Some("small".to_owned());
+    options.config.settings.context_window = Some(6_000);
+    options.config.settings.reserve_tokens = 1_000;
+    options.config.settings.keep_tokens = 2_500;
+    options.config.settings.compaction_model = Some("small".to_owned());
 }
 
 fn long(word: &str) -> String {
@@ -300,7 +297,7 @@ async fn by_default_the_compactions_model_is_asked() {
 async fn a_compaction_on_demand_is_for_good() {
     let (model, mut options) = scripted();
     small(&mut options);
-    options.config.compaction.auto = false;
+    options.config.settings.auto_compact = false;
     options.seams.summarizer = Some(Arc::new(Notes::default()));
     let harness = Harness::start(options).unwrap();
     let none = harness.compact().await.unwrap();

@@ -1,6 +1,6 @@
 //! What changes from the next run on: the model, the tools, what it is told, skills and templates.
 
-use harness_protocol::ThinkingLevel;
+use harness_protocol::{Setting, ThinkingLevel};
 use serde_json::json;
 
 use super::testing::*;
@@ -8,12 +8,12 @@ use super::*;
 use crate::guidance::{PromptTemplate, Skill};
 use crate::model::ScriptedReply;
 
-/// Spec: [LIB-21]
+/// Spec: [LIB-21] [CONF-69]
 #[actix::test]
 async fn settings_hold_from_the_next_run_on() {
     let (model, mut options) = scripted();
     options.tools = named(&["a"]);
-    options.config.system_prompt = "old".to_owned();
+    options.config.settings.system_prompt = "old".to_owned();
     let harness = Harness::start(options).unwrap();
     let gate = Gate::default();
     model.push(gate.before(calls(&[("1", "a")])));
@@ -56,7 +56,11 @@ async fn settings_hold_from_the_next_run_on() {
         (None, None)
     );
     let blank = harness.set_model(" ").await;
-    assert!(matches!(blank, Err(HarnessError::Invalid(_))), "{blank:?}");
+    let Err(HarnessError::Invalid(told)) = blank else {
+        panic!("{blank:?}");
+    };
+    let model = Setting::named("model").unwrap();
+    assert_eq!(told, model.refuse(&json!(" ")));
     assert_eq!(harness.settings().await.unwrap(), settings);
 }
 
@@ -93,7 +97,7 @@ async fn a_name_that_no_tool_has_drops_out_until_one_has_it() {
 async fn the_model_is_offered_the_tools_that_are_named() {
     let (model, mut options) = scripted();
     options.tools = named(&["a", "b", "c"]);
-    options.config.active_tools = vec!["c".to_owned(), "a".to_owned()];
+    options.config.settings.active_tools = vec!["c".to_owned(), "a".to_owned()];
     let harness = Harness::start(options).unwrap();
     let shown = async |expected: &[&str]| {
         assert_eq!(names(&harness.active_tools().await.unwrap()), expected);

@@ -6,7 +6,7 @@ use harness_standin::{Gate, Message, Model, Reply, Script, Standin};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Credential;
+use crate::model::{Credential, DEFAULT_MODEL};
 use crate::reply::Object;
 use crate::secret::Secret;
 use crate::tool::{Cancellation, ToolFuture};
@@ -90,8 +90,14 @@ async fn what_cannot_work_is_refused() {
     let blank = |config: &mut Config| config.api.credential = Credential::ApiKey(Secret::from(" "));
     assert_eq!(refused(blank), Some(ConfigError::NoKey));
     let zero = |name| Some(ConfigError::Zero { name });
-    assert_eq!(refused(|config| config.max_turns = 0), zero("max_turns"));
-    assert_eq!(refused(|config| config.max_tokens = 0), zero("max_tokens"));
+    assert_eq!(
+        refused(|config| config.settings.max_turns = 0),
+        zero("max_turns")
+    );
+    assert_eq!(
+        refused(|config| config.settings.max_tokens = 0),
+        zero("max_tokens")
+    );
     let twice: Vec<Arc<dyn Tool>> = vec![Arc::new(Shout), Arc::new(Shout)];
     let refused = Harness::new(Config::new("key"), twice, None).err();
     assert!(matches!(refused, Some(ConfigError::Tools(_))));
@@ -132,7 +138,7 @@ async fn a_prompt_runs_to_its_end_and_the_handler_follows_it() {
 #[actix::test]
 async fn a_limit_ends_a_prompt_well_and_a_failure_does_not() {
     let (_standin, script, mut config) = api();
-    config.max_turns = 1;
+    config.settings.max_turns = 1;
     let harness = Harness::new(config, vec![Arc::new(Shout)], None).unwrap();
     script.push(Message::new().tool_use("t1", "shout", json!({"text": "hey"})));
     assert_eq!(harness.prompt("go on").await, Ok(()));

@@ -87,7 +87,7 @@ fn a_run_goes_on_where_nothing_is_known_of_the_model() {
         assert_eq!(talk.machine.run(), None);
     }
     // Then the settings tell the window.
-    let mut talk = Talk::with(|defaults| defaults.context_window = Some(10_000));
+    let mut talk = Talk::with(|defaults| defaults.settings.context_window = Some(10_000));
     talk.prompt(&long("p1", 3000));
     talk.lose();
     talk.say(&long("r1", 1500));
@@ -142,7 +142,7 @@ fn the_past_is_summarized_before_a_request_that_is_too_long() {
 /// Spec: [CONV-95]
 #[test]
 fn the_past_is_summarized_between_two_tools_turns_too() {
-    let mut talk = Talk::with(|defaults| defaults.context_window = Some(10_000));
+    let mut talk = Talk::with(|defaults| defaults.settings.context_window = Some(10_000));
     talk.prompt(&long("p1", 3000));
     talk.described(None);
     talk.ask_for(&["t"]);
@@ -254,7 +254,7 @@ fn what_fails_again_and_again_is_not_tried_before_every_request() {
 /// Spec: [CONV-96]
 #[test]
 fn there_are_at_most_two_summaries_between_two_replies() {
-    let mut talk = Talk::with(|defaults| defaults.context_window = Some(10_000));
+    let mut talk = Talk::with(|defaults| defaults.settings.context_window = Some(10_000));
     talk.prompt(&long("p1", 3000));
     talk.described(None);
     talk.ask_for(&["t"]);
@@ -358,8 +358,8 @@ fn a_summary_that_fails_behind_a_request_that_was_too_long_fails_the_run() {
 fn nothing_is_summarized_by_itself_where_that_is_off() {
     let off = || {
         let mut talk = Talk::with(|defaults| {
-            defaults.compaction.auto = false;
-            defaults.context_window = Some(4000);
+            defaults.settings.auto_compact = false;
+            defaults.settings.context_window = Some(4000);
         });
         talk.prompt(&long("p1", 3000));
         talk.say(&long("r1", 1500));
@@ -408,8 +408,8 @@ fn a_cancel_or_a_stop_ends_a_summary_and_the_run() {
 #[test]
 fn another_model_can_write_the_summaries() {
     let mut talk = Talk::with(|defaults| {
-        defaults.compaction_model = Some("small".to_owned());
-        defaults.context_window = Some(10_000);
+        defaults.settings.compaction_model = Some("small".to_owned());
+        defaults.settings.context_window = Some(10_000);
     });
     talk.prompt(&long("p1", 3000));
     talk.described(None);
@@ -677,7 +677,7 @@ fn a_summary_that_was_cut_replaces_no_journal() {
 fn another_model_that_summarizes_is_given_what_any_model_takes() {
     let pieces = |other: Option<&str>| {
         let mut talk = Talk::with(|defaults| {
-            defaults.compaction_model = other.map(str::to_owned);
+            defaults.settings.compaction_model = other.map(str::to_owned);
         });
         talk.prompt(&long("p1", 700_000));
         talk.described(Some(1_000_000));

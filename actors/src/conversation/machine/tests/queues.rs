@@ -78,7 +78,7 @@ fn steering_is_said_behind_a_tool_that_failed() {
 /// Spec: [CONV-74]
 #[test]
 fn all_that_waits_is_said_at_once_where_the_mode_says_so() {
-    let mut talk = Talk::with(|defaults| defaults.steering_mode = QueueMode::All);
+    let mut talk = Talk::with(|defaults| defaults.settings.steering_mode = QueueMode::All);
     talk.steer("s1");
     talk.follow_up("f1");
     talk.steer("s2");
@@ -101,7 +101,7 @@ fn all_that_waits_is_said_at_once_where_the_mode_says_so() {
     );
     assert_eq!(talk.waiting(), ["f2"]);
 
-    let mut talk = Talk::with(|defaults| defaults.follow_up_mode = QueueMode::All);
+    let mut talk = Talk::with(|defaults| defaults.settings.follow_up_mode = QueueMode::All);
     talk.steer("s1");
     talk.follow_up("f1");
     talk.steer("s2");
@@ -262,7 +262,7 @@ fn a_cancel_can_take_what_waits_with_it() {
 /// Spec: [CONV-76]
 #[test]
 fn what_is_said_lets_the_run_make_all_its_requests_anew() {
-    let mut talk = Talk::with(|defaults| defaults.max_turns = 2);
+    let mut talk = Talk::with(|defaults| defaults.settings.max_turns = 2);
     talk.prompt("hi");
     talk.ask_for(&["a"]);
     talk.ok(0, "x");
@@ -288,7 +288,7 @@ fn what_is_said_lets_the_run_make_all_its_requests_anew() {
     assert_eq!(end, expected, "a follow-up does not disturb tools");
     assert_eq!(talk.waiting(), ["f"]);
 
-    let mut talk = Talk::with(|defaults| defaults.max_turns = 1);
+    let mut talk = Talk::with(|defaults| defaults.settings.max_turns = 1);
     talk.follow_up("f");
     talk.prompt("hi");
     let next = talk.say("a");

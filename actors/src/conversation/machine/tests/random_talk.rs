@@ -136,8 +136,8 @@ fn action() -> impl Strategy<Value = Action> {
 
 fn planner_of(execution: ToolExecution, mode: QueueMode) -> Planner {
     let mut defaults = Defaults::clone(&planner(5).defaults);
-    defaults.tool_execution = execution;
-    defaults.steering_mode = mode;
+    defaults.settings.tool_execution = execution;
+    defaults.settings.steering_mode = mode;
     Planner {
         tools: tools(&[("read", false, false), ("alone", true, true)]).into(),
         ..Planner::new(defaults)
@@ -273,7 +273,7 @@ impl World {
             return;
         }
         let reported = run.info.as_ref().and_then(|info| info.max_input_tokens);
-        if let Some(window) = reported.or(run.plan.context_window)
+        if let Some(window) = reported.or(run.plan.settings.context_window)
             && run.plan.compaction.auto
             && run.is_described
         {

@@ -81,7 +81,7 @@ fn a_change_that_cannot_be_says_why_and_changes_nothing() {
     for (patch, parts) in [
         (json!({"max_turn": 1}), ["max_turn", ""]),
         (json!({"max_turn": null}), ["max_turn", ""]),
-        (json!({"max_turns": 0}), ["max_turns", "at least 1"]),
+        (json!({"max_turns": 0}), ["max_turns", "from 1 to"]),
         (json!({"max_turns": -1}), ["max_turns", "-1"]),
         (json!({"max_turns": "many"}), ["max_turns", "many"]),
         (json!({"thinking": "hard"}), ["thinking", "hard"]),
@@ -182,7 +182,7 @@ fn active_tools_are_offered_in_the_order_of_all_and_no_names_are_all() {
 #[test]
 fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
     let mut defaults = Defaults::clone(&planner(10).defaults);
-    defaults.active_tools = vec!["read".to_owned()];
+    defaults.settings.active_tools = vec!["read".to_owned()];
     let mut talk = Talk::of(Planner {
         tools: three_tools().into(),
         ..Planner::new(defaults)

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
+use harness_protocol::SettingsPatch;
 use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use serde_json::{Value, json};
 
@@ -164,7 +165,8 @@ impl Talk {
     }
 
     pub(super) fn change(&mut self, patch: &Value) -> Result<Vec<String>, ChangeError> {
-        let effects = self.machine.change(object(patch), None)?;
+        let patch = SettingsPatch::parse(object(patch)).map_err(ChangeError::Invalid)?;
+        let effects = self.machine.change(patch, None)?;
         Ok(self.take(effects))
     }
 

@@ -15,7 +15,6 @@ pub(super) use crate::conversation::messages::RunOutcome;
 pub(super) use crate::event::Passing;
 use crate::event::{event, plain};
 pub(super) use crate::journal::{Outcome, Unanswered};
-use crate::model::ModelChoice;
 pub(super) use crate::model::messages::ModelEvent;
 use crate::reply::Object;
 pub(super) use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
@@ -29,11 +28,7 @@ pub(super) fn machine(max_turns: u32) -> Machine {
 
 /// The plan of a conversation without tools: the machine runs whatever is asked for.
 pub(super) fn planner(max_turns: u32) -> Planner {
-    let model = ModelChoice {
-        id: "m".into(),
-        chosen: true,
-    };
-    Planner::new(Defaults::new(model, max_turns))
+    Planner::new(Defaults::new("m", max_turns))
 }
 
 /// A machine with that past.

@@ -10,7 +10,7 @@ use crate::tool::tools;
 
 fn talk(execution: ToolExecution) -> Talk {
     let mut defaults = Defaults::clone(&planner(10).defaults);
-    defaults.tool_execution = execution;
+    defaults.settings.tool_execution = execution;
     Talk::of(Planner {
         tools: tools(&[("read", false, false), ("alone", true, true)]).into(),
         ..Planner::new(defaults)

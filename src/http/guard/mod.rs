@@ -1,22 +1,25 @@
 //! Stands before every route: whom a request is meant for, where it comes from, and who sent it.
 
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 
-use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::body::BoxBody;
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::http::{ConnectionType, Method};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, web};
-use bytes::Bytes;
 
-use super::access::Access;
+use self::watched::{AnswerEnd, Answering, watched};
 use super::body;
 use super::connection::Connection;
 use super::problem::{Kind, Refusal};
-use super::socket::Watch;
+
+mod access;
+mod token;
+mod watched;
+
+pub(crate) use self::access::{Access, AllowedHosts};
+pub(crate) use self::token::Token;
 
 /// The one route that needs no token; what it reveals to a stranger is that something answers, and
 /// to a nonce the proof that it is the service.
@@ -54,7 +57,7 @@ pub(super) async fn guard(
     }
     let connection = request.conn_data::<Connection>();
     let judged = judge(&access, &request, connection).await;
-    let payload = body::watched(payload, watch.clone());
+    let payload = watched(payload, watch.clone());
     let answered = match admit(judged, payload, &request).await {
         Ok((caller, payload)) => {
             request.extensions_mut().insert(caller);
@@ -188,44 +191,6 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Notes the end of an answer when it is dropped.
-struct AnswerEnd(Option<Rc<Watch>>);
-
-impl AnswerEnd {
-    fn is_of_stranger(&self) -> bool {
-        self.0.as_ref().is_some_and(|watch| !watch.is_known())
-    }
-}
-
-impl Drop for AnswerEnd {
-    fn drop(&mut self) {
-        if let Some(watch) = &self.0 {
-            watch.answered();
-        }
-    }
-}
-
-/// The body of an answer, dropped by the server when it was handed over.
-struct Answering {
-    body: BoxBody,
-    _end: AnswerEnd,
-}
-
-impl MessageBody for Answering {
-    type Error = <BoxBody as MessageBody>::Error;
-
-    fn size(&self) -> BodySize {
-        self.body.size()
-    }
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.body).poll_next(cx)
-    }
-}
-
 /// Checks the host of the header and, if the request names one, of its target.
 fn is_meant_for_us(
     access: &Access,
@@ -248,5 +213,4 @@ fn comes_from_a_page(headers: &HeaderMap) -> bool {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
 mod tests;

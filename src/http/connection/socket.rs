@@ -27,7 +27,7 @@ const PIECE: usize = 4096;
 
 /// What is shared by the socket, which sees bytes, and by the guard, which sees requests.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(in crate::http) struct Watch {
     peer: Peer,
     local: SocketAddr,
     dues: Cell<Dues>,
@@ -44,7 +44,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Over a connection from `peer` to the address `local`, which has that place.
-    pub(super) fn new(place: Place, peer: Peer, local: SocketAddr) -> Self {
+    pub(in crate::http) fn new(place: Place, peer: Peer, local: SocketAddr) -> Self {
         Self {
             peer,
             local,
@@ -58,17 +58,17 @@ impl Watch {
     }
 
     /// Who is at the other end.
-    pub(super) fn peer(&self) -> Peer {
+    pub(in crate::http) fn peer(&self) -> Peer {
         self.peer
     }
 
     /// The address that the client connected to.
-    pub(super) fn local(&self) -> SocketAddr {
+    pub(in crate::http) fn local(&self) -> SocketAddr {
         self.local
     }
 
     /// The client may use the service. False if there are too many connections of such clients.
-    pub(super) fn recognize(&self) -> bool {
+    pub(in crate::http) fn recognize(&self) -> bool {
         let has_place = self.place.borrow_mut().recognize();
         if has_place {
             self.change(Dues::recognized);
@@ -79,12 +79,12 @@ impl Watch {
     }
 
     /// Whether the client is one of those who may use the service.
-    pub(super) fn is_known(&self) -> bool {
+    pub(in crate::http) fn is_known(&self) -> bool {
         self.place.borrow().is_known()
     }
 
     /// Whether a stranger has sent more requests than it may. Its connection is about to end.
-    pub(super) fn is_overused(&self) -> bool {
+    pub(in crate::http) fn is_overused(&self) -> bool {
         !self.is_known() && self.requests.get() > STRANGER_REQUESTS
     }
 
@@ -100,7 +100,7 @@ impl Watch {
     }
 
     /// A head is whole.
-    pub(super) fn begun(&self, has_body: bool) {
+    pub(in crate::http) fn begun(&self, has_body: bool) {
         self.requests.set(self.requests.get().saturating_add(1));
         if self.is_overused() {
             self.wake();
@@ -109,12 +109,12 @@ impl Watch {
     }
 
     /// A body is whole.
-    pub(super) fn body_ended(&self) {
+    pub(in crate::http) fn body_ended(&self) {
         self.change(Dues::body_ended);
     }
 
     /// An answer was handed over to its end.
-    pub(super) fn answered(&self) {
+    pub(in crate::http) fn answered(&self) {
         self.change(|dues| dues.answered(Instant::now()));
         self.has_head.set(false);
         // The time that runs from now on is looked at by who reads.
@@ -136,7 +136,7 @@ impl Watch {
 
 /// A TCP connection of a client.
 #[derive(Debug)]
-pub(super) struct Socket {
+pub(in crate::http) struct Socket {
     stream: TcpStream,
     watch: Rc<Watch>,
     alarm: Pin<Box<Sleep>>,
@@ -175,7 +175,7 @@ impl Head {
 
 impl Socket {
     /// Watches over a connection.
-    pub(super) fn new(stream: TcpStream, watch: Rc<Watch>) -> Self {
+    pub(in crate::http) fn new(stream: TcpStream, watch: Rc<Watch>) -> Self {
         let at = watch.dues.get().due().unwrap_or_else(Instant::now);
         Self {
             stream,
@@ -187,7 +187,7 @@ impl Socket {
     }
 
     /// What watches over it.
-    pub(super) fn watch(&self) -> &Rc<Watch> {
+    pub(in crate::http) fn watch(&self) -> &Rc<Watch> {
         &self.watch
     }
 

@@ -21,7 +21,7 @@ const IDLE_STRANGER: Duration = Duration::from_secs(3);
 
 /// What a client owes on its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dues {
+pub(in crate::http) struct Dues {
     phase: Phase,
     due: Option<Instant>,
     is_known: bool,
@@ -41,7 +41,7 @@ enum Phase {
 
 impl Dues {
     /// Those of a connection that was just accepted.
-    pub(super) fn accepted(now: Instant) -> Self {
+    pub(in crate::http) fn accepted(now: Instant) -> Self {
         Self {
             phase: Phase::Head,
             due: Some(now + FIRST_HEAD),
@@ -50,19 +50,19 @@ impl Dues {
     }
 
     /// When the connection ends unless something comes; never if nothing is owed.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(in crate::http) fn due(&self) -> Option<Instant> {
         self.due
     }
 
     /// Some bytes came.
-    pub(super) fn arrived(&mut self, now: Instant) {
+    pub(in crate::http) fn arrived(&mut self, now: Instant) {
         if self.phase == Phase::Idle {
             self.owe(Phase::Head, Some(now + LATER_HEAD));
         }
     }
 
     /// A head is whole.
-    pub(super) fn begun(&mut self, has_body: bool, now: Instant) {
+    pub(in crate::http) fn begun(&mut self, has_body: bool, now: Instant) {
         if has_body {
             self.owe(Phase::Body, Some(now + BODY));
         } else {
@@ -71,14 +71,14 @@ impl Dues {
     }
 
     /// A body is whole.
-    pub(super) fn body_ended(&mut self) {
+    pub(in crate::http) fn body_ended(&mut self) {
         if self.phase == Phase::Body {
             self.owe(Phase::Answer, None);
         }
     }
 
     /// An answer was handed over to its end. What of the body is missing stays owed.
-    pub(super) fn answered(&mut self, now: Instant) {
+    pub(in crate::http) fn answered(&mut self, now: Instant) {
         if self.phase == Phase::Answer {
             let idle = if self.is_known { IDLE } else { IDLE_STRANGER };
             self.owe(Phase::Idle, Some(now + idle));
@@ -86,7 +86,7 @@ impl Dues {
     }
 
     /// The client may use the service.
-    pub(super) fn recognized(&mut self) {
+    pub(in crate::http) fn recognized(&mut self) {
         self.is_known = true;
     }
 

@@ -3,8 +3,7 @@ use actix_web::http::StatusCode;
 use actix_web::test::TestRequest;
 use harness_actors::Secret;
 
-use super::super::access::{AllowedHosts, Token};
-use super::super::peer::Peer;
+use super::super::connection::Peer;
 use super::*;
 
 const TOKEN: (&str, &str) = ("authorization", "Bearer 0123456789abcdef");

@@ -6,23 +6,18 @@ use harness_protocol::{
     SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
 
+use super::ask::Name;
 use super::body::{self, MAX_BODY_BYTES};
-use super::conversations::Name;
 use super::problem::{Answer, Kind, Refusal};
-use super::rest::{Said, key_of, name_of, say};
-use super::server::Shared;
+use super::said::{Said, key_of, name_of, say};
+use super::shared::Shared;
 
 /// How many names a refusal lists.
 const MAX_NAMES: usize = 50;
 
-/// Loads what has changed on disk. Whoever uses the guidance asks for it before.
-pub(super) async fn refresh(shared: &Shared) {
-    shared.guidance.refresh().await;
-}
-
 /// Lists the skills.
 pub(super) async fn skills(shared: web::Data<Shared>) -> Answer {
-    refresh(&shared).await;
+    shared.guidance.refresh().await;
     let guidance = shared.guidance.shelf().get();
     Ok(HttpResponse::Ok().json(SkillList {
         skills: guidance.skills.iter().map(skill_summary).collect(),
@@ -32,7 +27,7 @@ pub(super) async fn skills(shared: web::Data<Shared>) -> Answer {
 
 /// Shows one skill.
 pub(super) async fn skill(name: Name, shared: web::Data<Shared>) -> Answer {
-    refresh(&shared).await;
+    shared.guidance.refresh().await;
     let skill = find_skill(&shared, &name)?;
     Ok(HttpResponse::Ok().json(SkillSummary {
         content: Some(skill.content.clone()),
@@ -42,7 +37,7 @@ pub(super) async fn skill(name: Name, shared: web::Data<Shared>) -> Answer {
 
 /// Lists the templates.
 pub(super) async fn templates(shared: web::Data<Shared>) -> Answer {
-    refresh(&shared).await;
+    shared.guidance.refresh().await;
     let guidance = shared.guidance.shelf().get();
     Ok(HttpResponse::Ok().json(TemplateList {
         templates: guidance.templates.iter().map(template_summary).collect(),
@@ -52,7 +47,7 @@ pub(super) async fn templates(shared: web::Data<Shared>) -> Answer {
 
 /// Shows one template.
 pub(super) async fn template(name: Name, shared: web::Data<Shared>) -> Answer {
-    refresh(&shared).await;
+    shared.guidance.refresh().await;
     let template = find_template(&shared, &name)?;
     Ok(HttpResponse::Ok().json(TemplateSummary {
         content: Some(template.content.clone()),
@@ -69,7 +64,7 @@ pub(super) async fn say_skill(
 ) -> Answer {
     let order: SkillOrder = body::json(&request, payload).await?;
     let key = key_of(&request, order.key)?;
-    refresh(&shared).await;
+    shared.guidance.refresh().await;
     let skill = find_skill(&shared, &order.name)?;
     let said = Said {
         content: skill.invocation(&order.instructions.texts()),
@@ -96,7 +91,7 @@ pub(super) async fn say_template(
         (Some(arguments), None) => arguments,
         (None, line) => parse_arguments(&line.unwrap_or_default()),
     };
-    refresh(&shared).await;
+    shared.guidance.refresh().await;
     let template = find_template(&shared, &order.name)?;
     // As long as a prompt can be.
     let content = template.expand_within(&arguments, MAX_BODY_BYTES);

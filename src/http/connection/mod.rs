@@ -10,10 +10,17 @@ use actix_web::rt::net::TcpStream;
 use socket2::SockRef;
 use tokio::time::Instant;
 
-use super::door::Door;
-use super::peer::{Peer, Peers};
-use super::socket::{Socket, Watch};
+use self::peer::Peers;
 use crate::uid;
+
+mod door;
+mod dues;
+mod peer;
+mod socket;
+
+pub(crate) use self::door::Door;
+pub(super) use self::peer::Peer;
+pub(super) use self::socket::{Socket, Watch};
 
 /// How long a client may leave sent bytes unacknowledged, or its window closed, before its
 /// connection is dropped. A stalled reader is not noticed otherwise: its response body is not

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 /// Who is at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Peer {
+pub(in crate::http) enum Peer {
     /// A process of this user of this machine.
     Uid(u32),
     /// That cannot be told: a process elsewhere, or one that is gone.
@@ -16,14 +16,14 @@ pub(super) enum Peer {
 /// Asks the system for the users at the other ends. Keeps what it needs for that, so that it can
 /// ask also when no more files can be opened.
 #[derive(Debug)]
-pub(super) struct Peers {
+pub(in crate::http) struct Peers {
     #[cfg(target_os = "linux")]
     link: Option<sock_diag::Link>,
 }
 
 impl Peers {
     /// Prepares for questions.
-    pub(super) fn new() -> Self {
+    pub(in crate::http) fn new() -> Self {
         Self {
             #[cfg(target_os = "linux")]
             link: sock_diag::Link::open()
@@ -34,7 +34,7 @@ impl Peers {
 
     /// Who has the socket `peer`, connected to `local` on this machine.
     #[cfg(target_os = "linux")]
-    pub(super) fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
+    pub(in crate::http) fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
         let asked = self.link.as_ref().map(|link| link.owner(peer, local));
         match asked {
             Some(Ok(Some(uid))) => Peer::Uid(uid),
@@ -49,7 +49,7 @@ impl Peers {
 
     /// Who has the socket `peer`, connected to `local` on this machine.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
+    pub(in crate::http) fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
         Peer::Unknown
     }
 }
@@ -86,14 +86,14 @@ mod sock_diag {
 
     /// The way to the kernel.
     #[derive(Debug)]
-    pub(super) struct Link {
+    pub(in crate::http) struct Link {
         socket: OwnedFd,
         /// The number of the last question.
         asked: Cell<u32>,
     }
 
     impl Link {
-        pub(super) fn open() -> nix::Result<Self> {
+        pub(in crate::http) fn open() -> nix::Result<Self> {
             let socket = socket(
                 AddressFamily::Netlink,
                 SockType::Datagram,
@@ -107,7 +107,7 @@ mod sock_diag {
         }
 
         /// The user of a socket; nothing if there is no such socket, or if no process has it.
-        pub(super) fn owner(
+        pub(in crate::http) fn owner(
             &self,
             peer: SocketAddr,
             local: SocketAddr,
@@ -185,7 +185,7 @@ mod proc_net {
 
     use super::Peer;
 
-    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> Peer {
+    pub(in crate::http) fn owner(peer: SocketAddr, local: SocketAddr) -> Peer {
         let mut could_read = true;
         for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
             match std::fs::read_to_string(path) {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use subtle::ConstantTimeEq as _;
 
-pub(crate) use super::token::Token;
+use super::token::Token;
 
 /// The service's rules for who may use it.
 #[derive(Debug)]

@@ -1,20 +1,16 @@
-//! Prompting, going on and cancelling.
+//! What somebody says to a conversation, and who says it: what the bodies of prompts, queued
+//! messages, skills and templates share.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::attachment::HeldAttachments;
-use harness_actors::directory::DEFAULT_CONVERSATION;
-use harness_actors::messages::{
-    CancelRun, ContinueRun, QueueMessage, Resumption, SubmitError, SubmitPrompt, WouldTake,
-};
+use harness_actors::messages::{QueueMessage, SubmitPrompt, WouldTake};
 use harness_actors::{ItemId, RunId};
-use harness_protocol::{
-    AttachmentOrder, CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer, Queue, QueueAnswer,
-};
+use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
 
-use super::conversations::{Name, ask_conversation};
+use super::ask::{ask_conversation, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
-use super::server::Shared;
-use super::{attachments, body, guidance};
+use super::shared::Shared;
+use super::upload;
 
 /// The header that says the same as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
@@ -22,30 +18,6 @@ const KEY_HEADER: &str = "idempotency-key";
 const MAX_KEY: usize = 200;
 /// How long the name of a client may be, in characters.
 const MAX_NAME: usize = 64;
-
-/// Starts a run of the default conversation.
-pub(super) async fn prompt(
-    request: HttpRequest,
-    payload: web::Payload,
-    shared: web::Data<Shared>,
-) -> Answer {
-    submit(&request, payload, DEFAULT_CONVERSATION, &shared).await
-}
-
-/// Starts a run of a conversation.
-pub(super) async fn conversation_prompt(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    submit(&request, payload, &id, &shared).await
-}
-
-async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
-    let said = said(request, payload, shared).await?;
-    say(shared, id, said, None).await
-}
 
 /// What somebody says: now, or when its time has come.
 pub(super) struct Said {
@@ -64,8 +36,8 @@ pub(super) async fn said(
     payload: web::Payload,
     shared: &Shared,
 ) -> Result<Said, Refusal> {
-    let order = attachments::order(request, payload).await?;
-    guidance::refresh(shared).await;
+    let order = upload::order(request, payload).await?;
+    shared.guidance.refresh().await;
     Ok(Said {
         key: key_of(request, order.key)?,
         by: name_of(order.by),
@@ -92,7 +64,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
         };
         let (_, would) = ask_conversation(shared, id, question).await?;
         would.map_err(|error| refuse_submit(&error))?;
-        held = attachments::hold(shared, files).await?;
+        held = upload::hold(shared, files).await?;
     }
     let attachments = held.give();
     let refused = |error| {
@@ -159,88 +131,6 @@ pub(super) fn key_of(
         return Err(Kind::BadRequest.refuse(detail));
     }
     Ok(key)
-}
-
-/// The answer to an order that a conversation did not take.
-pub(super) fn refuse_submit(error: &SubmitError) -> Refusal {
-    let kind = match error {
-        SubmitError::Empty | SubmitError::Replied => Kind::NothingToContinue,
-        // Only a program that builds its own prompts has this; the service does not.
-        SubmitError::Prompt(_) => Kind::NoPrompt,
-        SubmitError::QueueFull { .. } | SubmitError::QueueTooLarge { .. } => Kind::QueueFull,
-        SubmitError::Busy => Kind::Busy,
-        SubmitError::Blank => Kind::BadRequest,
-        SubmitError::KeyReused => Kind::KeyReused,
-        SubmitError::Deleted => Kind::NoConversation,
-        SubmitError::NotKept(_) => Kind::NotKept,
-        SubmitError::Stopping => Kind::Stopping,
-    };
-    kind.refuse(error.to_string())
-}
-
-/// Starts a run without a new prompt.
-pub(super) async fn go_on(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    resume(&request, payload, &id, &shared, Resumption::Continue).await
-}
-
-/// Starts a run without a new prompt, that asks anew for a reply that failed.
-pub(super) async fn retry(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    resume(&request, payload, &id, &shared, Resumption::Retry).await
-}
-
-async fn resume(
-    request: &HttpRequest,
-    payload: web::Payload,
-    id: &str,
-    shared: &Shared,
-    resumption: Resumption,
-) -> Answer {
-    let order: ContinueOrder = body::json_or_default(request, payload).await?;
-    let by = name_of(order.by);
-    guidance::refresh(shared).await;
-    let (_, resumed) = ask_conversation(shared, id, ContinueRun { resumption, by }).await?;
-    let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
-    Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
-}
-
-/// Stops the run of the default conversation, and answers when it has stopped.
-pub(super) async fn cancel(
-    request: HttpRequest,
-    payload: web::Payload,
-    shared: web::Data<Shared>,
-) -> Answer {
-    stop(&request, payload, DEFAULT_CONVERSATION, &shared).await
-}
-
-/// Stops the run of a conversation, and answers when it has stopped.
-pub(super) async fn conversation_cancel(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    stop(&request, payload, &id, &shared).await
-}
-
-async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
-    let order: CancelOrder = body::lenient(request, payload).await?;
-    let cancel = CancelRun {
-        run: order.run_id.map(RunId),
-        by: name_of(order.by),
-        clear_queue: order.clear_queue,
-    };
-    let (_, cancelled) = ask_conversation(shared, id, cancel).await?;
-    Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
 }
 
 #[cfg(test)]

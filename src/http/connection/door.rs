@@ -35,7 +35,7 @@ struct Rooms {
 
 /// The place of one connection; free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(in crate::http) struct Place {
     door: Arc<Door>,
     ticket: Arc<Ticket>,
     is_known: bool,
@@ -58,7 +58,7 @@ impl Door {
     }
 
     /// A place for a connection of which nothing is known yet.
-    pub(super) fn admit(self: &Arc<Self>, now: Instant) -> Place {
+    pub(in crate::http) fn admit(self: &Arc<Self>, now: Instant) -> Place {
         let ticket = Arc::<Ticket>::default();
         let mut rooms = self.rooms();
         rooms.strangers.push_back((now, Arc::clone(&ticket)));
@@ -82,7 +82,7 @@ impl Door {
 
 impl Place {
     /// Moves to the room of those who may use the service; false if that is full.
-    pub(super) fn recognize(&mut self) -> bool {
+    pub(in crate::http) fn recognize(&mut self) -> bool {
         if self.is_known {
             return true;
         }
@@ -97,12 +97,12 @@ impl Place {
     }
 
     /// Whether the connection belongs to one who may use the service.
-    pub(super) fn is_known(&self) -> bool {
+    pub(in crate::http) fn is_known(&self) -> bool {
         self.is_known
     }
 
     /// Whether the place was given to another connection. The task is woken up when it is.
-    pub(super) fn is_lost(&self, cx: &Context<'_>) -> bool {
+    pub(in crate::http) fn is_lost(&self, cx: &Context<'_>) -> bool {
         if self.is_known {
             return false;
         }

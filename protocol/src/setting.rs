@@ -1,0 +1,315 @@
+//! One setting of a conversation: what it can be, and how a value that it cannot have is refused.
+
+use serde_json::Value;
+
+use crate::settings::SETTINGS;
+
+/// How long a text such as a system prompt may be, in bytes.
+const MAX_TEXT: usize = 1024 * 1024;
+/// How long a name may be, in bytes.
+const MAX_NAME: usize = 4096;
+/// How many characters of a value that a setting cannot have are repeated.
+const MAX_SHOWN: usize = 100;
+
+/// One row of the table of settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name on the wire, in journals and in `config.toml`.
+    pub name: &'static str,
+    /// What it can be.
+    pub kind: SettingKind,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// What a setting can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingKind {
+    /// The id of a model.
+    Model,
+    /// Any text.
+    Text,
+    /// A whole number.
+    Whole {
+        /// What the help calls it.
+        called: &'static str,
+        /// The least and the greatest that a conversation can have.
+        own: (u64, u64),
+        /// The least and the greatest that a service can have for all of them.
+        of_services: (u64, u64),
+    },
+    /// True or false.
+    Switch,
+    /// One of these names; the first text is what the help calls it.
+    OneOf(&'static str, &'static [&'static str]),
+    /// Names of tools. Only conversations have it.
+    Names,
+    /// The name that an operator gave to a key. Only conversations have it.
+    KeySource,
+}
+
+impl SettingKind {
+    /// A whole number from the first to the second.
+    #[must_use]
+    pub const fn whole(called: &'static str, from: u64, to: u64) -> Self {
+        Self::Whole {
+            called,
+            own: (from, to),
+            of_services: (from, to),
+        }
+    }
+
+    /// The same, with narrower bounds for what a service has, which find slips.
+    #[must_use]
+    pub const fn of_services(self, from: u64, to: u64) -> Self {
+        match self {
+            Self::Whole { called, own, .. } => Self::Whole {
+                called,
+                own,
+                of_services: (from, to),
+            },
+            other => other,
+        }
+    }
+
+    /// What the help of a service calls the value; nothing if a service cannot have one.
+    #[must_use]
+    pub const fn called(self) -> Option<&'static str> {
+        match self {
+            Self::Model => Some("MODEL"),
+            Self::Text => Some("TEXT"),
+            Self::Whole { called, .. } | Self::OneOf(called, _) => Some(called),
+            Self::Switch => Some("BOOL"),
+            Self::Names | Self::KeySource => None,
+        }
+    }
+
+    /// The value that a text on a command line stands for. What it cannot be stays a text, for the
+    /// service to refuse.
+    #[must_use]
+    pub fn read(self, text: &str) -> Value {
+        let word = text.trim();
+        match self {
+            Self::Names => {
+                let names = word.split(',').map(str::trim);
+                names.filter(|name| !name.is_empty()).collect()
+            }
+            Self::Whole { .. } => word
+                .parse::<u64>()
+                .map_or_else(|_| text.into(), Value::from),
+            Self::Switch => word
+                .parse::<bool>()
+                .map_or_else(|_| text.into(), Value::from),
+            Self::OneOf(..) => word.replace('-', "_").into(),
+            Self::Model | Self::Text | Self::KeySource => text.into(),
+        }
+    }
+
+    /// What a value can be, as it follows "it is".
+    #[must_use]
+    pub fn rule(self) -> String {
+        match self {
+            Self::Model => {
+                format!("the id of a model: one line, not blank, of at most {MAX_NAME} bytes")
+            }
+            Self::Text => format!("a text of at most {MAX_TEXT} bytes"),
+            Self::Whole {
+                own: (from, to), ..
+            } => format!("a whole number from {from} to {to}"),
+            Self::Switch => "true or false".to_owned(),
+            Self::OneOf(_, names) => match names {
+                [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                names => names.concat(),
+            },
+            Self::Names => "a list of names of tools".to_owned(),
+            Self::KeySource => {
+                "the name of a key source of config.toml; not blank, and not a key".to_owned()
+            }
+        }
+    }
+
+    fn takes(self, value: &Value) -> bool {
+        let text = value.as_str();
+        let is_name = |text: &str| {
+            !text.trim().is_empty() && text.len() <= MAX_NAME && !text.contains(char::is_control)
+        };
+        match self {
+            Self::Model => text.is_some_and(is_name),
+            Self::Text => text.is_some_and(|text| text.len() <= MAX_TEXT),
+            Self::Whole {
+                own: (from, to), ..
+            } => value
+                .as_u64()
+                .is_some_and(|number| (from..=to).contains(&number)),
+            Self::Switch => value.is_boolean(),
+            Self::OneOf(_, names) => text.is_some_and(|text| names.contains(&text)),
+            Self::Names => value
+                .as_array()
+                .is_some_and(|names| names.iter().all(Value::is_string)),
+            Self::KeySource => text.is_some_and(|text| is_name(text) && !text.starts_with("sk-")),
+        }
+    }
+}
+
+impl Setting {
+    /// The setting of that name.
+    ///
+    /// # Errors
+    /// One line that names those that there are.
+    pub fn named(name: &str) -> Result<&'static Self, String> {
+        let found = SETTINGS.iter().find(|setting| setting.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+            format!(
+                "there is no setting {name:?}; there are: {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// Whether the setting can have this value.
+    ///
+    /// # Errors
+    /// One line that names the setting, the value and what it can be.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        if self.kind.takes(value) {
+            return Ok(());
+        }
+        Err(self.refuse(value))
+    }
+
+    /// The line that refuses a value.
+    #[must_use]
+    pub fn refuse(&self, value: &Value) -> String {
+        let rule = self.kind.rule();
+        self.refuse_for(value, &format!("it is {rule}"))
+    }
+
+    /// The line that refuses a value for this reason.
+    #[must_use]
+    pub fn refuse_for(&self, value: &Value, reason: &str) -> String {
+        let name = self.name;
+        if self.kind == SettingKind::KeySource {
+            // It may be a key that was put in the wrong place.
+            return format!("the setting {name:?} cannot be that: {reason}");
+        }
+        let value = value.to_string();
+        let mut shown: String = value.chars().take(MAX_SHOWN).collect();
+        if shown.len() < value.len() {
+            shown.push('…');
+        }
+        format!("the setting {name:?} cannot be {shown}: {reason}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Spec: [HTTP-65]
+    #[test]
+    fn a_value_that_cannot_be_is_named_with_what_it_can_be() {
+        let key = "sk-SEEN";
+        let long = "x".repeat(5000);
+        for (name, value, parts) in [
+            (
+                "thinking",
+                json!("lots"),
+                [
+                    "\"thinking\" cannot be \"lots\": it is off, minimal, ",
+                    "xhigh or max",
+                ],
+            ),
+            (
+                "max_turns",
+                json!(0),
+                [
+                    "\"max_turns\" cannot be 0",
+                    "a whole number from 1 to 4294967295",
+                ],
+            ),
+            (
+                "max_tokens",
+                json!("many"),
+                [
+                    "\"max_tokens\" cannot be \"many\"",
+                    "a whole number from 1 to",
+                ],
+            ),
+            (
+                "max_tokens",
+                json!(4_294_967_296_u64),
+                ["4294967296", "to 4294967295"],
+            ),
+            ("max_tokens", json!(1.5), ["1.5", "a whole number"]),
+            (
+                "keep_tokens",
+                json!(1_000_000_001),
+                ["1000000001", "from 1 to 1000000000"],
+            ),
+            (
+                "active_tools",
+                json!("read"),
+                ["\"active_tools\" cannot be \"read\"", "a list of names"],
+            ),
+            (
+                "active_tools",
+                json!([1]),
+                ["cannot be [1]", "a list of names"],
+            ),
+            (
+                "auto_compact",
+                json!("yes"),
+                [
+                    "\"auto_compact\" cannot be \"yes\": it is true or false",
+                    "",
+                ],
+            ),
+            ("model", json!(" "), ["cannot be \" \"", "not blank"]),
+            ("model", json!("a\nb"), ["one line", ""]),
+            ("model", json!(long), ["x…", ""]),
+            (
+                "key_source",
+                json!(key),
+                [
+                    "\"key_source\" cannot be that",
+                    "the name of a key source of config.toml",
+                ],
+            ),
+            (
+                "key_source",
+                json!(7),
+                ["\"key_source\"", "the name of a key source"],
+            ),
+        ] {
+            let error = Setting::named(name).unwrap().check(&value).unwrap_err();
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+            assert!(error.len() < 300 && !error.contains("SEEN"), "{error}");
+        }
+        let unknown = Setting::named("colour").unwrap_err();
+        let expected = "there is no setting \"colour\"; there are: model, max_tokens, ";
+        assert!(unknown.starts_with(expected), "{unknown}");
+        assert!(unknown.ends_with(", context_files"), "{unknown}");
+    }
+
+    /// Spec: [CLI-74]
+    #[test]
+    fn a_text_of_a_command_line_is_a_value_of_the_kind_or_stays_a_text() {
+        for (name, text, value) in [
+            ("thinking", " high ", json!("high")),
+            ("follow_up_mode", "one-at-a-time", json!("one_at_a_time")),
+            ("max_turns", " 3 ", json!(3)),
+            ("max_turns", "many", json!("many")),
+            ("auto_compact", "false", json!(false)),
+            ("auto_compact", "no", json!("no")),
+            ("active_tools", "read, ,grep", json!(["read", "grep"])),
+            ("active_tools", "", json!([])),
+            ("system_prompt", " as it is ", json!(" as it is ")),
+        ] {
+            let kind = Setting::named(name).unwrap().kind;
+            assert_eq!(kind.read(text), value, "{name}={text}");
+        }
+    }
+}

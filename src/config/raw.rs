@@ -1,0 +1,77 @@
+//! A value as it was written, and where it was given.
+
+use derive_more::Display;
+
+use super::error::ConfigError;
+use super::setting::Key;
+
+/// The most characters of a wrong value that an error repeats.
+const MAX_SHOWN: usize = 60;
+
+/// Where a value was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
+pub(super) enum Source {
+    /// No layer gave it.
+    #[display("default")]
+    Default,
+    /// The file config.toml, at this line.
+    #[display("config.toml line {line}")]
+    File { line: usize },
+    /// This environment variable.
+    #[display("{_0}")]
+    Environment(&'static str),
+    /// This command-line flag.
+    #[display("--{_0}")]
+    Flag(&'static str),
+}
+
+impl Source {
+    /// The layer's rank; the highest one that gives a setting wins.
+    pub(super) fn rank(self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::File { .. } => 1,
+            Self::Environment(_) => 2,
+            Self::Flag(_) => 3,
+        }
+    }
+}
+
+/// A value as it was written, not yet checked. Has no `Debug`: it may be a secret.
+pub(super) struct Raw {
+    pub(super) key: Key,
+    pub(super) text: String,
+    pub(super) source: Source,
+}
+
+impl Raw {
+    /// Whether a layer gave this value; otherwise it is the default.
+    pub(super) fn is_given(&self) -> bool {
+        self.source != Source::Default
+    }
+
+    /// The error for a value that breaks `rule`; repeats the value unless it is a secret.
+    pub(super) fn refuse(&self, rule: &str) -> ConfigError {
+        if self.key.setting().secret || self.text.contains("sk-") {
+            return self.refuse_unseen(rule);
+        }
+        let Self { key, text, source } = self;
+        let name = key.setting().name;
+        let got = shorten(text, MAX_SHOWN);
+        ConfigError::new(format!("{name} must {rule}, got {got:?} (from {source})"))
+    }
+
+    /// The error for a value that breaks `rule` and must not be repeated.
+    pub(super) fn refuse_unseen(&self, rule: &str) -> ConfigError {
+        let name = self.key.setting().name;
+        ConfigError::new(format!("{name} must {rule} (from {})", self.source))
+    }
+}
+
+/// Cuts a text to at most `max` characters, with a mark where it was cut.
+pub(super) fn shorten(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    text.chars().take(max - 1).chain(['…']).collect()
+}

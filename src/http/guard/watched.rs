@@ -1,0 +1,78 @@
+//! The body of a request and that of its answer, whose connection is told when they end.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::Payload;
+use actix_web::error::PayloadError;
+use bytes::Bytes;
+use futures_util::Stream;
+
+use super::super::connection::Watch;
+
+/// A body whose connection is told when it is whole.
+pub(super) fn watched(payload: Payload, watch: Option<Rc<Watch>>) -> Payload {
+    match (payload, watch) {
+        (payload @ Payload::None, _) | (payload, None) => payload,
+        (payload, Some(watch)) => Payload::Stream {
+            payload: Box::pin(Watched { payload, watch }),
+        },
+    }
+}
+
+struct Watched {
+    payload: Payload,
+    watch: Rc<Watch>,
+}
+
+impl Stream for Watched {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.payload).poll_next(cx);
+        if matches!(next, Poll::Ready(None)) {
+            self.watch.body_ended();
+        }
+        next
+    }
+}
+
+/// Notes the end of an answer when it is dropped.
+pub(super) struct AnswerEnd(pub(super) Option<Rc<Watch>>);
+
+impl AnswerEnd {
+    pub(super) fn is_of_stranger(&self) -> bool {
+        self.0.as_ref().is_some_and(|watch| !watch.is_known())
+    }
+}
+
+impl Drop for AnswerEnd {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.0 {
+            watch.answered();
+        }
+    }
+}
+
+/// The body of an answer, dropped by the server when it was handed over.
+pub(super) struct Answering {
+    pub(super) body: BoxBody,
+    pub(super) _end: AnswerEnd,
+}
+
+impl MessageBody for Answering {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(cx)
+    }
+}

@@ -1,0 +1,69 @@
+//! The table of routes: what is done at which path with which method.
+
+use actix_web::http::Method;
+use actix_web::{Route, web};
+
+use super::guard::OPEN_ROUTE;
+use super::problem::Kind;
+use super::{
+    attachments, compaction, conversations, events, history, models, prompt, queue, run, service,
+    settings, skills, snapshot, usage,
+};
+
+/// Adds resources to the configuration. A method that a resource does not have is answered with
+/// those that it has.
+macro_rules! table {
+    ($config:ident; $($path:expr => $($method:ident $handler:path),+;)+) => {
+        $($config.service(
+            web::resource($path)
+                $(.route(web::method(Method::$method).to($handler)))+
+                .default_service(only(&[$(stringify!($method)),+])),
+        );)+
+    };
+}
+
+/// Adds every route of the service.
+pub(super) fn routes(config: &mut web::ServiceConfig) {
+    table! { config;
+        "/events" => GET events::events;
+        "/prompt" => POST prompt::prompt;
+        "/cancel" => POST run::cancel;
+        "/v1/conversations" => GET conversations::list, POST conversations::create;
+        "/v1/conversations/{id}" =>
+            GET snapshot::read, PATCH conversations::change, DELETE conversations::delete;
+        "/v1/conversations/{id}/history" => GET history::history;
+        "/v1/conversations/{id}/events" => GET events::conversation_events;
+        "/v1/conversations/{id}/fork" => POST conversations::fork;
+        "/v1/conversations/{id}/prompt" => POST prompt::conversation_prompt;
+        "/v1/conversations/{id}/skill" => POST skills::say_skill;
+        "/v1/conversations/{id}/template" => POST skills::say_template;
+        "/v1/conversations/{id}/steer" => POST queue::steer;
+        "/v1/conversations/{id}/follow-up" => POST queue::follow_up;
+        "/v1/conversations/{id}/queue" => GET queue::list, DELETE queue::clear;
+        "/v1/conversations/{id}/queue/{item}" => DELETE queue::remove;
+        "/v1/conversations/{id}/continue" => POST run::go_on;
+        "/v1/conversations/{id}/retry" => POST run::retry;
+        "/v1/conversations/{id}/cancel" => POST run::conversation_cancel;
+        "/v1/conversations/{id}/settings" => GET settings::read, PATCH settings::change;
+        "/v1/conversations/{id}/compact" => POST compaction::compact;
+        "/v1/conversations/{id}/usage" => GET usage::read;
+        "/v1/attachments/{sha256}" => GET attachments::read;
+        "/v1/models" => GET models::list;
+        "/v1/tools" => GET models::tools;
+        "/v1/skills" => GET skills::skills;
+        "/v1/skills/{name}" => GET skills::skill;
+        "/v1/templates" => GET skills::templates;
+        "/v1/templates/{name}" => GET skills::template;
+        "/v1/service" => GET service::service;
+        OPEN_ROUTE => GET service::healthz;
+    }
+    config.default_service(web::to(|| async {
+        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+    }));
+}
+
+/// Answers a method that a resource does not have.
+fn only(methods: &[&str]) -> Route {
+    let allow = methods.join(", ");
+    web::to(move || std::future::ready(Kind::method_not_allowed(&allow)))
+}

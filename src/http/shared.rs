@@ -1,0 +1,64 @@
+//! What the handlers share: the actors that they ask, and what bounds their answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Addr, Recipient};
+use harness_actors::AttachmentStore;
+use harness_actors::broadcast::ReadBudget;
+use harness_actors::directory::DirectoryActor;
+use harness_actors::messages::ListModels;
+use harness_protocol::{ServiceInfo, ToolEntry};
+use tokio::sync::Semaphore;
+
+use super::attachable::Attachable;
+use crate::guidance::GuidanceSource;
+use crate::prices::KeptFor;
+use crate::proof::ProofKey;
+
+/// How long a handler waits for an actor. Longer than any cancel takes.
+pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// What the routes need.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    /// Finds the conversations.
+    pub(crate) directory: Addr<DirectoryActor>,
+    /// The places for event streams.
+    pub(crate) subscribers: Arc<Semaphore>,
+    /// How many there are.
+    pub(crate) max_subscribers: usize,
+    /// What the service is, and how it proves it.
+    pub(crate) about: Arc<About>,
+    /// Bounds what is held of journals for clients of event streams.
+    pub(crate) streams: ReadBudget,
+    /// Bounds what is held of answers that may be large.
+    pub(crate) answers: ReadBudget,
+    /// Skills, templates and context files.
+    pub(crate) guidance: GuidanceSource,
+    /// Whether a conversation that says nothing else is told the context files.
+    pub(crate) tells_context_files: bool,
+    /// The time between two heartbeats of an event stream.
+    pub(crate) heartbeat: Duration,
+    /// Where the files of prompts are kept.
+    pub(crate) attachments: Arc<dyn AttachmentStore>,
+    /// The files that prompts may name by their path.
+    pub(crate) workspace: Attachable,
+    /// Lists the models.
+    pub(crate) models: Recipient<ListModels>,
+    /// The tools, in their order.
+    pub(crate) tools: Arc<[ToolEntry]>,
+    /// The names of the keys that conversations can choose.
+    pub(crate) key_sources: Arc<[String]>,
+    /// How long the API is asked to remember requests, which has its price.
+    pub(crate) kept_for: KeptFor,
+}
+
+/// What the service can tell of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// What does not change while it runs; how many clients and runs there are does.
+    pub(crate) info: ServiceInfo,
+    /// By what it proves that it wrote `service.json`.
+    pub(crate) proof: ProofKey,
+}

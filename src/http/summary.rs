@@ -1,0 +1,39 @@
+//! A conversation as a list shows it.
+
+use harness_actors::conversation::usage;
+use harness_actors::directory::Conversation;
+use harness_actors::journal::Header;
+use harness_actors::messages::{GetOverview, Overview};
+use harness_protocol::{ConversationState, Summary};
+
+use super::ask::ask;
+use super::problem::{Kind, Refusal};
+
+/// How the conversation is.
+pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Refusal> {
+    let overview = ask(conversation.actor.send(GetOverview)).await?;
+    overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))
+}
+
+/// The conversation as a list shows it.
+pub(super) fn summary(header: Header, overview: &Overview) -> Summary {
+    let state = match overview.run {
+        Some(_) if overview.is_running => ConversationState::Running,
+        Some(_) => ConversationState::Interrupted,
+        None => ConversationState::Idle,
+    };
+    let totals = &overview.totals;
+    Summary {
+        id: header.conversation.to_string(),
+        title: totals.title.clone().or(header.title),
+        state,
+        run_id: overview.run.map(|run| run.0),
+        prompts: totals.prompts,
+        turns: totals.turns,
+        records: overview.position.seq,
+        usage: usage(totals),
+        created_at: header.created_at / 1000,
+        active_at: overview.active_at.max(header.created_at) / 1000,
+        error: None,
+    }
+}

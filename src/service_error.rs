@@ -1,0 +1,47 @@
+//! Why the service could not run.
+
+use std::net::SocketAddr;
+
+use derive_more::{Display, Error, From};
+use harness_actors::ConfigError as HarnessError;
+
+use crate::config::ConfigError;
+use crate::state::StateError;
+
+/// Why the service could not run.
+#[derive(Debug, Display, Error, From)]
+pub(crate) enum ServiceError {
+    /// A setting cannot be used.
+    Config(ConfigError),
+    /// The state folder cannot be used.
+    State(StateError),
+    /// The conversations cannot be set up.
+    Harness(HarnessError),
+    /// The address cannot be had.
+    #[display(
+        "cannot listen on {address}: {source}; choose another with --bind and --port (port 0 takes a free one)"
+    )]
+    #[from(skip)]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The HTTP server ended without having been asked to.
+    #[display("the service failed: its HTTP server ended; see the log")]
+    ServerEnded,
+    /// The system refused something else.
+    #[display("the service failed: {_0}")]
+    Io(std::io::Error),
+}
+
+impl ServiceError {
+    /// The exit code: 2 for wrong use, 1 for a failure.
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self {
+            Self::Config(_) | Self::Harness(_) => 2,
+            Self::State(_) | Self::Listen { .. } | Self::ServerEnded | Self::Io(_) => 1,
+        }
+    }
+}
