@@ -1,5 +1,6 @@
 //! Starts the actors of the service and says where their events go.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -12,15 +13,14 @@ use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
 use harness_actors::{
-    AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, Tool, parts, standard_tools,
+    AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, parts, standard_tools,
 };
-use harness_protocol::ToolEntry;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::demo::DemoTransport;
-use crate::guidance::GuidanceSource;
-use crate::http::{About, Attachable, Shared};
+use crate::guidance::GuidanceSources;
+use crate::http::{About, Shared};
 use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
 use crate::service_error::ServiceError;
@@ -55,18 +55,15 @@ pub(crate) fn start(
     let settings = settings(config, way.credential);
     let clock = Clock::system();
     let tools = standard_tools();
-    let entry = |tool: &Arc<dyn Tool>| ToolEntry {
-        name: tool.name().to_owned(),
-        description: tool.description().to_owned(),
-    };
-    let entries = tools.iter().map(entry).collect();
     let size = StateSize::new(&config.home, config.max_state_bytes, Arc::new(SystemDisk));
     let attachments = FolderAttachments::within(&config.home, size.clone());
     attachments.sweep_unnamed(clock);
     let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);
-    let guidance = GuidanceSource::load(&config.home, &config.workspace, redaction.clone(), clock);
+    let guidance = GuidanceSources::load(&config.home, &config.workspace, redaction.clone(), clock);
+    let sources = guidance.clone();
+    let guidance_of = Arc::new(move |folder: &Path| sources.shelf(folder));
     let seams = Seams {
-        guidance: guidance.shelf().clone(),
+        guidance_of: Some(guidance_of),
         attachments: Arc::clone(&attachments),
         transport: way.transport,
         keys: way.keys,
@@ -82,6 +79,7 @@ pub(crate) fn start(
         Arbiter::new().handle(),
     )?;
     let models = parts.list_models.clone();
+    let shelf = parts.tools.clone();
     let store = JsonLinesStore::within(&config.home, clock, size);
     let shared = Shared {
         directory: DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start(),
@@ -94,9 +92,10 @@ pub(crate) fn start(
         tells_context_files: config.settings.context_files,
         heartbeat: config.heartbeat,
         attachments,
-        workspace: Attachable::new(&config.workspace, &config.home),
+        home: config.home.as_path().into(),
+        workspace: config.workspace.as_path().into(),
         models,
-        tools: entries,
+        tools: shelf,
         key_sources: config.key_sources.names().into(),
         kept_for: match config.prompt_cache {
             Caching::OneHour => KeptFor::OneHour,

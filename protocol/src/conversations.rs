@@ -11,6 +11,9 @@ pub struct NewConversation {
     /// A title of at most 200 characters on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The absolute path of the folder that it is to work in, for good; the service's if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// What is to differ from the service's settings.
     #[serde(default)]
     pub settings: Settings,
@@ -54,6 +57,10 @@ pub struct Summary {
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The folder that it works in; left out if its journal cannot be read, and by versions of the
+    /// service in which all work in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// What it is doing.
     pub state: ConversationState,
     /// The run that is going, or was interrupted.

@@ -22,7 +22,7 @@ pub use event::{CompactionReason, DeltaKind, Event, Outcome, State, Usage};
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
-pub use models::{ModelEntry, ModelList, ToolEntry, ToolList};
+pub use models::{ModelEntry, ModelList, RenewOrder, ToolEntry, ToolList};
 pub use problem::Problem;
 pub use queue::{
     Attachment, AttachmentOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer,

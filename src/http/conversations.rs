@@ -18,7 +18,7 @@ use super::problem::{Answer, Kind, Refusal};
 use super::said::name_of;
 use super::shared::Shared;
 use super::summary::{overview, summary};
-use super::{body, settings};
+use super::{body, settings, workspace};
 
 /// How many conversations a page of the list holds unless it is asked for another number.
 const PAGE: usize = 50;
@@ -32,6 +32,7 @@ const MAX_TITLE: usize = 200;
 struct ListQuery {
     limit: Option<usize>,
     cursor: Option<String>,
+    workspace: Option<String>,
 }
 
 /// What a new conversation is to have: [`harness_protocol::NewConversation`] before its settings
@@ -40,6 +41,7 @@ struct ListQuery {
 #[serde(deny_unknown_fields)]
 struct NewOrder {
     title: Option<String>,
+    workspace: Option<String>,
     #[serde(default)]
     settings: Map<String, Value>,
 }
@@ -51,31 +53,45 @@ pub(super) async fn create(
     shared: web::Data<Shared>,
 ) -> Answer {
     let order: NewOrder = body::json_or_default(&request, payload).await?;
+    let workspace = match order.workspace {
+        None => None,
+        Some(path) => Some(workspace::choose(&request, &shared, &path).await?),
+    };
     let create = CreateConversation {
         title: order.title.as_deref().map(checked_title).transpose()?,
-        settings: settings::first(order.settings, &shared.tools, &shared.key_sources)?,
-        workspace: None,
+        settings: settings::first(order.settings, &shared.tools.get(), &shared.key_sources)?,
+        workspace,
     };
     let made = ask(shared.directory.send(create)).await?;
-    made.map(created)
+    made.map(|made| created(&shared, &made))
         .map_err(|error| refuse_open(&error, Kind::NotKept))
 }
 
 /// Lists the conversations, the last active first.
 pub(super) async fn list(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
-    let ListQuery { limit, cursor } = query(&request)?;
+    let ListQuery {
+        limit,
+        cursor,
+        workspace,
+    } = query(&request)?;
     let limit = limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let list = ListConversations {
         after: cursor.as_deref().map(parse_cursor).transpose()?,
         limit,
-        workspace: None,
+        workspace: match workspace {
+            None => None,
+            Some(path) => Some(workspace::named(path).await?),
+        },
     };
     let rows = ask(shared.directory.send(list)).await?;
     let rows = rows.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
     let last = rows.last().filter(|_| rows.len() == limit);
     Ok(HttpResponse::Ok().json(ConversationPage {
         next: last.map(|row| cursor_of(&row.listed)),
-        conversations: rows.into_iter().map(listed_summary).collect(),
+        conversations: rows
+            .into_iter()
+            .map(|row| listed_summary(&shared, row))
+            .collect(),
     }))
 }
 
@@ -94,7 +110,7 @@ pub(super) async fn change(
     let (conversation, renamed) = ask_conversation(&shared, &id, rename).await?;
     renamed.map_err(|error| refuse_submit(&error))?;
     let overview = overview(&conversation).await?;
-    Ok(HttpResponse::Ok().json(summary(conversation.journal.header(), &overview)))
+    Ok(HttpResponse::Ok().json(summary(&shared, &conversation.journal.header(), &overview)))
 }
 
 /// Moves a conversation to the trash.
@@ -121,7 +137,7 @@ pub(super) async fn fork(
         title: order.title.as_deref().map(checked_title).transpose()?,
     };
     match ask(shared.directory.send(fork)).await? {
-        Ok(made) => Ok(created(made)),
+        Ok(made) => Ok(created(&shared, &made)),
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))
         }
@@ -129,20 +145,21 @@ pub(super) async fn fork(
     }
 }
 
-fn created(Made { header, overview }: Made) -> HttpResponse {
+fn created(shared: &Shared, Made { header, overview }: &Made) -> HttpResponse {
     let location = format!("/v1/conversations/{}", header.conversation);
     HttpResponse::Created()
         .insert_header(("location", location))
-        .json(summary(header, &overview))
+        .json(summary(shared, header, overview))
 }
 
-fn listed_summary(row: Row) -> Summary {
+fn listed_summary(shared: &Shared, row: Row) -> Summary {
     let Row { listed, found } = row;
     match found {
-        Ok((header, overview)) => summary(header, &overview),
+        Ok((header, overview)) => summary(shared, &header, &overview),
         Err(error) => Summary {
             id: listed.id,
             title: None,
+            workspace: None,
             state: ConversationState::Unreadable,
             run_id: None,
             prompts: 0,

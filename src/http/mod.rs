@@ -26,10 +26,11 @@ mod skills;
 mod snapshot;
 mod start;
 mod summary;
+mod tools;
 mod upload;
 mod usage;
+mod workspace;
 
-pub(crate) use attachable::Attachable;
 pub(crate) use connection::Door;
 pub(crate) use guard::{Access, AllowedHosts, Token};
 pub(crate) use server::{bind, serve};

@@ -1,9 +1,9 @@
-//! What there is to choose from: models and tools.
+//! The models that there are to choose from.
 
 use actix_web::{HttpResponse, web};
 use harness_actors::messages::ListModels;
 use harness_actors::model::ModelInfo;
-use harness_protocol::{ModelEntry, ModelList, ThinkingLevel, ToolList};
+use harness_protocol::{ModelEntry, ModelList, ThinkingLevel};
 
 use super::problem::{Answer, Kind};
 use super::shared::{HANDLER_TIMEOUT, Shared};
@@ -18,13 +18,6 @@ pub(super) async fn list(shared: web::Data<Shared>) -> Answer {
     Ok(HttpResponse::Ok().json(ModelList {
         models: listed.iter().map(|info| entry(info)).collect(),
     }))
-}
-
-/// The tools of the service.
-pub(super) async fn tools(shared: web::Data<Shared>) -> HttpResponse {
-    HttpResponse::Ok().json(ToolList {
-        tools: shared.tools.to_vec(),
-    })
 }
 
 fn entry(info: &ModelInfo) -> ModelEntry {

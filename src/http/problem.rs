@@ -53,6 +53,7 @@ pub(super) enum Kind {
     NoAttachment,
     NoSkill,
     NoTemplate,
+    NoWorkspace,
     MethodNotAllowed,
     NotAcceptable,
     BodyTimeout,
@@ -110,6 +111,11 @@ impl Kind {
                 "no-template",
                 "There is no such template",
                 StatusCode::NOT_FOUND,
+            ),
+            Self::NoWorkspace => (
+                "no-workspace",
+                "The folder of the conversation is gone",
+                StatusCode::CONFLICT,
             ),
             Self::KeyReused => (
                 "key-reused",

@@ -28,6 +28,6 @@ pub(super) async fn conversation_prompt(
 }
 
 async fn submit(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
-    let said = said(request, payload, shared).await?;
+    let said = said(request, payload, shared, id).await?;
     say(shared, id, said, None).await
 }

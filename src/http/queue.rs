@@ -45,7 +45,7 @@ async fn enqueue(
     shared: &Shared,
     queue: Queue,
 ) -> Answer {
-    let said = said(request, payload, shared).await?;
+    let said = said(request, payload, shared, id).await?;
     say(shared, id, said, Some(queue)).await
 }
 

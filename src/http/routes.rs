@@ -7,7 +7,7 @@ use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
     attachments, compaction, conversations, events, history, models, prompt, queue, run, service,
-    settings, skills, snapshot, usage,
+    settings, skills, snapshot, tools, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -45,11 +45,12 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/retry" => POST run::retry;
         "/v1/conversations/{id}/cancel" => POST run::conversation_cancel;
         "/v1/conversations/{id}/settings" => GET settings::read, PATCH settings::change;
+        "/v1/conversations/{id}/tools" => POST tools::renew;
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/usage" => GET usage::read;
         "/v1/attachments/{sha256}" => GET attachments::read;
         "/v1/models" => GET models::list;
-        "/v1/tools" => GET models::tools;
+        "/v1/tools" => GET tools::list;
         "/v1/skills" => GET skills::skills;
         "/v1/skills/{name}" => GET skills::skill;
         "/v1/templates" => GET skills::templates;

@@ -7,10 +7,10 @@ use harness_actors::messages::{CancelRun, ContinueRun, Resumption};
 use harness_protocol::{CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
 use super::ask::{Name, ask_conversation, refuse_submit};
-use super::body;
 use super::problem::Answer;
 use super::said::name_of;
 use super::shared::Shared;
+use super::{body, workspace};
 
 /// Starts a run without a new prompt.
 pub(super) async fn go_on(
@@ -41,7 +41,7 @@ async fn resume(
 ) -> Answer {
     let order: ContinueOrder = body::json_or_default(request, payload).await?;
     let by = name_of(order.by);
-    shared.guidance.refresh().await;
+    workspace::ready(shared, id).await?;
     let (_, resumed) = ask_conversation(shared, id, ContinueRun { resumption, by }).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))

@@ -1,6 +1,8 @@
 //! What somebody says to a conversation, and who says it: what the bodies of prompts, queued
 //! messages, skills and templates share.
 
+use std::path::PathBuf;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::attachment::HeldAttachments;
 use harness_actors::messages::{QueueMessage, SubmitPrompt, WouldTake};
@@ -10,7 +12,7 @@ use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
 use super::ask::{ask_conversation, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::shared::Shared;
-use super::upload;
+use super::{upload, workspace};
 
 /// The header that says the same as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
@@ -19,8 +21,10 @@ const MAX_KEY: usize = 200;
 /// How long the name of a client may be, in characters.
 const MAX_NAME: usize = 64;
 
-/// What somebody says: now, or when its time has come.
+/// What somebody says to a conversation: now, or when its time has come.
 pub(super) struct Said {
+    /// The folder of the conversation.
+    pub(super) folder: PathBuf,
     pub(super) content: String,
     pub(super) key: Option<String>,
     pub(super) by: Option<String>,
@@ -35,10 +39,12 @@ pub(super) async fn said(
     request: &HttpRequest,
     payload: web::Payload,
     shared: &Shared,
+    id: &str,
 ) -> Result<Said, Refusal> {
     let order = upload::order(request, payload).await?;
-    shared.guidance.refresh().await;
+    let (_, folder) = workspace::ready(shared, id).await?;
     Ok(Said {
+        folder,
         key: key_of(request, order.key)?,
         by: name_of(order.by),
         content: order.content,
@@ -50,6 +56,7 @@ pub(super) async fn said(
 /// go again if it is refused nevertheless.
 pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
     let Said {
+        folder,
         content,
         key,
         by,
@@ -64,7 +71,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
         };
         let (_, would) = ask_conversation(shared, id, question).await?;
         would.map_err(|error| refuse_submit(&error))?;
-        held = upload::hold(shared, files).await?;
+        held = upload::hold(shared, &folder, files).await?;
     }
     let attachments = held.give();
     let refused = |error| {

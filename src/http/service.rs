@@ -27,7 +27,10 @@ pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> 
         return Err(Kind::BadRequest.refuse(detail));
     }
     let caller = request.extensions().get().copied();
-    let is_known = matches!(caller, Some(Caller::Known | Caller::Owner));
+    let is_known = matches!(
+        caller,
+        Some(Caller::TokenHolder | Caller::Known | Caller::Owner)
+    );
     Ok(HttpResponse::Ok().json(Health {
         status: "ok".to_owned(),
         epoch: is_known.then(|| info.epoch.clone()),

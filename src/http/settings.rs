@@ -2,9 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::messages::{ChangeError, ChangeSettings as Change, GetSettings, SettingsView};
-use harness_protocol::{
-    ChangeSettings, Setting, Settings, SettingsAnswer, SettingsPatch, ToolEntry,
-};
+use harness_actors::tool::Registry;
+use harness_protocol::{ChangeSettings, Setting, Settings, SettingsAnswer, SettingsPatch};
 use serde_json::{Map, Value};
 
 use super::ask::{Name, ask_conversation, refuse_submit};
@@ -38,7 +37,8 @@ pub(super) async fn change(
     Ok(HttpResponse::Ok().json(answer(view)))
 }
 
-fn answer(view: SettingsView) -> SettingsAnswer {
+/// The settings as they are shown.
+pub(super) fn answer(view: SettingsView) -> SettingsAnswer {
     SettingsAnswer {
         settings: view.own,
         effective: view.effective,
@@ -62,18 +62,18 @@ fn refuse_change(error: &ChangeError) -> Refusal {
 /// The answer, if one of them cannot be.
 pub(super) fn first(
     given: Map<String, Value>,
-    tools: &[ToolEntry],
+    tools: &Registry,
     key_sources: &[String],
 ) -> Result<Settings, Refusal> {
     let (_, settings) = parse(given, key_sources)?;
-    let is_tool = |name: &&String| tools.iter().any(|tool| tool.name == **name);
+    let is_tool = |name: &&String| tools.get(name).is_some();
     let unknown = settings
         .active_tools
         .iter()
         .flatten()
         .find(|name| !is_tool(name));
     if let Some(name) = unknown {
-        let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let tools: Vec<&str> = tools.names().collect();
         return Err(refuse_change(&ChangeError::UnknownTool {
             name: name.clone(),
             tools: tools.join(", "),
@@ -119,6 +119,7 @@ fn key_source_rule(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use harness_actors::standard_tools;
     use serde_json::json;
 
     use super::*;
@@ -170,10 +171,9 @@ mod tests {
     /// Spec: [HTTP-65]
     #[test]
     fn a_conversation_is_made_only_with_what_can_be() {
-        let tools = [ToolEntry {
-            name: "read".to_owned(),
-            description: String::new(),
-        }];
+        let mut tools = standard_tools();
+        tools.truncate(1);
+        let tools = Registry::new(tools).unwrap();
         let told =
             |given: Value| first(object(given), &tools, &[]).map_err(|refusal| refusal.to_string());
         let made = told(json!({"max_turns": 3, "active_tools": ["read"], "model": null})).unwrap();

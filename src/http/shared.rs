@@ -1,5 +1,6 @@
 //! What the handlers share: the actors that they ask, and what bounds their answers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +9,11 @@ use harness_actors::AttachmentStore;
 use harness_actors::broadcast::ReadBudget;
 use harness_actors::directory::DirectoryActor;
 use harness_actors::messages::ListModels;
-use harness_protocol::{ServiceInfo, ToolEntry};
+use harness_actors::tool::ToolShelf;
+use harness_protocol::ServiceInfo;
 use tokio::sync::Semaphore;
 
-use super::attachable::Attachable;
-use crate::guidance::GuidanceSource;
+use crate::guidance::GuidanceSources;
 use crate::prices::KeptFor;
 use crate::proof::ProofKey;
 
@@ -35,19 +36,21 @@ pub(crate) struct Shared {
     /// Bounds what is held of answers that may be large.
     pub(crate) answers: ReadBudget,
     /// Skills, templates and context files.
-    pub(crate) guidance: GuidanceSource,
+    pub(crate) guidance: GuidanceSources,
     /// Whether a conversation that says nothing else is told the context files.
     pub(crate) tells_context_files: bool,
     /// The time between two heartbeats of an event stream.
     pub(crate) heartbeat: Duration,
     /// Where the files of prompts are kept.
     pub(crate) attachments: Arc<dyn AttachmentStore>,
-    /// The files that prompts may name by their path.
-    pub(crate) workspace: Attachable,
+    /// The state folder.
+    pub(crate) home: Arc<Path>,
+    /// The folder of those conversations that have none of their own.
+    pub(crate) workspace: Arc<Path>,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
-    /// The tools, in their order.
-    pub(crate) tools: Arc<[ToolEntry]>,
+    /// The tools that there are.
+    pub(crate) tools: ToolShelf,
     /// The names of the keys that conversations can choose.
     pub(crate) key_sources: Arc<[String]>,
     /// How long the API is asked to remember requests, which has its price.

@@ -1,24 +1,33 @@
 //! `/v1/skills` and `/v1/templates`, and saying one to a conversation.
 
+use std::sync::Arc;
+
 use actix_web::{HttpRequest, HttpResponse, web};
-use harness_actors::guidance::{PromptTemplate, Skill, parse_arguments};
+use harness_actors::guidance::{Guidance, PromptTemplate, Skill, parse_arguments};
 use harness_protocol::{
     SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
+use serde::Deserialize;
 
-use super::ask::Name;
+use super::ask::{Name, query};
 use super::body::{self, MAX_BODY_BYTES};
 use super::problem::{Answer, Kind, Refusal};
 use super::said::{Said, key_of, name_of, say};
 use super::shared::Shared;
+use super::workspace;
+
+/// The folder that is looked in.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct InFolder {
+    workspace: Option<String>,
+}
 
 /// How many names a refusal lists.
 const MAX_NAMES: usize = 50;
 
 /// Lists the skills.
-pub(super) async fn skills(shared: web::Data<Shared>) -> Answer {
-    shared.guidance.refresh().await;
-    let guidance = shared.guidance.shelf().get();
+pub(super) async fn skills(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+    let guidance = asked_for(&request, &shared).await?;
     Ok(HttpResponse::Ok().json(SkillList {
         skills: guidance.skills.iter().map(skill_summary).collect(),
         problems: guidance.problems.clone(),
@@ -26,9 +35,8 @@ pub(super) async fn skills(shared: web::Data<Shared>) -> Answer {
 }
 
 /// Shows one skill.
-pub(super) async fn skill(name: Name, shared: web::Data<Shared>) -> Answer {
-    shared.guidance.refresh().await;
-    let skill = find_skill(&shared, &name)?;
+pub(super) async fn skill(request: HttpRequest, name: Name, shared: web::Data<Shared>) -> Answer {
+    let skill = find_skill(&*asked_for(&request, &shared).await?, &name)?;
     Ok(HttpResponse::Ok().json(SkillSummary {
         content: Some(skill.content.clone()),
         ..skill_summary(&skill)
@@ -36,9 +44,8 @@ pub(super) async fn skill(name: Name, shared: web::Data<Shared>) -> Answer {
 }
 
 /// Lists the templates.
-pub(super) async fn templates(shared: web::Data<Shared>) -> Answer {
-    shared.guidance.refresh().await;
-    let guidance = shared.guidance.shelf().get();
+pub(super) async fn templates(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+    let guidance = asked_for(&request, &shared).await?;
     Ok(HttpResponse::Ok().json(TemplateList {
         templates: guidance.templates.iter().map(template_summary).collect(),
         problems: guidance.problems.clone(),
@@ -46,9 +53,12 @@ pub(super) async fn templates(shared: web::Data<Shared>) -> Answer {
 }
 
 /// Shows one template.
-pub(super) async fn template(name: Name, shared: web::Data<Shared>) -> Answer {
-    shared.guidance.refresh().await;
-    let template = find_template(&shared, &name)?;
+pub(super) async fn template(
+    request: HttpRequest,
+    name: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let template = find_template(&*asked_for(&request, &shared).await?, &name)?;
     Ok(HttpResponse::Ok().json(TemplateSummary {
         content: Some(template.content.clone()),
         ..template_summary(&template)
@@ -64,9 +74,10 @@ pub(super) async fn say_skill(
 ) -> Answer {
     let order: SkillOrder = body::json(&request, payload).await?;
     let key = key_of(&request, order.key)?;
-    shared.guidance.refresh().await;
-    let skill = find_skill(&shared, &order.name)?;
+    let (_, folder) = workspace::ready(&shared, &id).await?;
+    let skill = find_skill(&shared.guidance.get(&folder), &order.name)?;
     let said = Said {
+        folder,
         content: skill.invocation(&order.instructions.texts()),
         key,
         by: name_of(order.by),
@@ -91,8 +102,8 @@ pub(super) async fn say_template(
         (Some(arguments), None) => arguments,
         (None, line) => parse_arguments(&line.unwrap_or_default()),
     };
-    shared.guidance.refresh().await;
-    let template = find_template(&shared, &order.name)?;
+    let (_, folder) = workspace::ready(&shared, &id).await?;
+    let template = find_template(&shared.guidance.get(&folder), &order.name)?;
     // As long as a prompt can be.
     let content = template.expand_within(&arguments, MAX_BODY_BYTES);
     let content = content.ok_or_else(|| {
@@ -100,6 +111,7 @@ pub(super) async fn say_template(
         Kind::BadRequest.refuse(detail)
     })?;
     let said = Said {
+        folder,
         content,
         key,
         by: name_of(order.by),
@@ -108,15 +120,24 @@ pub(super) async fn say_template(
     say(&shared, &id, said, order.queue).await
 }
 
-fn find_skill(shared: &Shared, name: &str) -> Result<Skill, Refusal> {
-    let guidance = shared.guidance.shelf().get();
+/// What there is in the folder that the query names, or else in the service's.
+async fn asked_for(request: &HttpRequest, shared: &Shared) -> Result<Arc<Guidance>, Refusal> {
+    let InFolder { workspace } = query(request)?;
+    let folder = match workspace {
+        None => shared.workspace.to_path_buf(),
+        Some(path) => workspace::choose(request, shared, &path).await?,
+    };
+    shared.guidance.refresh(&folder).await;
+    Ok(shared.guidance.get(&folder))
+}
+
+fn find_skill(guidance: &Guidance, name: &str) -> Result<Skill, Refusal> {
     let names = || guidance.skills.iter().map(|skill| &*skill.name);
     let found = guidance.skill(name).cloned();
     found.ok_or_else(|| Kind::NoSkill.refuse(missing("skill", name, names())))
 }
 
-fn find_template(shared: &Shared, name: &str) -> Result<PromptTemplate, Refusal> {
-    let guidance = shared.guidance.shelf().get();
+fn find_template(guidance: &Guidance, name: &str) -> Result<PromptTemplate, Refusal> {
     let names = || guidance.templates.iter().map(|template| &*template.name);
     let found = guidance.template(name).cloned();
     found.ok_or_else(|| Kind::NoTemplate.refuse(missing("template", name, names())))

@@ -4,17 +4,18 @@ use actix_web::{HttpRequest, web};
 use harness_actors::broadcast::Turn;
 use harness_actors::conversation::{INTERRUPTED, state};
 use harness_actors::directory::Conversation;
+use harness_actors::guidance::Guidance;
 use harness_actors::messages::{GetOverview, Overview};
 use harness_protocol::{ContextFile, Damage, Snapshot, State};
 use serde::Deserialize;
 
 use super::ask::{Name, ask_conversation, query};
 use super::history::{TAIL, page_up_to};
-use super::lent;
 use super::problem::{Answer, Kind, Refusal};
 use super::queue::in_order;
 use super::shared::Shared;
 use super::summary::summary;
+use super::{lent, workspace};
 
 /// How much of the past is wanted.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -28,7 +29,8 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
     let SnapshotQuery { tail } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
-    shared.guidance.refresh().await;
+    let folder = workspace::of(&shared, &conversation.journal.header()).to_owned();
+    shared.guidance.refresh(&folder).await;
     let (turn, snapshot) =
         snapshot(&shared, &conversation, &overview, tail.unwrap_or(TAIL)).await?;
     Ok(lent::json(&shared.answers, turn, &snapshot).await)
@@ -62,13 +64,13 @@ pub(super) async fn snapshot(
     let settings = changed.unwrap_or_else(|| header.settings.clone());
     let is_told = settings.context_files.unwrap_or(shared.tells_context_files);
     let snapshot = Snapshot {
-        summary: summary(header.clone(), overview),
+        summary: summary(shared, &header, overview),
         state,
         message,
         settings,
         queue: in_order(&overview.totals),
         context_files: if is_told {
-            context_files(shared)
+            context_files(&shared.guidance.get(workspace::of(shared, &header)))
         } else {
             Vec::new()
         },
@@ -86,8 +88,7 @@ pub(super) async fn snapshot(
 }
 
 /// The files whose instructions a model is told.
-fn context_files(shared: &Shared) -> Vec<ContextFile> {
-    let guidance = shared.guidance.shelf().get();
+fn context_files(guidance: &Guidance) -> Vec<ContextFile> {
     let files = guidance.context_files.iter();
     files
         .map(|file| ContextFile {

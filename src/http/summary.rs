@@ -8,6 +8,8 @@ use harness_protocol::{ConversationState, Summary};
 
 use super::ask::ask;
 use super::problem::{Kind, Refusal};
+use super::shared::Shared;
+use super::workspace;
 
 /// How the conversation is.
 pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Refusal> {
@@ -16,7 +18,7 @@ pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Re
 }
 
 /// The conversation as a list shows it.
-pub(super) fn summary(header: Header, overview: &Overview) -> Summary {
+pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> Summary {
     let state = match overview.run {
         Some(_) if overview.is_running => ConversationState::Running,
         Some(_) => ConversationState::Interrupted,
@@ -25,7 +27,8 @@ pub(super) fn summary(header: Header, overview: &Overview) -> Summary {
     let totals = &overview.totals;
     Summary {
         id: header.conversation.to_string(),
-        title: totals.title.clone().or(header.title),
+        title: totals.title.clone().or_else(|| header.title.clone()),
+        workspace: Some(workspace::of(shared, header).display().to_string()),
         state,
         run_id: overview.run.map(|run| run.0),
         prompts: totals.prompts,

@@ -49,13 +49,14 @@ pub(super) async fn order(
 /// The answer, if one of them cannot be used or kept.
 pub(super) async fn hold(
     shared: &Shared,
+    folder: &Path,
     orders: Vec<AttachmentOrder>,
 ) -> Result<HeldAttachments, Refusal> {
     let count = orders.len();
     if count > MAX_ATTACHMENTS {
         return Err(refuse(&AttachmentError::TooMany { count }));
     }
-    let workspace = shared.workspace.clone();
+    let workspace = Attachable::new(folder, &shared.home);
     let loaded = web::block(move || load(&workspace, orders)).await;
     let files =
         loaded.map_err(|_| Kind::Overloaded.refuse("the service is too busy for files"))??;

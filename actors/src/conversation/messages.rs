@@ -134,9 +134,9 @@ pub enum ChangeError {
 }
 
 /// Offers the tools that there are now from the next run on, in place of those on record. Sent by HTTP
-/// and the library; answered with all their names when it is on record.
+/// and the library; answered with the settings when it is on record.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Vec<String>, SubmitError>")]
+#[rtype(result = "Result<SettingsView, SubmitError>")]
 pub struct RenewTools {
     /// Who asks.
     pub by: Option<String>,

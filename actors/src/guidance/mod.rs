@@ -90,6 +90,12 @@ impl GuidanceShelf {
         change(Arc::make_mut(&mut guidance));
     }
 
+    /// How many share it.
+    #[must_use]
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Puts another in its place; what runs keeps what it has.
     pub fn set(&self, guidance: Guidance) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guidance);

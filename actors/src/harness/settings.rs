@@ -82,11 +82,11 @@ impl Harness {
     }
 
     /// Offers the model the tools that there are now, from the next run on, in place of those that
-    /// it was offered first. Tells their names.
+    /// it was offered first.
     ///
     /// # Errors
     /// When that cannot be kept.
-    pub async fn renew_tools(&self) -> Result<Vec<String>, HarnessError> {
+    pub async fn renew_tools(&self) -> Result<SettingsView, HarnessError> {
         Ok(self.conversation.send(RenewTools { by: None }).await??)
     }
 

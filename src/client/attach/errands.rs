@@ -161,6 +161,7 @@ pub(super) async fn create(
     title: Option<String>,
 ) -> Result<String, CommandError> {
     let order = NewConversation {
+        workspace: None,
         title,
         settings: Settings::default(),
     };

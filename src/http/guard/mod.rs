@@ -28,7 +28,9 @@ pub(super) const OPEN_ROUTE: &str = "/healthz";
 /// Who sent a request. Stands among the extensions of each one that comes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// One of those who may use the service.
+    /// One who has shown the token.
+    TokenHolder,
+    /// A process of the owner, which needs no token for most things.
     Known,
     /// A process of the owner that has not shown the token, which everybody needs here; only
     /// [`OPEN_ROUTE`] is answered.
@@ -98,9 +100,14 @@ async fn judge(
     let goes_by_user = !is_forwarded(headers);
     let is_owner = goes_by_user
         && connection.is_some_and(|connection| connection.is_local_process_of(access.owner));
-    if shows_token(access, headers).await || (is_owner && !access.require_token) {
+    let known = if shows_token(access, headers).await {
+        Some(Caller::TokenHolder)
+    } else {
+        (is_owner && !access.require_token).then_some(Caller::Known)
+    };
+    if let Some(known) = known {
         return match connection.is_none_or(|connection| connection.watch().recognize()) {
-            true => Ok(Caller::Known),
+            true => Ok(known),
             false => Err(Kind::Overloaded.refuse("too many connections are open; close some")),
         };
     }

@@ -44,15 +44,20 @@ async fn who_may_use_the_service() {
     for (require_token, peer, headers, expected) in [
         (false, owner, &[][..], Ok(Caller::Known)),
         (true, owner, &[], NOT_LET_IN),
-        (true, owner, &[TOKEN], Ok(Caller::Known)),
+        (true, owner, &[TOKEN], Ok(Caller::TokenHolder)),
         (false, Some(Peer::Uid(OWNER + 1)), &[], NOT_LET_IN),
         (false, Some(Peer::Unknown), &[], NOT_LET_IN),
         (false, None, &[], NOT_LET_IN),
-        (false, None, &[TOKEN], Ok(Caller::Known)),
+        (false, None, &[TOKEN], Ok(Caller::TokenHolder)),
         (false, None, &[TOKEN, TOKEN], NOT_LET_IN),
-        (false, Some(Peer::Unknown), &[TOKEN], Ok(Caller::Known)),
+        (
+            false,
+            Some(Peer::Unknown),
+            &[TOKEN],
+            Ok(Caller::TokenHolder),
+        ),
         (false, Some(Peer::NotNow), &[], NOT_NOW),
-        (false, Some(Peer::NotNow), &[TOKEN], Ok(Caller::Known)),
+        (false, Some(Peer::NotNow), &[TOKEN], Ok(Caller::TokenHolder)),
         (true, Some(Peer::NotNow), &[], NOT_LET_IN),
     ] {
         let judged = judged(require_token, peer, "/prompt", headers).await;
@@ -63,7 +68,7 @@ async fn who_may_use_the_service() {
     for (require_token, headers, caller) in [
         (false, &[][..], Caller::Known),
         (true, &[], Caller::Owner),
-        (true, &[TOKEN], Caller::Known),
+        (true, &[TOKEN], Caller::TokenHolder),
         (false, &[("via", "x")], Caller::Stranger),
     ] {
         let health = judged(require_token, owner, OPEN_ROUTE, headers).await;
@@ -87,7 +92,7 @@ async fn a_request_that_somebody_hands_on_needs_the_token() {
         let header = (name, "127.0.0.1");
         assert_eq!(judged(false, owner, "/prompt", &[header]).await, NOT_LET_IN);
         let shown = judged(false, owner, "/prompt", &[header, TOKEN]).await;
-        assert_eq!(shown, Ok(Caller::Known), "{name}");
+        assert_eq!(shown, Ok(Caller::TokenHolder), "{name}");
     }
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn history(records: &[Event], first: u64, last: u64) -> History {
 pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
     Snapshot {
         summary: Summary {
+            workspace: None,
             id: "c".to_owned(),
             title: None,
             state: ConversationState::Running,

@@ -31,6 +31,7 @@ fn past(seq: u64, event: Event) -> PastEvent {
 
 fn summary(id: &str, run_id: Option<u64>) -> Summary {
     Summary {
+        workspace: None,
         id: id.to_owned(),
         title: None,
         state: match run_id {

@@ -261,7 +261,7 @@ impl Handler<GetSettings> for ConversationActor {
 }
 
 impl Handler<RenewTools> for ConversationActor {
-    type Result = ResponseFuture<Result<Vec<String>, SubmitError>>;
+    type Result = ResponseFuture<Result<SettingsView, SubmitError>>;
 
     fn handle(&mut self, RenewTools { by }: RenewTools, ctx: &mut Context<Self>) -> Self::Result {
         let tools = self.planner.tools.get().definitions();

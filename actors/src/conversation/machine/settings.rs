@@ -48,22 +48,21 @@ impl Machine {
         }
     }
 
-    /// Offers the tools that there are now, from the next run on. Tells all their names.
+    /// Offers the tools that there are now, from the next run on.
     ///
     /// # Errors
     /// [`SubmitError::Stopping`].
     pub fn renew_tools(
         &mut self,
         by: Option<String>,
-    ) -> Result<(Vec<String>, Vec<Effect>), SubmitError> {
+    ) -> Result<(SettingsView, Vec<Effect>), SubmitError> {
         if self.stopping {
             return Err(SubmitError::Stopping);
         }
         let tools = self.planner.tools.get().definitions();
-        let names = tools.iter().map(defined_name).map(str::to_owned).collect();
         let is_new = *self.tool_list() != *tools;
         let renewed = is_new.then(|| self.note(Record::ToolsRenewed { tools, by }));
-        Ok((names, renewed.into_iter().collect()))
+        Ok((self.settings_view(), renewed.into_iter().collect()))
     }
 
     /// The settings as they are shown.

@@ -201,9 +201,9 @@ fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
 
 /// Has the machine offer the tools that there are now; tells their names.
 fn renew(talk: &mut Talk) -> Vec<String> {
-    let (names, effects) = talk.machine.renew_tools(Some("ana".to_owned())).unwrap();
+    let (view, effects) = talk.machine.renew_tools(Some("ana".to_owned())).unwrap();
     talk.take(effects);
-    names
+    view.tools
 }
 
 /// Spec: [CONV-90]
