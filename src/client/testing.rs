@@ -14,9 +14,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::follower::Patience;
-use super::opened::Named;
-use super::output::Output;
+use crate::client::api::follower::Patience;
+use crate::client::api::opened::Named;
+use crate::client::output::Output;
 use crate::config::{ClientConfig, Secret};
 use crate::proof::ProofKey;
 

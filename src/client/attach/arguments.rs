@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::client::arguments::{Caller, Which};
+use crate::client::commands::arguments::Caller;
+use crate::client::commands::arguments::Which;
 use crate::config::HomeFlag;
 
 pub(in crate::client) const HELP: &str = "\

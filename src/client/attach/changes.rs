@@ -10,10 +10,10 @@ use harness_tui::{Change, News};
 use hyper::Method;
 use serde_json::{Map, Value};
 
-use super::contact::Contact;
-use super::errands::tell;
-use crate::client::command::CommandError;
-use crate::client::connection::path;
+use crate::client::api::connection::path;
+use crate::client::attach::contact::Contact;
+use crate::client::attach::errands::tell;
+use crate::client::commands::CommandError;
 
 /// Takes messages off the queues.
 pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: Option<u64>) {

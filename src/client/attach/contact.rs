@@ -9,11 +9,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
 
-use super::pace::Pace;
-use super::service_news;
-use crate::client::command::CommandError;
-use crate::client::connection::{Connection, Query};
-use crate::client::{discovery, remarks};
+use crate::client::api::connection::Connection;
+use crate::client::api::connection::Query;
+use crate::client::api::discovery;
+use crate::client::attach::pace::Pace;
+use crate::client::attach::service_news;
+use crate::client::commands::CommandError;
+use crate::client::remarks;
 use crate::config::ClientConfig;
 
 /// The way to the service, and to the client.

@@ -9,10 +9,10 @@ use harness_protocol::{
 use harness_tui::News;
 use hyper::Method;
 
-use super::contact::Contact;
-use super::reading::read;
-use crate::client::command::CommandError;
-use crate::client::connection::path;
+use crate::client::api::connection::path;
+use crate::client::api::reading::read;
+use crate::client::attach::contact::Contact;
+use crate::client::commands::CommandError;
 
 /// How many events a page of the past has.
 const PAGE: usize = 200;

@@ -5,11 +5,15 @@ use std::rc::Rc;
 use harness_tui::{News, Order};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::attachment::Attachment;
-use super::contact::Contact;
-use super::lanes::{Lane, Lanes};
-use super::{changes, errands, offers, submission};
-use crate::client::command::CommandError;
+use crate::client::attach::changes;
+use crate::client::attach::contact::Contact;
+use crate::client::attach::errands;
+use crate::client::attach::followed::Attachment;
+use crate::client::attach::lanes::Lane;
+use crate::client::attach::lanes::Lanes;
+use crate::client::attach::offers;
+use crate::client::attach::submission;
+use crate::client::commands::CommandError;
 
 /// Carries out orders until nobody is left who gives any, or who wants to know.
 pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {

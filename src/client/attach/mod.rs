@@ -1,22 +1,20 @@
 //! `harness attach`, and `harness` alone: the terminal client on the running service.
 
 mod arguments;
-mod attachment;
-mod background;
 mod changes;
 mod contact;
 mod errands;
+mod followed;
 mod lanes;
 mod link;
 mod name;
 mod offers;
 mod pace;
-mod reading;
 mod screen;
 mod service_news;
 mod submission;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 
 use std::cell::RefCell;
 use std::env;
@@ -31,19 +29,18 @@ use harness_actors::Redaction;
 use harness_protocol::{ServiceInfo, UpstreamKind};
 use tokio::sync::mpsc;
 
-use self::background::Waits;
-use self::contact::Contact;
-use self::pace::Pace;
-use super::command::CommandError;
-use super::connection::Connection;
-use super::discovery;
-use super::output::Output;
+use crate::client::api::connection::Connection;
+use crate::client::api::discovery;
+use crate::client::attach::contact::Contact;
+use crate::client::attach::pace::Pace;
+use crate::client::background::{self, StartError, Waits};
+use crate::client::commands::CommandError;
+use crate::client::output::Output;
 use crate::config::ClientConfig;
 use crate::{log_file, log_setup};
 
-pub(crate) use self::arguments::Attach;
-pub(super) use self::arguments::HELP;
-pub(super) use self::background::StartError;
+pub(crate) use crate::client::attach::arguments::Attach;
+pub(super) use crate::client::attach::arguments::HELP;
 
 /// How many news may wait for the client. When there are more, the stream is not read on, which
 /// the service copes with.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use harness_tui::{News, Offer, OfferKind};
 use serde::Deserialize;
 
-use super::contact::Contact;
-use crate::client::command::CommandError;
+use crate::client::attach::contact::Contact;
+use crate::client::commands::CommandError;
 
 /// The answer to `GET /v1/models`, as far as a choice needs it.
 #[derive(Debug, Deserialize)]

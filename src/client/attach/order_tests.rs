@@ -6,10 +6,13 @@ use harness_protocol::{Queue, ThinkingLevel};
 use harness_tui::{Change, Offer, OfferKind, Recipe};
 use serde_json::{Value, json};
 
-use super::super::pace::Pace;
-use super::super::testing::*;
 use super::*;
-use crate::client::testing::{Home, Part, Server, answer};
+use crate::client::attach::pace::Pace;
+use crate::client::attach::testing::*;
+use crate::client::testing::Home;
+use crate::client::testing::Part;
+use crate::client::testing::Server;
+use crate::client::testing::answer;
 
 const STEER: &str = "/v1/conversations/c/steer";
 const SETTINGS: &str = "/v1/conversations/c/settings";

@@ -3,8 +3,8 @@
 use harness_tui::{News, Order};
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
-use super::Options;
-use crate::client::command::CommandError;
+use crate::client::attach::Options;
+use crate::client::commands::CommandError;
 
 /// Shows the conversation and takes what the user types, until it is left; the exit code.
 pub(super) async fn run(

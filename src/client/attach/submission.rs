@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::contact::Contact;
-use crate::client::command::CommandError;
-use crate::client::connection::{RequestError, path};
-use crate::client::prompt;
+use crate::client::api::connection::RequestError;
+use crate::client::api::connection::path;
+use crate::client::attach::contact::Contact;
+use crate::client::commands::CommandError;
+use crate::client::commands::run;
 
 /// Sends a prompt and tells what became of it.
 pub(super) async fn submit(
@@ -144,5 +145,5 @@ fn may_send_again(error: &CommandError) -> bool {
         error,
         CommandError::Request(RequestError::Refused { status: 503, .. })
     );
-    is_stopping || prompt::may_send_again(error)
+    is_stopping || run::may_send_again(error)
 }

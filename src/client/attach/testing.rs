@@ -8,10 +8,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use super::contact::Contact;
-use super::link;
-use super::pace::Pace;
-use crate::client::testing::{Part, Server, answer, frames, opening, summary};
+use crate::client::attach::contact::Contact;
+use crate::client::attach::link;
+use crate::client::attach::pace::Pace;
+use crate::client::testing::Part;
+use crate::client::testing::Server;
+use crate::client::testing::answer;
+use crate::client::testing::frames;
+use crate::client::testing::opening;
+use crate::client::testing::summary;
 use crate::config::ClientConfig;
 
 /// How long anything may take.
@@ -141,12 +146,12 @@ pub(super) fn short(news: News) -> String {
     }
 }
 
-pub(super) fn snapshot(id: &str, position: &str) -> Value {
+pub(crate) fn snapshot(id: &str, position: &str) -> Value {
     json!({"summary": summary(id), "state": "idle", "message": "", "settings": {}, "queue": [],
         "attached": 1, "history": {"events": []}, "position": position})
 }
 
-pub(super) fn status(message: &str) -> Value {
+pub(crate) fn status(message: &str) -> Value {
     json!({"type": "status", "state": "idle", "message": message, "timestamp": 1})
 }
 

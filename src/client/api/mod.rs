@@ -1,0 +1,9 @@
+//! The way to the running service.
+
+pub(super) mod connection;
+pub(super) mod discovery;
+pub(super) mod follower;
+pub(super) mod opened;
+mod own_file;
+pub(super) mod reading;
+pub(super) mod stream;

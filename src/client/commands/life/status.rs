@@ -1,0 +1,75 @@
+//! `harness status`: what runs for a state folder, and where it is not what this shell says.
+
+use harness_actors::Clock;
+use serde_json::{Value, json};
+
+use crate::client::api::discovery::VERSION;
+use crate::client::commands::CommandError;
+use crate::client::commands::life::arguments::Status;
+use crate::client::commands::life::look::Found;
+use crate::client::commands::life::look::Look;
+use crate::client::commands::life::status_text::Facts;
+use crate::client::commands::life::status_text::text;
+use crate::client::output::Output;
+use crate::client::remarks;
+use crate::client::visible;
+use crate::config::ClientConfig;
+use crate::difference::{Difference, differences};
+
+/// Tells what runs; the exit code says it too.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) async fn run(
+    order: &Status,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let look = Look::at(config).await;
+    let (differing, problem) = compare(&look.found, config);
+    if order.json {
+        output.json(&as_json(&look, config, &differing))?;
+    } else {
+        let facts = Facts {
+            look: &look,
+            home: &config.home,
+            differing: &differing,
+            now: Clock::system().unix_seconds(),
+        };
+        for line in text(&facts) {
+            output.line(&visible::line(&line))?;
+        }
+    }
+    if let Some(problem) = problem {
+        output.note(&format!(
+            "harness: this shell's settings are not compared: {problem}"
+        ));
+    }
+    Ok(look.found.exit_code())
+}
+
+/// Where the service and this shell differ, or why that is not known.
+fn compare(found: &Found, config: &ClientConfig) -> (Vec<Difference>, Option<String>) {
+    let (Found::Answers(connection), Some(info)) = (found, found.info()) else {
+        return (Vec::new(), None);
+    };
+    match remarks::of_shell(&config.home, connection) {
+        Ok(shell) => (differences(&info.settings, &shell), None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    }
+}
+
+fn as_json(look: &Look, config: &ClientConfig, differing: &[Difference]) -> Value {
+    let Look { file, found } = look;
+    json!({
+        "state": found.word(),
+        "reason": found.reason(),
+        "version": VERSION,
+        "home": config.home,
+        "service": found.info(),
+        "file": file.as_ref().map(|file| json!({
+            "address": file.address, "pid": file.pid, "version": file.version,
+        })),
+        "differences": differing,
+    })
+}
