@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
 use crate::client::api::discovery::DiscoveryError;
+use crate::client::output::Output;
 use crate::config::ClientConfig;
 use crate::lock::LOG_FILE;
 use crate::log_file;
@@ -43,7 +44,7 @@ impl Default for Waits {
     }
 }
 
-/// Why there is no service in spite of all.
+/// Why the service could not be started.
 #[derive(Debug, Display, Error, From)]
 pub(crate) enum StartError {
     /// The state folder cannot be used.
@@ -111,6 +112,30 @@ pub(crate) async fn start(
 ) -> Result<(Connection, bool), StartError> {
     let started = Started::new(&config.home, serve)?;
     started.answering(config, waits).await
+}
+
+/// Starts a service and waits until one answers; of one that has ended at once it is told what it
+/// said last.
+///
+/// # Errors
+/// If there is none in the end.
+pub(crate) async fn start_told(
+    config: &ClientConfig,
+    serve: Command,
+    output: &mut Output,
+) -> Result<Connection, StartError> {
+    let started = start(config, serve, Waits::default()).await;
+    tell_end(&started, output);
+    Ok(started?.0)
+}
+
+/// Tells what a service said last that has ended at once.
+pub(crate) fn tell_end<T>(started: &Result<T, StartError>, output: &mut Output) {
+    if let Err(StartError::Ended { last_lines, .. }) = started {
+        for line in last_lines {
+            output.note(line);
+        }
+    }
 }
 
 /// The command that serves in the background.

@@ -4,24 +4,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use derive_more::{Display, Error};
 use harness_protocol::{Problem, ServiceInfo};
 use http_body_util::Full;
+use hyper::Request;
 use hyper::http::request::Builder;
-use hyper::{Method, Request};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::api::opened::Named;
 use crate::client::api::opened::OpenError;
 use crate::client::api::opened::Opened;
+use crate::client::api::route::Route;
+use crate::client::api::stream::EventStream;
 use crate::config::Secret;
 
 /// What requests say that we are.
 const USER_AGENT: &str = concat!("harness/", env!("CARGO_PKG_VERSION"));
-/// How long an answer may take to begin. Longer than the service takes to stop a run.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the body of an answer may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest answer that is read, in bytes.
@@ -71,14 +69,11 @@ impl RequestError {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } | Self::Unproven { .. } => true,
-            Self::Refused { status, .. } => *status >= 500,
+            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
             Self::Malformed { .. } => false,
         }
     }
 }
-
-/// Parameters of a query, by name.
-pub(crate) type Query<'a> = [(&'a str, String)];
 
 /// A service and what it is to be shown, each time when it has proved itself.
 #[derive(Debug, Clone)]
@@ -116,98 +111,41 @@ impl Connection {
         self.named.key.fingerprint(secret)
     }
 
-    /// Asks for something.
+    /// Asks for something, or gives an order.
     ///
     /// # Errors
-    /// If there is no answer of the expected shape.
-    pub(crate) async fn get<A: DeserializeOwned>(
+    /// If there is no answer of the expected shape; an order may have been carried out.
+    pub(crate) async fn ask<A: DeserializeOwned>(
         &self,
-        path: &str,
-        query: &Query<'_>,
+        route: &Route<A>,
     ) -> Result<A, RequestError> {
-        let request = self.request(Method::GET, path, query);
-        self.ask(request, Bytes::new(), HEAD_TIMEOUT).await
-    }
-
-    /// Gives an order.
-    ///
-    /// # Errors
-    /// If there is no answer of the expected shape; the order may have been carried out.
-    pub(crate) async fn order<A: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<A, RequestError> {
-        self.send(method, path, body, HEAD_TIMEOUT).await
-    }
-
-    /// Gives an order with `POST` that takes longer than others; its answer is waited for that
-    /// long.
-    ///
-    /// # Errors
-    /// If there is no answer of the expected shape; the order may have been carried out.
-    pub(crate) async fn long_order<A: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-        limit: Duration,
-    ) -> Result<A, RequestError> {
-        self.send(Method::POST, path, body, limit).await
-    }
-
-    /// Takes something away.
-    ///
-    /// # Errors
-    /// If there is no answer of the expected shape; it may be gone.
-    pub(crate) async fn delete<A: DeserializeOwned>(&self, path: &str) -> Result<A, RequestError> {
-        self.delete_with(path, &[]).await
-    }
-
-    /// Takes something away, and says more about it.
-    ///
-    /// # Errors
-    /// If there is no answer of the expected shape; it may be gone.
-    pub(crate) async fn delete_with<A: DeserializeOwned>(
-        &self,
-        path: &str,
-        query: &Query<'_>,
-    ) -> Result<A, RequestError> {
-        let request = self.request(Method::DELETE, path, query);
-        self.ask(request, Bytes::new(), HEAD_TIMEOUT).await
+        let opened = self.answered(route, self.request(route)).await?;
+        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        let body = body.map_err(|error| self.unanswered(error))?;
+        serde_json::from_slice(&body).map_err(|error| malformed(&error))
     }
 
     /// Opens an event stream.
     ///
     /// # Errors
     /// If the service does not answer with one.
-    pub(crate) async fn open(
+    pub(super) async fn open(
         &self,
-        path: &str,
-        query: &Query<'_>,
+        route: &Route<EventStream>,
         last_event_id: Option<&str>,
     ) -> Result<Opened, RequestError> {
-        let mut request = self.request(Method::GET, path, query);
+        let mut request = self.request(route);
         request = request.header("accept", "text/event-stream");
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        let opened = self.opened(request, Bytes::new(), HEAD_TIMEOUT).await?;
-        if opened.status().is_success() {
-            return Ok(opened);
-        }
-        Err(self.refusal(opened).await)
+        self.answered(route, request).await
     }
 
-    fn request(&self, method: Method, path: &str, query: &Query<'_>) -> Builder {
-        let mut target = path.to_owned();
-        for (index, (name, value)) in query.iter().enumerate() {
-            target.push(if index == 0 { '?' } else { '&' });
-            target += &format!("{name}={}", encoded(value));
-        }
+    fn request<A>(&self, route: &Route<A>) -> Builder {
         let request = Request::builder()
-            .method(method)
-            .uri(target)
+            .method(&route.method)
+            .uri(&route.target)
             .header("host", self.named.address.to_string())
             .header("user-agent", USER_AGENT);
         match &self.token {
@@ -216,44 +154,24 @@ impl Connection {
         }
     }
 
-    async fn send<A: DeserializeOwned>(
+    /// What the service says to a request, unless it refuses.
+    async fn answered<A>(
         &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-        limit: Duration,
-    ) -> Result<A, RequestError> {
-        let body = serde_json::to_vec(body).map_err(|error| malformed(&error))?;
-        let request = self.request(method, path, &[]);
-        let request = request.header("content-type", "application/json");
-        self.ask(request, body.into(), limit).await
-    }
-
-    async fn ask<A: DeserializeOwned>(
-        &self,
-        request: Builder,
-        body: Bytes,
-        limit: Duration,
-    ) -> Result<A, RequestError> {
-        let opened = self.opened(request, body, limit).await?;
-        if !opened.status().is_success() {
-            return Err(self.refusal(opened).await);
-        }
-        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
-        let body = body.map_err(|error| self.unanswered(error))?;
-        serde_json::from_slice(&body).map_err(|error| malformed(&error))
-    }
-
-    async fn opened(
-        &self,
-        request: Builder,
-        body: Bytes,
-        limit: Duration,
+        route: &Route<A>,
+        mut request: Builder,
     ) -> Result<Opened, RequestError> {
-        let request = request.body(Full::new(body));
+        let body = route.body.as_ref().map_err(|error| malformed(error))?;
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json");
+        }
+        let request = request.body(Full::new(body.clone()));
         let request = request.map_err(|error| malformed(&error))?;
-        let opened = Opened::open(&self.named, request, limit).await;
-        opened.map_err(|error| self.unanswered(error))
+        let opened = Opened::open(&self.named, request, route.limit).await;
+        let opened = opened.map_err(|error| self.unanswered(error))?;
+        if opened.status().is_success() {
+            return Ok(opened);
+        }
+        Err(self.refusal(opened).await)
     }
 
     async fn refusal(&self, opened: Opened) -> RequestError {
@@ -292,24 +210,6 @@ fn malformed(error: &dyn std::error::Error) -> RequestError {
     }
 }
 
-/// The path of something of a conversation, such as `/prompt`.
-pub(crate) fn path(conversation: &str, of_it: &str) -> String {
-    format!("/v1/conversations/{}{of_it}", encoded(conversation))
-}
-
-/// A text as a part of a path or a query (RFC 3986 §2.1).
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded += &format!("%{byte:02X}");
-        }
-    }
-    encoded
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -317,16 +217,6 @@ mod tests {
     use super::*;
     use crate::client::testing::Server;
     use crate::client::testing::answer;
-
-    /// Spec: [CLI-05]
-    #[test]
-    fn an_id_cannot_lead_to_another_route() {
-        let shown = path("a/../b?c#d é", "/prompt");
-        assert_eq!(
-            shown,
-            "/v1/conversations/a%2F..%2Fb%3Fc%23d%20%C3%A9/prompt"
-        );
-    }
 
     /// Spec: [CLI-05] [CLI-06]
     #[actix::test]
@@ -344,8 +234,8 @@ mod tests {
             let connection = connection.clone();
             async move {
                 let body = json!({});
-                let sent = connection.order::<Value>(Method::POST, path, &body);
-                sent.await.unwrap_err()
+                let sent = connection.ask(&Route::<Value>::post(path, &body)).await;
+                sent.unwrap_err()
             }
         };
         let refusal = order("/busy").await;

@@ -11,6 +11,7 @@ use crate::client::api::connection::RequestError;
 use crate::client::api::opened::Named;
 use crate::client::api::own_file;
 use crate::client::api::own_file::FileError;
+use crate::client::api::routes;
 use crate::config::{ClientConfig, Secret, as_token};
 use crate::lock::{self, DISCOVERY_FILE};
 use crate::proof::ProofKey;
@@ -115,7 +116,7 @@ pub(crate) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryE
         key: ProofKey::from(Secret::from(key)),
     };
     let connection = Connection::new(named, token(config));
-    match connection.get::<ServiceInfo>("/v1/service", &[]).await {
+    match connection.ask(&routes::service()).await {
         Ok(info) if !info.protocol.overlaps(PROTOCOL) => Err(DiscoveryError::Incompatible {
             info: Box::new(info),
         }),

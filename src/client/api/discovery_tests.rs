@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::client::api::route::Route;
 use crate::client::testing::Home;
 use crate::client::testing::Server;
 use crate::client::testing::answer;
@@ -25,7 +26,7 @@ async fn a_service_that_proves_itself_is_shown_the_token_each_time_behind_its_pr
     server.on("/v1/x", vec![answer(200, &json!({}))]);
     let connection = find(&home.config).await.unwrap();
     assert_eq!(connection.info().unwrap().version, VERSION);
-    connection.get::<Value>("/v1/x", &[]).await.unwrap();
+    connection.ask(&Route::<Value>::get("/v1/x")).await.unwrap();
     let requests = server.all_requests();
     let paths: Vec<&str> = requests
         .iter()
@@ -62,8 +63,8 @@ async fn what_repeats_the_answers_of_another_service_is_told_nothing() {
     server.on("/healthz", said);
     for lie in &lies {
         let body = json!({"content": "private"});
-        let order = connection.order::<Value>(hyper::Method::POST, "/prompt", &body);
-        let refused = order.await.unwrap_err();
+        let order = Route::<Value>::post("/prompt", &body);
+        let refused = connection.ask(&order).await.unwrap_err();
         assert!(
             matches!(refused, RequestError::Unproven { .. }),
             "{lie}: {refused}"

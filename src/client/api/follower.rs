@@ -1,52 +1,19 @@
-//! Follows a conversation across breaks of the connection.
+//! Follows a conversation across breaks of the connection and restarts of the service.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness_protocol::Snapshot;
+use serde_json::Value;
+
 use crate::client::api::connection::Connection;
-use crate::client::api::connection::path;
-use crate::client::api::discovery;
-use crate::client::api::discovery::DiscoveryError;
-use crate::client::api::stream::Arrival;
-use crate::client::api::stream::EventStream;
-use crate::client::commands::CommandError;
-use crate::client::output::Output;
+use crate::client::api::discovery::{self, DiscoveryError};
+use crate::client::api::error::ApiError;
+use crate::client::api::patience::{GivesUp, Patience};
+use crate::client::api::reading::{Read, read};
+use crate::client::api::routes;
+use crate::client::api::stream::{Arrival, EventStream, Piece};
 use crate::config::ClientConfig;
-
-/// How long to wait for what, and how often.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// How long a stream may be without a byte. The service sends a heartbeat every 30 s.
-    pub(crate) silence: Duration,
-    /// The wait before the first try to attach again; each further one is twice as long,
-    pub(crate) first_wait: Duration,
-    /// up to this.
-    pub(crate) longest_wait: Duration,
-    /// How many tries in a row may find no service before it is gone for good.
-    pub(crate) tries_without_service: u32,
-}
-
-impl Default for Patience {
-    /// Sees a restart of the service through, and little more: it is gone after 35 s.
-    fn default() -> Self {
-        Self {
-            silence: Duration::from_secs(75),
-            first_wait: Duration::from_secs(1),
-            longest_wait: Duration::from_secs(10),
-            tries_without_service: 6,
-        }
-    }
-}
-
-impl Patience {
-    /// The wait before a try; tries count from 0.
-    pub(crate) fn wait(&self, tries: u32) -> Duration {
-        let doubled = 2_u32.saturating_pow(tries);
-        self.first_wait
-            .saturating_mul(doubled)
-            .min(self.longest_wait)
-    }
-}
 
 /// Where to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,130 +24,177 @@ pub(crate) enum Start {
     After(String),
     /// With the last events.
     Tail(u64),
+    /// With a snapshot that has so many of the last events, and what comes behind it.
+    Snapshot(usize),
+}
+
+/// What happens to a follower.
+pub(crate) enum Step {
+    /// A service is found and is about to be asked.
+    Found(Connection),
+    /// The conversation as it is.
+    Snapshot {
+        /// The conversation, without the events that cannot be read.
+        snapshot: Box<Snapshot>,
+        /// What is wrong with each of those.
+        invalid: Vec<String>,
+    },
+    /// The stream is open.
+    Up,
+    /// An event arrived.
+    Event(Box<Arrival>),
+    /// Something arrived that is not an event. The stream goes on behind it.
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is a break. The next step is another try, before which the caller waits.
+    Down {
+        /// Why.
+        error: ApiError,
+        /// How many tries in a row led to no event.
+        tries: u32,
+        /// How long to wait.
+        wait: Duration,
+    },
 }
 
 /// The events of a conversation, over as many connections as it takes.
-pub(crate) struct Follower<'a> {
-    config: &'a ClientConfig,
+pub(crate) struct Follower {
+    config: ClientConfig,
     patience: Patience,
     conversation: String,
     name: String,
     start: Start,
-    stream: Option<EventStream>,
+    link: Link,
     /// Where the last stream was.
     position: Option<Arc<str>>,
-    /// How many tries in a row led to no event.
+    /// How many tries in a row, with the present one, led to no event.
     tries: u32,
     /// How many of them found no service.
     without_service: u32,
 }
 
-impl<'a> Follower<'a> {
-    /// Attaches. `name` tells the other clients who does.
-    ///
-    /// # Errors
-    /// If there is no service, or it refuses.
-    pub(crate) async fn attach(
-        config: &'a ClientConfig,
+/// How far the present try has come.
+enum Link {
+    Away,
+    Found(Connection),
+    Open(EventStream),
+}
+
+impl Follower {
+    /// A follower that has not asked anything yet. `name` tells the other clients who follows.
+    pub(crate) fn new(
+        config: &ClientConfig,
         patience: Patience,
         conversation: &str,
         name: &str,
         start: Start,
-    ) -> Result<Self, CommandError> {
-        let mut follower = Self {
-            config,
+    ) -> Self {
+        Self {
+            config: config.clone(),
             patience,
             conversation: conversation.to_owned(),
             name: name.to_owned(),
             start,
-            stream: None,
+            link: Link::Away,
             position: None,
-            tries: 0,
+            tries: 1,
             without_service: 0,
-        };
-        follower.connect().await?;
-        Ok(follower)
+        }
     }
 
-    /// The next event. A break is mended unless it cannot be, and told. May be dropped and asked
-    /// again: nothing is lost.
+    /// Opens the stream now, in one try.
     ///
     /// # Errors
-    /// If the service is gone for good or refuses.
-    pub(crate) async fn next(&mut self, output: &mut Output) -> Result<Arrival, CommandError> {
-        loop {
-            let broken = match self.next_unmended().await {
-                Ok(arrival) => return Ok(arrival),
-                Err(error) => error,
-            };
-            if !self.may_try_again(&broken) {
-                return Err(broken);
+    /// If there is no service, or it refuses.
+    pub(crate) async fn open(mut self) -> Result<Self, ApiError> {
+        while !matches!(self.link, Link::Open(_)) {
+            self.step().await?;
+        }
+        self.tries = 0;
+        Ok(self)
+    }
+
+    /// The next step. May be dropped and asked again: nothing is lost.
+    ///
+    /// # Errors
+    /// Why there is no further try.
+    pub(crate) async fn next(&mut self) -> Result<Step, ApiError> {
+        let error = match self.step().await {
+            Ok(step) => return Ok(step),
+            Err(error) => error,
+        };
+        self.link = Link::Away;
+        if self.is_final(&error) {
+            return Err(error);
+        }
+        let tries = self.tries;
+        self.tries = tries.saturating_add(1);
+        Ok(Step::Down {
+            error,
+            tries,
+            wait: self.patience.wait(tries),
+        })
+    }
+
+    async fn step(&mut self) -> Result<Step, ApiError> {
+        match &mut self.link {
+            Link::Away => {
+                // Each time anew: a service that was restarted may have another port.
+                let connection = discovery::find(&self.config).await?;
+                self.link = Link::Found(connection.clone());
+                Ok(Step::Found(connection))
             }
-            let wait = self.patience.wait(self.tries);
-            output.note(&format!("harness: {broken}; attaching again in {wait:?}"));
-            self.tries += 1;
-            tokio::time::sleep(wait).await;
-        }
-    }
-
-    /// The next event; a break is an error.
-    ///
-    /// # Errors
-    /// If the stream ends, there is no service, or it refuses.
-    pub(crate) async fn next_unmended(&mut self) -> Result<Arrival, CommandError> {
-        if self.stream.is_none() {
-            self.connect().await?;
-        }
-        let Some(stream) = &mut self.stream else {
-            return Err(CommandError::Broken(super::stream::Break::Ended));
-        };
-        let next = stream.next().await;
-        if let Some(position) = stream.position() {
-            self.position = Some(Arc::clone(position));
-        }
-        match next {
-            Ok(arrival) => {
+            Link::Found(connection) => {
+                let (conversation, name) = (&self.conversation, &self.name);
+                let route = match (&self.start, &self.position) {
+                    (Start::Snapshot(tail), None) => {
+                        let whole = routes::snapshot(conversation, *tail).answered_as::<Value>();
+                        let whole = connection.ask(&whole).await?;
+                        let Read { answer, invalid } = read::<Snapshot>(whole, "/history/events")?;
+                        self.position = Some(answer.position.as_str().into());
+                        let snapshot = Box::new(answer);
+                        return Ok(Step::Snapshot { snapshot, invalid });
+                    }
+                    (Start::After(place), None) => routes::events_after(conversation, name, place),
+                    (Start::Tail(count), None) => routes::events_tail(conversation, name, *count),
+                    (Start::Now, None) | (_, Some(_)) => routes::events(conversation, name),
+                };
+                let answer = connection.open(&route, self.position.as_deref()).await?;
+                let (position, silence) = (self.position.clone(), self.patience.silence);
+                self.link = Link::Open(EventStream::new(answer, position, silence));
+                Ok(Step::Up)
+            }
+            Link::Open(stream) => {
+                let piece = stream.next().await;
+                if let Some(position) = stream.position() {
+                    self.position = Some(Arc::clone(position));
+                }
+                let piece = piece?;
                 self.tries = 0;
                 self.without_service = 0;
-                Ok(arrival)
-            }
-            Err(broken) => {
-                self.stream = None;
-                Err(CommandError::Broken(broken))
+                Ok(match piece {
+                    Piece::Event(arrival) => Step::Event(Box::new(arrival)),
+                    Piece::Invalid { reason } => Step::Invalid { reason },
+                })
             }
         }
     }
 
-    async fn connect(&mut self) -> Result<(), CommandError> {
-        // Each time anew: a service that was restarted may have another port.
-        let connection: Connection = discovery::find(self.config).await?;
-        let mut query = vec![("name", self.name.clone())];
-        if self.position.is_none() {
-            match &self.start {
-                Start::Now => {}
-                Start::After(place) => query.push(("after", place.clone())),
-                Start::Tail(count) => query.push(("tail", count.to_string())),
+    /// Whether no later try can lead to another answer, or there were enough of them.
+    fn is_final(&mut self, error: &ApiError) -> bool {
+        match (self.patience.gives_up, error) {
+            (GivesUp::AtOnce, _) => true,
+            (_, ApiError::Request(error) | ApiError::Discovery(DiscoveryError::Request(error))) => {
+                !error.is_passing()
             }
-        }
-        let events = path(&self.conversation, "/events");
-        let answer = connection
-            .open(&events, &query, self.position.as_deref())
-            .await?;
-        let silence = self.patience.silence;
-        self.stream = Some(EventStream::new(answer, self.position.clone(), silence));
-        Ok(())
-    }
-
-    fn may_try_again(&mut self, broken: &CommandError) -> bool {
-        match broken {
-            CommandError::Discovery(DiscoveryError::None { .. }) => {
+            (_, ApiError::Broken(_)) | (GivesUp::Never, _) => false,
+            (_, ApiError::Discovery(DiscoveryError::None { .. })) => {
                 self.without_service += 1;
-                self.without_service < self.patience.tries_without_service
+                !self.patience.allows(self.without_service)
             }
-            CommandError::Discovery(error) => error.is_passing(),
-            CommandError::Broken(_) => true,
-            CommandError::Request(error) => error.is_passing(),
-            _ => false,
+            (_, ApiError::Discovery(error)) => !error.is_passing(),
         }
     }
 }

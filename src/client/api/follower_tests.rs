@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::client::commands::follow::next_event;
+use crate::client::error::CommandError;
 use crate::client::testing::Home;
 use crate::client::testing::Part;
 use crate::client::testing::Server;
@@ -32,15 +34,15 @@ async fn follow_from(
 ) -> (Vec<Option<String>>, String, CommandError) {
     let (mut output, record) = recorded();
     let mut positions = vec![];
-    let attaching = Follower::attach(config, impatient(), "c", "test", start);
-    let mut follower = match attaching.await {
+    let follower = Follower::new(config, impatient(), "c", "test", start);
+    let mut follower = match follower.open().await {
         Ok(follower) => follower,
-        Err(error) => return (positions, record.err(), error),
+        Err(error) => return (positions, record.err(), error.into()),
     };
     loop {
-        match follower.next(&mut output).await {
+        match next_event(&mut follower, &mut output).await {
             Ok(arrival) => positions.push(arrival.position.map(|id| id.to_string())),
-            Err(error) => return (positions, record.err(), error),
+            Err(error) => return (positions, record.err(), error.into()),
         }
     }
 }
@@ -133,12 +135,4 @@ async fn a_service_that_was_never_there_is_not_waited_for() {
     home.write_discovery(&server.address.to_string(), "another");
     let (_, remarks, error) = follow_from(&home.config, Start::Now).await;
     assert_eq!((&*remarks, error.exit_code()), ("", 1));
-}
-
-/// Spec: [CLI-31]
-#[test]
-fn waits_double_up_to_a_limit() {
-    let patience = Patience::default();
-    let waits = [0, 1, 2, 3, 4, 99].map(|tries| patience.wait(tries).as_secs());
-    assert_eq!(waits, [1, 2, 4, 8, 10, 10]);
 }

@@ -27,6 +27,18 @@ pub(crate) struct Arrival {
     pub(crate) position: Option<Arc<str>>,
 }
 
+impl Arrival {
+    /// The event as the service sent it, with its position.
+    pub(crate) fn with_position(self) -> Map<String, Value> {
+        let mut line = self.raw;
+        if let Some(position) = self.position {
+            // Not `id`, which is the field of a call or a result that names the call.
+            line.insert("position".to_owned(), position.as_ref().into());
+        }
+        line
+    }
+}
+
 /// What came on a stream.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
@@ -58,12 +70,6 @@ pub(crate) enum Break {
         /// What the system said.
         reason: String,
     },
-    /// An event cannot be read.
-    #[display("the event stream holds what is no event: {reason}")]
-    Malformed {
-        /// What is wrong with it.
-        reason: String,
-    },
 }
 
 /// The events of one connection.
@@ -93,23 +99,11 @@ impl EventStream {
         self.decoder.last_event_id()
     }
 
-    /// The next event; what is no event breaks the stream. May be dropped and asked again: nothing
-    /// is lost.
-    ///
-    /// # Errors
-    /// Why there are no more.
-    pub(crate) async fn next(&mut self) -> Result<Arrival, Break> {
-        match self.next_piece().await? {
-            Piece::Event(arrival) => Ok(arrival),
-            Piece::Invalid { reason } => Err(Break::Malformed { reason }),
-        }
-    }
-
     /// The next event, or what came in its place. May be dropped and asked again: nothing is lost.
     ///
     /// # Errors
     /// Why there are no more.
-    pub(crate) async fn next_piece(&mut self) -> Result<Piece, Break> {
+    pub(crate) async fn next(&mut self) -> Result<Piece, Break> {
         loop {
             if let Some(piece) = self.decode() {
                 return Ok(piece);

@@ -3,6 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
+use crate::client::api::routes;
 use crate::client::attach::pace::Pace;
 use crate::client::attach::testing::*;
 use crate::client::testing::Home;
@@ -211,7 +212,7 @@ async fn it_never_gives_up_and_finds_a_service_with_another_port() {
         vec![vec![
             opening(4).into(),
             frames(&[(5, status("a"))]).into(),
-            Part::Await("/go"),
+            Part::Await("/v1/models"),
         ]],
     );
     let home = Home::of(&server);
@@ -228,7 +229,7 @@ async fn it_never_gives_up_and_finds_a_service_with_another_port() {
     other.say(EVENTS, vec![open(5, &[(6, status("b"))])]);
     home.write_discovery(&other.address.to_string(), Home::KEY);
     let stranger = crate::client::api::connection::Connection::new(server.named(), None);
-    drop(stranger.get::<serde_json::Value>("/go", &[]).await);
+    drop(stranger.ask(&routes::models()).await);
     assert_eq!(client.tell(3).await, ["down 0", "up", "status b e-6-0"]);
     assert_eq!(asked(&other), [format!("{STREAM} e-5-0")]);
 }
@@ -272,7 +273,7 @@ async fn a_wait_ends_when_the_client_is_in_a_hurry() {
 /// Spec: [LINK-08]
 #[actix::test]
 async fn a_hurry_while_the_stream_is_open_shortens_no_later_wait() {
-    let server = service(vec![vec![opening(4).into(), Part::Await("/go")]]).await;
+    let server = service(vec![vec![opening(4).into(), Part::Await("/v1/models")]]).await;
     let list = answer(200, &json!({"conversations": []}));
     server.on("/v1/conversations", vec![list; 4]);
     let home = Home::of(&server);
@@ -287,7 +288,7 @@ async fn a_hurry_while_the_stream_is_open_shortens_no_later_wait() {
     client.order(Order::List);
     client.told().await;
     let stranger = crate::client::api::connection::Connection::new(server.named(), None);
-    drop(stranger.get::<serde_json::Value>("/go", &[]).await);
+    drop(stranger.ask(&routes::models()).await);
     assert_eq!(client.told().await, "down 1");
     for _ in 0..3 {
         client.order(Order::List);

@@ -2,42 +2,69 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use harness_protocol::{CompactAnswer, CompactOrder};
-use serde_json::Value;
 
-use crate::client::api::connection::path;
-use crate::client::api::discovery;
-use crate::client::commands::CommandError;
-use crate::client::commands::conversations::show::parsed;
-use crate::client::commands::order_arguments::Compact;
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common};
+use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
-use crate::config::ClientConfig;
+
+const COMPACT_HELP: &str = "\
+Examples:
+  harness compact                              summarize the past, if it is long
+  harness compact --force --instructions 'Keep every file name'
+
+The journal then begins with the summary; the old one is kept, and where is printed. This can
+take minutes. Ctrl-C ends the command and not the compaction; `harness cancel` ends that.
+
+Exit codes:
+    0  done, or there was no need
+    1  failed, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  stopped with Ctrl-C";
 
 /// How long a compaction may take: a summary is one or more replies of the model, with retries.
-pub(crate) const COMPACT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const COMPACT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// The flags of `harness compact`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPACT_HELP)]
+pub(crate) struct Compact {
+    /// Summarize even if the conversation is well within the window
+    #[arg(long)]
+    pub(super) force: bool,
+    /// What the summary is to look at above all
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) instructions: Option<String>,
+    /// Who asks for it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
 
 /// Compacts a conversation and says what came of it.
 ///
 /// # Errors
 /// If it cannot be compacted.
-pub(crate) async fn run(
+pub(super) async fn run(
     compact: &Compact,
-    config: &ClientConfig,
+    service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let connection = discovery::find(config).await?;
     let order = CompactOrder {
         force: compact.force,
         instructions: compact.instructions.clone(),
         by: compact.caller.name(),
     };
-    let to = path(&compact.common.which.conversation, "/compact");
-    let raw: Value = connection.long_order(&to, &order, COMPACT_TIMEOUT).await?;
-    if compact.common.json {
-        return Ok(output.json(&raw)?);
-    }
-    Ok(output.line(&line(&parsed(raw)?, compact.force))?)
+    let Common { which, json, .. } = &compact.common;
+    let route = routes::compact(&which.conversation, &order, COMPACT_TIMEOUT);
+    let lines = |answer| vec![line(&answer, compact.force)];
+    common::show(route, *json, service, output, lines).await
 }
 
 fn line(answer: &CompactAnswer, forced: bool) -> String {
@@ -110,7 +137,7 @@ mod tests {
                 panic!("{flags:?}");
             };
             let (mut output, record) = recorded();
-            let result = run(&compact, &home.config, &mut output).await;
+            let result = run(&compact, &home.service().await, &mut output).await;
             printed.push(match result {
                 Ok(()) => record.out(),
                 Err(error) => error.to_string(),

@@ -1,26 +1,65 @@
 //! `harness events`: follows a conversation.
 
-use crate::client::api::follower::Follower;
-use crate::client::api::follower::Patience;
-use crate::client::api::follower::Start;
-use crate::client::api::stream::Arrival;
-use crate::client::commands::CommandError;
-use crate::client::commands::arguments::Events;
+use clap::Args;
+
+use crate::client::api::follower::{Follower, Start};
+use crate::client::api::patience::{GivesUp, Patience};
+use crate::client::commands::common::Which;
+use crate::client::commands::follow::next_event;
+use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
 use crate::client::output::Output;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, HomeFlag};
 
 /// How the other clients see this command.
 const NAME: &str = "harness-events";
+
+const EVENTS_HELP: &str = "\
+Examples:
+  harness events                               follow the conversation `default`
+  harness events -c ID --tail 20               its last 20 events first
+  harness events --json --after 0 | jq .type   everything, as JSON Lines
+
+A line of --json is the event as the service sent it, with the field `position` added where it
+has one; `--after` takes a position. After a break it resumes there, so that nothing is missing.
+
+Exit codes:
+    1  failed, no service runs, or the stream broke with --no-reconnect
+    2  wrong use: a flag or a setting cannot be used
+  130  stopped with Ctrl-C";
+
+/// The flags of `harness events`.
+#[derive(Debug, Args)]
+#[command(after_help = EVENTS_HELP)]
+pub(crate) struct Events {
+    /// The conversation.
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Begin right behind this position or record number; 0 is the beginning
+    #[arg(long, value_name = "POSITION", conflicts_with = "tail")]
+    pub(super) after: Option<String>,
+    /// Begin with the last N events
+    #[arg(long, value_name = "N")]
+    pub(super) tail: Option<u64>,
+    /// End at the first break of the stream
+    #[arg(long)]
+    pub(super) no_reconnect: bool,
+    /// Print JSON Lines, one event a line
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(super) home: HomeFlag,
+}
 
 /// Prints events until the service is gone for good.
 ///
 /// # Errors
 /// Why there are no more.
-pub(crate) async fn run(
+pub(super) async fn run(
     events: &Events,
     config: &ClientConfig,
-    patience: Patience,
+    mut patience: Patience,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let start = match (&events.after, events.tail) {
@@ -28,30 +67,20 @@ pub(crate) async fn run(
         (None, Some(count)) => Start::Tail(count),
         (None, None) => Start::Now,
     };
+    if events.no_reconnect {
+        patience.gives_up = GivesUp::AtOnce;
+    }
     let conversation = &events.which.conversation;
-    let mut follower = Follower::attach(config, patience, conversation, NAME, start).await?;
+    let follower = Follower::new(config, patience, conversation, NAME, start);
+    let mut follower = follower.open().await?;
     loop {
-        let arrival = if events.no_reconnect {
-            follower.next_unmended().await?
-        } else {
-            follower.next(output).await?
-        };
+        let arrival = next_event(&mut follower, output).await?;
         if events.json {
-            output.json(&with_position(arrival))?;
+            output.json(&arrival.with_position())?;
         } else {
             output.line(&event_line(&arrival.event))?;
         }
     }
-}
-
-/// The event as the service sent it, with its position.
-pub(crate) fn with_position(arrival: Arrival) -> serde_json::Map<String, serde_json::Value> {
-    let mut line = arrival.raw;
-    if let Some(position) = arrival.position {
-        // Not `id`, which is the field of a call or a result that names the call.
-        line.insert("position".to_owned(), position.as_ref().into());
-    }
-    line
 }
 
 #[cfg(test)]

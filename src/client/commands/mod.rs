@@ -1,286 +1,274 @@
-//! Carries out one command of a client and says how it ended.
+//! The commands, a file each: what the command line asks of the service, and how it ends.
 
-pub(super) mod arguments;
+mod attach;
+mod cancel;
+mod common;
 mod compact;
+mod r#continue;
 mod conversations;
 mod events;
-mod guidance;
+pub(super) mod follow;
+mod follow_up;
 pub(super) mod life;
-pub(super) mod order_arguments;
-pub(super) mod queue;
-pub(super) mod run;
-pub(super) mod settings;
+mod listing;
+mod models;
+mod prompt;
+mod queue;
+mod retry;
+mod run;
+mod said;
+mod settings;
+mod skill;
+mod skills;
+mod steer;
+mod table;
+mod template;
+mod templates;
 mod usage;
 
-use std::io;
+use clap::Subcommand;
+use harness_protocol::Queue;
 
-use derive_more::{Display, Error, From};
-use harness_actors::Clock;
-use harness_protocol::{AttachmentOrder, CancelAnswer, CancelOrder, Queue};
-
-use crate::client::api::connection::RequestError;
-use crate::client::api::connection::path;
+use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
-use crate::client::api::discovery::DiscoveryError;
-use crate::client::api::follower::Patience;
-use crate::client::api::stream::Break;
-use crate::client::attach;
-use crate::client::attach::Attach;
-use crate::client::attach::WithoutService;
-use crate::client::background::StartError;
-use crate::client::commands::arguments::Cancel;
-use crate::client::commands::arguments::ClientCommand;
-use crate::client::commands::life::RestartError;
-use crate::client::commands::life::StopError;
-use crate::client::commands::order_arguments::Continue;
-use crate::client::commands::order_arguments::FollowUp;
-use crate::client::commands::order_arguments::Retry;
-use crate::client::commands::order_arguments::Steer;
+use crate::client::api::patience::Patience;
+pub(crate) use crate::client::commands::attach::Attach;
+use crate::client::commands::attach::WithoutService;
+use crate::client::commands::cancel::Cancel;
+use crate::client::commands::compact::Compact;
+use crate::client::commands::r#continue::Continue;
+use crate::client::commands::conversations::Conversations;
+use crate::client::commands::events::Events;
+use crate::client::commands::follow_up::FollowUp;
+use crate::client::commands::life::logs::Logs;
+use crate::client::commands::life::restart::Restart;
+use crate::client::commands::life::status::Status;
+use crate::client::commands::life::stop::Stop;
+use crate::client::commands::life::{logs, restart, status, stop};
+use crate::client::commands::listing::Listing;
+use crate::client::commands::models::Models;
+use crate::client::commands::prompt::Prompt;
+use crate::client::commands::queue::Queued;
+use crate::client::commands::retry::Retry;
+use crate::client::commands::said::Said;
+use crate::client::commands::settings::Settings;
+use crate::client::commands::skill::Skill;
+use crate::client::commands::steer::Steer;
+use crate::client::commands::template::Template;
+use crate::client::commands::usage::Used;
+use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::prompt_files;
-use crate::client::prompt_text;
 use crate::client::remarks;
-use crate::config::{ClientConfig, ConfigError};
+use crate::config::{ClientConfig, HomeFlag};
 
-/// The exit code of a command that Ctrl-C ended, and of a run that was cancelled.
-pub(crate) const EXIT_CANCELLED: i32 = 130;
-
-/// Why a command did not do what it was asked.
-#[derive(Debug, Display, Error, From)]
-pub(crate) enum CommandError {
-    /// A setting cannot be used.
-    Config(ConfigError),
-    /// There is no service to talk to.
-    Discovery(DiscoveryError),
-    /// There is none in spite of an attempt to start one.
-    Start(StartError),
-    /// The service was not stopped.
-    Stop(StopError),
-    /// The service was not restarted.
-    Restart(RestartError),
-    /// One runs that is not the demo.
-    #[display("{reason}")]
-    #[from(skip)]
-    NoDemo {
-        /// What runs, and the ways out.
-        reason: String,
-    },
-    /// The service did not answer, or said no.
-    Request(RequestError),
-    /// The event stream ended.
-    Broken(Break),
-    /// There is no prompt to send.
-    Prompt(prompt_text::PromptTextError),
-    /// A file cannot go with the prompt.
-    File(prompt_files::PromptFileError),
-    /// The result cannot be written.
-    #[display("cannot write to standard output: {_0}")]
-    Output(io::Error),
-    /// The system refused something else.
-    #[display("{reason}")]
-    #[from(skip)]
-    System {
-        /// What, and what the system said.
-        reason: String,
-    },
-    /// What was given cannot be sent.
-    #[display("{reason}")]
-    #[from(skip)]
-    Usage {
-        /// What, and what it should be.
-        reason: String,
-    },
-    /// The service contradicts itself.
-    #[display("{reason}")]
-    #[from(skip)]
-    Contradiction {
-        /// How.
-        reason: &'static str,
-    },
-    /// The terminal client could not go on.
-    Screen(harness_tui::RunError),
-    /// Ctrl-C was pressed.
-    #[display("stopped")]
-    Stopped,
+/// What can be asked of the running service.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientCommand {
+    /// Attach to a conversation in the terminal, beside whoever else is
+    #[command(after_help = attach::HELP)]
+    Attach(Attach),
+    /// List, make, show, rename, delete, fork and export conversations
+    Conversations(Conversations),
+    /// Follow the events of a conversation
+    Events(Events),
+    /// Send a prompt and stream the reply
+    Prompt(Prompt),
+    /// Cancel the run that is going
+    Cancel(Cancel),
+    /// Tell the model something in the run that is going
+    Steer(Steer),
+    /// Go on with this when the run would end
+    FollowUp(FollowUp),
+    /// Show or withdraw what waits to be said
+    Queue(Queued),
+    /// Go on without a new prompt and stream the reply
+    Continue(Continue),
+    /// Ask again for a reply that failed and stream it
+    Retry(Retry),
+    /// Show or change the settings of a conversation
+    Settings(Settings),
+    /// Replace the past of a conversation by a summary
+    Compact(Compact),
+    /// Show the tokens that a conversation used, and what they cost
+    Usage(Used),
+    /// List the models that can be chosen
+    Models(Models),
+    /// List the skills that there are
+    #[command(after_help = skills::SKILLS_HELP)]
+    Skills(Listing),
+    /// List the prompt templates that there are
+    #[command(after_help = templates::TEMPLATES_HELP)]
+    Templates(Listing),
+    /// Send a skill and stream the reply
+    Skill(Skill),
+    /// Send a prompt template with arguments and stream the reply
+    Template(Template),
+    /// Show what service runs, and where it differs from this shell
+    Status(Status),
+    /// Stop the running service
+    Stop(Stop),
+    /// Start this version in the place of the running service
+    Restart(Restart),
+    /// Show the log of the service
+    Logs(Logs),
 }
 
-impl CommandError {
-    /// The exit code: 2 for wrong use, 130 for Ctrl-C, 1 for a failure. A reader that has seen
-    /// enough and left is no failure.
-    pub(crate) fn exit_code(&self) -> i32 {
+impl ClientCommand {
+    /// Where the state folder is said to be.
+    fn home(&self) -> &HomeFlag {
         match self {
-            Self::Config(_) | Self::Usage { .. } => 2,
-            Self::Prompt(error) => error.exit_code(),
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Stopped => EXIT_CANCELLED,
-            Self::Discovery(_)
-            | Self::Start(_)
-            | Self::Stop(_)
-            | Self::Restart(_)
-            | Self::NoDemo { .. }
-            | Self::Screen(_)
-            | Self::File(_)
-            | Self::Request(_)
-            | Self::Broken(_)
-            | Self::Output(_)
-            | Self::System { .. }
-            | Self::Contradiction { .. } => 1,
+            Self::Attach(attach) => &attach.home,
+            Self::Conversations(conversations) => conversations.home(),
+            Self::Events(events) => &events.home,
+            Self::Prompt(prompt) => &prompt.sending.home,
+            Self::Cancel(cancel) => &cancel.home,
+            Self::Steer(Steer { said }) | Self::FollowUp(FollowUp { said }) => &said.common.home,
+            Self::Queue(queue) => &queue.common().home,
+            Self::Continue(Continue { resumed }) | Self::Retry(Retry { resumed }) => &resumed.home,
+            Self::Settings(settings) => &settings.common().home,
+            Self::Compact(compact) => &compact.common.home,
+            Self::Usage(usage) => &usage.common.home,
+            Self::Models(models) => &models.home,
+            Self::Skills(listing) | Self::Templates(listing) => &listing.home,
+            Self::Skill(skill) => &skill.sending.home,
+            Self::Template(template) => &template.sending.home,
+            Self::Status(status) => &status.home,
+            Self::Stop(stop) => &stop.home,
+            Self::Restart(restart) => &restart.home,
+            Self::Logs(logs) => &logs.home,
         }
     }
 
-    /// Whether there is something to say that the exit code does not.
-    fn is_worth_telling(&self) -> bool {
-        !matches!(self.exit_code(), 0 | EXIT_CANCELLED)
+    async fn carry_out(
+        &self,
+        config: &ClientConfig,
+        output: &mut Output,
+    ) -> Result<i32, CommandError> {
+        match self {
+            // Ctrl-C is a key like any other there.
+            Self::Attach(it) => attach::run(it, config, WithoutService::Fail, output).await,
+            Self::Status(it) => status::run(it, config, output).await,
+            Self::Stop(it) => stop::run(it, config, output).await,
+            Self::Restart(it) => restart::run(it, config, output).await,
+            Self::Logs(it) => logs::run(it, config, output).await,
+            Self::Prompt(it) => start(it.order()?, config, output).await,
+            Self::Continue(it) => start(it.order(), config, output).await,
+            Self::Retry(it) => start(it.order(), config, output).await,
+            Self::Skill(it) => start(it.order()?, config, output).await,
+            Self::Template(it) => start(it.order(), config, output).await,
+            Self::Steer(Steer { said }) => say(said, Queue::Steer, config, output).await,
+            Self::FollowUp(FollowUp { said }) => say(said, Queue::FollowUp, config, output).await,
+            Self::Conversations(it) => asked(it, conversations::run, config, output).await,
+            Self::Cancel(it) => asked(it, cancel::run, config, output).await,
+            Self::Queue(it) => asked(it, queue::run, config, output).await,
+            Self::Settings(it) => asked(it, settings::run, config, output).await,
+            Self::Compact(it) => asked(it, compact::run, config, output).await,
+            Self::Usage(it) => asked(it, usage::run, config, output).await,
+            Self::Models(it) => asked(it, models::run, config, output).await,
+            Self::Skills(it) => asked(it, skills::run, config, output).await,
+            Self::Templates(it) => asked(it, templates::run, config, output).await,
+            Self::Events(it) => {
+                let follow = async |it: &Events, _: &Connection, output: &mut Output| {
+                    events::run(it, config, Patience::default(), output).await
+                };
+                asked(it, follow, config, output).await
+            }
+        }
     }
-}
-
-/// What is said to a conversation.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Message {
-    /// In words.
-    pub(crate) text: String,
-    /// In files.
-    pub(crate) files: Vec<AttachmentOrder>,
 }
 
 /// Carries out a command; the exit code.
 pub(crate) fn run(command: &ClientCommand) -> i32 {
     let mut output = Output::of_process();
-    let result = ClientConfig::from_process(command.home())
-        .map_err(CommandError::from)
-        .and_then(|config| {
-            // Standard input may block, which nothing may that the events wait for.
-            let message = match command {
-                ClientCommand::Prompt(prompt) => Message {
-                    files: prompt_files::read(&prompt.attach)?,
-                    text: prompt_text::read(&prompt.text)?,
-                },
-                ClientCommand::Steer(Steer { said })
-                | ClientCommand::FollowUp(FollowUp { said }) => Message {
-                    files: prompt_files::read(&said.attach)?,
-                    text: prompt_text::read(&said.text)?,
-                },
-                ClientCommand::Skill(skill) if !skill.text.is_empty() => Message {
-                    files: Vec::new(),
-                    text: prompt_text::read(&skill.text)?,
-                },
-                _ => Message::default(),
-            };
-            actix::System::new().block_on(carry_out(command, &config, message, &mut output))
-        });
+    let result = ClientConfig::from_process(command.home()).map_err(CommandError::from);
+    let result = result
+        .and_then(|config| actix::System::new().block_on(command.carry_out(&config, &mut output)));
     ended(result, &mut output)
 }
 
 /// Attaches, after starting a service if none runs; the exit code.
 pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
     let mut output = Output::of_process();
-    let result = ClientConfig::from_process(&attach.home)
-        .map_err(CommandError::from)
-        .and_then(|config| {
-            let start = WithoutService::Start { is_demo };
-            let attached = attach::run(attach, &config, start, &mut output);
-            actix::System::new().block_on(attached)
-        });
+    let result = ClientConfig::from_process(&attach.home).map_err(CommandError::from);
+    let result = result.and_then(|config| {
+        let start = WithoutService::Start { is_demo };
+        actix::System::new().block_on(attach::run(attach, &config, start, &mut output))
+    });
     ended(result, &mut output)
 }
 
-async fn carry_out(
-    command: &ClientCommand,
+/// What is said of the service before a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Greeting {
+    /// That it is of another version.
+    Version,
+    /// Also where it is not what this shell says: the model is about to be told something, in the
+    /// folder and with the settings of the service.
+    Remarks,
+}
+
+/// Starts a run and shows it to its end.
+async fn start(
+    order: run::Order,
     config: &ClientConfig,
-    message: Message,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    if let ClientCommand::Attach(attach) = command {
-        // Ctrl-C is a key like any other there.
-        return attach::run(attach, config, WithoutService::Fail, output).await;
-    }
-    if let Some(order) = command.life() {
-        return life::run(order, config, output).await;
-    }
-    greet(command, config, output).await?;
-    let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
-        reason: format!("cannot take notice of Ctrl-C: {error}"),
-    })?;
-    let patience = Patience::default();
-    let run = match command {
-        ClientCommand::Prompt(prompt) => Some(run::Order::new(prompt, message.clone())),
-        ClientCommand::Continue(Continue { resumed }) => {
-            Some(run::Order::resume(resumed, "/continue"))
-        }
-        ClientCommand::Retry(Retry { resumed }) => Some(run::Order::resume(resumed, "/retry")),
-        _ => None,
-    };
-    if let Some(order) = run {
-        return run::run(order, config, patience, &mut interrupts, output).await;
-    }
-    if let Some(order) = guidance::order(command, &message.text) {
-        return run::run(order, config, patience, &mut interrupts, output).await;
-    }
-    let work = async {
-        match command {
-            ClientCommand::Conversations(conversations) => {
-                conversations::run(conversations, config, Clock::system(), output).await
-            }
-            ClientCommand::Events(events) => events::run(events, config, patience, output).await,
-            ClientCommand::Cancel(order) => cancel(order, config, output).await,
-            ClientCommand::Steer(Steer { said }) => {
-                queue::say(said, Queue::Steer, message, config, output).await
-            }
-            ClientCommand::FollowUp(FollowUp { said }) => {
-                queue::say(said, Queue::FollowUp, message, config, output).await
-            }
-            ClientCommand::Queue(queued) => queue::run(queued, config, output).await,
-            ClientCommand::Settings(order) => settings::run(order, config, output).await,
-            ClientCommand::Compact(order) => compact::run(order, config, output).await,
-            ClientCommand::Usage(used) => usage::run(used, config, output).await,
-            ClientCommand::Models(models) => usage::models(models, config, output).await,
-            ClientCommand::Skills(listing) => {
-                let connection = discovery::find(config).await?;
-                guidance::list("skills", listing, &connection, output).await
-            }
-            ClientCommand::Templates(listing) => {
-                let connection = discovery::find(config).await?;
-                guidance::list("templates", listing, &connection, output).await
-            }
-            ClientCommand::Attach(_)
-            | ClientCommand::Skill(_)
-            | ClientCommand::Template(_)
-            | ClientCommand::Prompt(_)
-            | ClientCommand::Continue(_)
-            | ClientCommand::Retry(_)
-            | ClientCommand::Status(_)
-            | ClientCommand::Stop(_)
-            | ClientCommand::Restart(_)
-            | ClientCommand::Logs(_) => Ok(()),
-        }
-    };
+    greet(Greeting::Remarks, config, output).await?;
+    let mut interrupts = Interrupts::of_process()?;
+    run::run(order, config, Patience::default(), &mut interrupts, output).await
+}
+
+/// Lets a message wait.
+async fn say(
+    said: &Said,
+    queue: Queue,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let message = said.message()?;
+    let service = greet(Greeting::Remarks, config, output).await?;
+    until_interrupted(said.say(queue, message, &service, output)).await
+}
+
+/// Asks the service something.
+async fn asked<C>(
+    command: &C,
+    ask: impl AsyncFnOnce(&C, &Connection, &mut Output) -> Result<(), CommandError>,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let service = greet(Greeting::Version, config, output).await?;
+    until_interrupted(ask(command, &service, output)).await
+}
+
+async fn until_interrupted(
+    work: impl Future<Output = Result<(), CommandError>>,
+) -> Result<i32, CommandError> {
+    let mut interrupts = Interrupts::of_process()?;
     tokio::select! {
         done = work => done.map(|()| 0),
         () = interrupts.next() => Err(CommandError::Stopped),
     }
 }
 
-/// Looks for the service, and says on standard error what this shell ought to know of it: that it
-/// is of another version, and, before the model is told something, where it is not what this shell
-/// says.
+/// Looks for the service, and says on standard error what this shell ought to know of it.
 async fn greet(
-    command: &ClientCommand,
+    greeting: Greeting,
     config: &ClientConfig,
     output: &mut Output,
-) -> Result<(), CommandError> {
-    let connection = discovery::find(config).await?;
-    let version = connection.info().and_then(remarks::version);
-    let differing = if command.is_said_to_the_model() {
-        remarks::of_process(&config.home, &connection)
-    } else {
-        Vec::new()
+) -> Result<Connection, CommandError> {
+    let service = discovery::find(config).await?;
+    let version = service.info().and_then(remarks::version);
+    let differing = match greeting {
+        Greeting::Version => Vec::new(),
+        Greeting::Remarks => remarks::of_process(&config.home, &service),
     };
     let lines = differing.into_iter().map(|remark| remark.line);
     for line in version.into_iter().chain(lines) {
         output.note(&format!("harness: {line}"));
     }
-    Ok(())
+    Ok(service)
 }
 
 fn ended(result: Result<i32, CommandError>, output: &mut Output) -> i32 {
@@ -295,38 +283,95 @@ fn ended(result: Result<i32, CommandError>, output: &mut Output) -> i32 {
     }
 }
 
-async fn cancel(
-    order: &Cancel,
-    config: &ClientConfig,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let connection = discovery::find(config).await?;
-    let path = path(&order.which.conversation, "/cancel");
-    let body = CancelOrder {
-        run_id: order.run,
-        by: order.caller.name(),
-        clear_queue: order.clear_queue,
-    };
-    let answer: CancelAnswer = connection.order(hyper::Method::POST, &path, &body).await?;
-    output.line(if answer.cancelled {
-        "the run was stopped"
-    } else {
-        "no run was going"
-    })?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use serde_json::json;
+    use clap::error::ErrorKind;
+
+    use std::io;
 
     use super::*;
     use crate::cli::{Cli, Command};
-    use crate::client::testing::Home;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
+    use crate::client::api::error::ApiError;
+    use crate::client::api::stream::Break;
+    use crate::client::prompt_text::PromptTextError;
     use crate::client::testing::recorded;
+
+    fn parse(arguments: &[&str]) -> Result<ClientCommand, ErrorKind> {
+        match Cli::try_parse_from(["harness"].iter().chain(arguments)) {
+            Ok(Cli {
+                command: Some(Command::Client(command)),
+                ..
+            }) => Ok(command),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.kind()),
+        }
+    }
+
+    /// Spec: [CLI-11]
+    #[test]
+    fn help_shows_examples_and_exit_codes() {
+        for command in [
+            "attach",
+            "conversations",
+            "events",
+            "prompt",
+            "cancel",
+            "steer",
+            "follow-up",
+            "queue",
+            "continue",
+            "retry",
+            "settings",
+            "compact",
+            "usage",
+            "models",
+        ] {
+            let error = Cli::try_parse_from(["harness", command, "--help"]).unwrap_err();
+            let help = error.to_string();
+            for part in ["Examples:", "Exit codes:", "[env: HARNESS_HOME]"] {
+                assert!(help.contains(part), "{part} is missing in:\n{help}");
+            }
+        }
+    }
+
+    /// Spec: [CLI-07] [CLI-33]
+    #[test]
+    fn wrong_use_is_refused_before_anything_is_sent() {
+        for (arguments, kind) in [
+            (
+                &["events", "--after", "3", "--tail", "2"][..],
+                ErrorKind::ArgumentConflict,
+            ),
+            (&["events", "-c", ""], ErrorKind::InvalidValue),
+            (&["cancel", "--run", "x"], ErrorKind::ValueValidation),
+            (&["prompt", "-v"], ErrorKind::UnknownArgument),
+            (&["queue", "withdraw", "x"], ErrorKind::ValueValidation),
+            (&["settings", "set"], ErrorKind::MissingRequiredArgument),
+            (&["continue", "more"], ErrorKind::UnknownArgument),
+            (
+                &["conversations", "show"],
+                ErrorKind::MissingRequiredArgument,
+            ),
+        ] {
+            assert_eq!(parse(arguments).unwrap_err(), kind, "{arguments:?}");
+        }
+    }
+
+    /// Spec: [CLI-20] [CLI-40]
+    #[test]
+    fn what_is_left_out_is_the_list_and_the_default_conversation() {
+        let Ok(ClientCommand::Conversations(conversations)) = parse(&["conversations", "--json"])
+        else {
+            panic!("no list");
+        };
+        assert!(conversations.action.is_none() && conversations.list.json);
+        let Ok(ClientCommand::Prompt(prompt)) = parse(&["prompt", "What", "is", "--", "-v"]) else {
+            panic!("no prompt");
+        };
+        assert_eq!(prompt.sending.which.conversation, "default");
+        assert_eq!(prompt.text, ["What", "is", "-v"]);
+    }
 
     /// Spec: [CLI-07] [CLI-08] [CLI-09]
     #[test]
@@ -336,49 +381,13 @@ mod tests {
             (output(io::ErrorKind::BrokenPipe), 0, false),
             (output(io::ErrorKind::StorageFull), 1, true),
             (CommandError::Stopped, 130, false),
-            (CommandError::Broken(Break::Silent), 1, true),
-            (prompt_text::PromptTextError::Missing.into(), 2, true),
+            (CommandError::from(ApiError::from(Break::Silent)), 1, true),
+            (PromptTextError::Missing.into(), 2, true),
         ] {
             let (mut output, record) = recorded();
             assert_eq!(ended(Err(error), &mut output), code);
             assert_eq!(record.err().starts_with("harness: "), told);
             assert_eq!(record.err().lines().count(), usize::from(told));
-        }
-    }
-
-    /// Spec: [CLI-35] [CLI-51] [CLI-78]
-    #[actix::test]
-    async fn a_cancel_says_whether_a_run_was_stopped() {
-        let server = Server::start().await;
-        let home = Home::of(&server);
-        let answers = [true, false, false].map(|cancelled| json!({"cancelled": cancelled}));
-        server.on(
-            "/v1/conversations/c/cancel",
-            answers.iter().map(|body| answer(200, body)).collect(),
-        );
-        for (flags, printed, sent) in [
-            (
-                &["--run", "3", "--name", "ana"][..],
-                "the run was stopped\n",
-                r#"{"run_id":3,"by":"ana"}"#,
-            ),
-            (
-                &["--clear-queue"],
-                "no run was going\n",
-                r#"{"clear_queue":true}"#,
-            ),
-            (&[], "no run was going\n", "{}"),
-        ] {
-            let line = ["harness", "cancel", "-c", "c"].iter().chain(flags);
-            let Some(Command::Client(ClientCommand::Cancel(order))) =
-                Cli::try_parse_from(line).unwrap().command
-            else {
-                panic!("{flags:?}");
-            };
-            let (mut output, record) = recorded();
-            cancel(&order, &home.config, &mut output).await.unwrap();
-            assert_eq!(record.out(), printed);
-            assert!(server.requests().pop().unwrap().ends_with(sent));
         }
     }
 }

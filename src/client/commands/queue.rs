@@ -1,94 +1,105 @@
-//! `harness steer`, `harness follow-up` and `harness queue`: messages that wait to be said.
+//! `harness queue`: shows or withdraws the messages that wait.
 
-use harness_protocol::{PromptOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer};
-use hyper::Method;
-use serde_json::Value;
+use clap::{Args, Subcommand};
+use harness_protocol::{QueueItem, QueueList, WithdrawAnswer};
 
-use crate::client::api::connection::Query;
-use crate::client::api::connection::path;
-use crate::client::api::discovery;
-use crate::client::commands::CommandError;
-use crate::client::commands::Message;
-use crate::client::commands::conversations::show::parsed;
-use crate::client::commands::order_arguments::Common;
-use crate::client::commands::order_arguments::QueueAction;
-use crate::client::commands::order_arguments::Queued;
-use crate::client::commands::order_arguments::Said;
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common};
+use crate::client::error::CommandError;
+use crate::client::names::waiting;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::ClientConfig;
 
-/// How many characters of a message are shown.
-const MAX_SHOWN: usize = 200;
+const QUEUE_HELP: &str = "\
+Examples:
+  harness queue                                what waits, in the order in which it is said
+  harness queue withdraw 3                     message 3 is not said
+  harness queue clear                          nothing waits any more
 
-/// Queues a message and prints its number.
-///
-/// # Errors
-/// If it cannot be queued.
-pub(crate) async fn say(
-    said: &Said,
-    queue: Queue,
-    message: Message,
-    config: &ClientConfig,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let connection = discovery::find(config).await?;
-    let route = match queue {
-        Queue::Steer => "/steer",
-        Queue::FollowUp => "/follow-up",
-    };
-    let order = PromptOrder {
-        content: message.text,
-        key: said.key.clone(),
-        by: said.caller.name(),
-        attachments: message.files,
-    };
-    let to = path(&said.common.which.conversation, route);
-    let raw: Value = connection.order(Method::POST, &to, &order).await?;
-    if said.common.json {
-        return Ok(output.json(&raw)?);
+Exit codes:
+  0  done
+  1  failed, the message does not wait any more, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness queue`.
+#[derive(Debug, Args)]
+#[command(after_help = QUEUE_HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct Queued {
+    /// What to do; shows what waits if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<QueueAction>,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What can be done with what waits.
+#[derive(Debug, Subcommand)]
+pub(crate) enum QueueAction {
+    /// Withdraw one message
+    Withdraw(Withdraw),
+    /// Withdraw all messages
+    Clear(Clear),
+}
+
+/// The flags of `harness queue withdraw`.
+#[derive(Debug, Args)]
+pub(crate) struct Withdraw {
+    /// The number of the message
+    #[arg(value_name = "ITEM")]
+    pub(super) item: u64,
+    /// Who withdraws it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of `harness queue clear`.
+#[derive(Debug, Args)]
+pub(crate) struct Clear {
+    /// Who withdraws them.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl Queued {
+    /// What all commands take, of the one that was given.
+    pub(super) fn common(&self) -> &Common {
+        match &self.action {
+            None => &self.common,
+            Some(QueueAction::Withdraw(withdraw)) => &withdraw.common,
+            Some(QueueAction::Clear(clear)) => &clear.common,
+        }
     }
-    let QueueAnswer { item } = parsed(raw)?;
-    Ok(output.line(&item.to_string())?)
 }
 
 /// Shows what waits, or withdraws it.
 ///
 /// # Errors
 /// If that cannot be done.
-pub(crate) async fn run(
+pub(super) async fn run(
     queued: &Queued,
-    config: &ClientConfig,
+    service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let connection = discovery::find(config).await?;
     let Common { which, json, .. } = queued.common();
-    let of = |of_it: &str| path(&which.conversation, of_it);
-    let by = |name: Option<String>| name.map(|name| ("by", name));
-    let raw: Value = match &queued.action {
-        None => connection.get(&of("/queue"), &[]).await?,
-        Some(QueueAction::Withdraw(withdraw)) => {
-            let query: Vec<_> = by(withdraw.caller.name()).into_iter().collect();
-            let query: &Query<'_> = &query;
-            let item = of(&format!("/queue/{}", withdraw.item));
-            connection.delete_with(&item, query).await?
+    let (item, caller) = match &queued.action {
+        None => {
+            let route = routes::queued(&which.conversation);
+            let lines = |list: QueueList| table(&list.items);
+            return common::show(route, *json, service, output, lines).await;
         }
-        Some(QueueAction::Clear(clear)) => {
-            let query: Vec<_> = by(clear.caller.name()).into_iter().collect();
-            connection.delete_with(&of("/queue"), &query).await?
-        }
+        Some(QueueAction::Withdraw(withdraw)) => (Some(withdraw.item), &withdraw.caller),
+        Some(QueueAction::Clear(clear)) => (None, &clear.caller),
     };
-    if *json {
-        return Ok(output.json(&raw)?);
-    }
-    let lines = match queued.action {
-        None => table(&parsed::<QueueList>(raw)?.items),
-        Some(_) => vec![withdrawn(&parsed(raw)?)],
-    };
-    for line in lines {
-        output.line(&line)?;
-    }
-    Ok(())
+    let route = routes::withdraw(&which.conversation, item, caller.name().as_deref());
+    let lines = |answer| vec![withdrawn(&answer)];
+    common::show(route, *json, service, output, lines).await
 }
 
 /// What waits, one message a line.
@@ -97,29 +108,6 @@ fn table(items: &[QueueItem]) -> Vec<String> {
         return vec!["nothing waits".to_owned()];
     }
     items.iter().map(waiting).collect()
-}
-
-/// A message that waits, on one line.
-pub(crate) fn waiting(item: &QueueItem) -> String {
-    let by = item.by.as_ref().map_or_else(String::new, |by| {
-        format!("({}) ", visible::short(by, MAX_SHOWN))
-    });
-    let content = visible::short(&item.content, MAX_SHOWN);
-    let files = match item.attachments.len() {
-        0 => String::new(),
-        1 => " [1 file]".to_owned(),
-        count => format!(" [{count} files]"),
-    };
-    let queue = queue_name(item.queue);
-    format!("{} {queue:9} {by}{content}{files}", item.item)
-}
-
-/// What a queue is called.
-pub(crate) fn queue_name(queue: Queue) -> &'static str {
-    match queue {
-        Queue::Steer => "steering",
-        Queue::FollowUp => "follow-up",
-    }
 }
 
 fn withdrawn(answer: &WithdrawAnswer) -> String {
@@ -133,11 +121,15 @@ fn withdrawn(answer: &WithdrawAnswer) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use harness_protocol::Queue;
     use serde_json::json;
 
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
+    use crate::client::commands::common::Message;
+    use crate::client::commands::follow_up::FollowUp;
+    use crate::client::commands::steer::Steer;
     use crate::client::testing::Home;
     use crate::client::testing::Server;
     use crate::client::testing::answer;
@@ -174,8 +166,8 @@ mod tests {
             ),
         ] {
             let command = client(command);
-            let (ClientCommand::Steer(super::super::order_arguments::Steer { said })
-            | ClientCommand::FollowUp(super::super::order_arguments::FollowUp { said })) = &command
+            let (ClientCommand::Steer(Steer { said }) | ClientCommand::FollowUp(FollowUp { said })) =
+                &command
             else {
                 panic!("{command:?}");
             };
@@ -184,7 +176,7 @@ mod tests {
                 text: said.text.join(" "),
                 ..Message::default()
             };
-            say(said, queue, message, &home.config, &mut output)
+            said.say(queue, message, &home.service().await, &mut output)
                 .await
                 .unwrap();
             let request = server.requests().pop().unwrap();
@@ -247,7 +239,9 @@ mod tests {
                 panic!("{arguments:?}");
             };
             let (mut output, record) = recorded();
-            run(&queued, &home.config, &mut output).await.unwrap();
+            run(&queued, &home.service().await, &mut output)
+                .await
+                .unwrap();
             assert_eq!(record.out(), printed);
             let request = server.requests().pop().unwrap();
             assert_eq!(request.lines().next(), Some(first_line));

@@ -1,33 +1,23 @@
-//! `harness prompt`, `harness continue` and `harness retry`: start a run and show it to its end.
+//! A run that a command starts and shows to its end.
 
 use std::future::pending;
 
 use futures_util::future::LocalBoxFuture;
-use harness_protocol::{
-    CancelAnswer, CancelOrder, ContinueOrder, Event, History, Outcome, PromptAnswer, PromptOrder,
-    Snapshot,
-};
-use hyper::Method;
-use serde_json::{Map, Value};
+use harness_protocol::{CancelOrder, ContinueOrder, Event, Outcome, PromptAnswer};
 
 use crate::client::api::connection::Connection;
-use crate::client::api::connection::RequestError;
-use crate::client::api::connection::path;
 use crate::client::api::discovery;
-use crate::client::api::follower::Follower;
-use crate::client::api::follower::Patience;
-use crate::client::api::follower::Start;
-use crate::client::commands::CommandError;
-use crate::client::commands::EXIT_CANCELLED;
-use crate::client::commands::Message;
-use crate::client::commands::arguments::Prompt;
-use crate::client::commands::events::with_position;
-use crate::client::commands::guidance::Sending;
-use crate::client::commands::order_arguments::Resumed;
+use crate::client::api::error::ApiError;
+use crate::client::api::follower::{Follower, Start};
+use crate::client::api::patience::Patience;
+use crate::client::api::route::Route;
+use crate::client::api::routes;
+use crate::client::commands::common::{Caller, Resumed, Sending};
+use crate::client::commands::follow::next_event;
+use crate::client::error::{CommandError, EXIT_CANCELLED};
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::run_view::RunView;
-use crate::client::run_view::Shown;
+use crate::client::run_view::{RunView, Shown};
 use crate::config::ClientConfig;
 
 /// How the other clients see this command.
@@ -36,88 +26,71 @@ const NAME: &str = "harness-prompt";
 const PAGE: usize = 100;
 
 /// What is to be sent, and how its run is to be shown.
-pub(crate) struct Order {
+pub(super) struct Order {
     conversation: String,
-    start: Begin,
+    route: Route<PromptAnswer>,
+    /// How the other clients see who asks.
     by: String,
-    /// Whether the key may have been sent before.
-    known_key: bool,
+    key: Key,
     json: bool,
 }
 
-/// What starts the run.
-enum Begin {
-    /// A prompt.
-    Prompt(Box<PromptOrder>),
-    /// An order without one, by its route.
-    Without(&'static str),
-    /// An order that says something else, by its route and its body, in which a key is, too.
-    Invoked(&'static str, Value),
+/// The key by which the service knows an order that it got before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// There is none, so that the order cannot be sent again without doing it twice.
+    None,
+    /// A new one.
+    New,
+    /// One that may have been sent before.
+    Known,
 }
 
 impl Order {
-    /// The order of a command line. A prompt always has a key, so that sending it again after a
-    /// break cannot run it twice.
-    pub(crate) fn new(prompt: &Prompt, message: Message) -> Self {
-        let by = prompt.caller.name().unwrap_or_else(|| NAME.to_owned());
-        let body = PromptOrder {
-            content: message.text,
-            key: Some(prompt.key.clone().unwrap_or_else(random_key)),
-            by: Some(by.clone()),
-            attachments: message.files,
-        };
-        Self {
-            conversation: prompt.which.conversation.clone(),
-            start: Begin::Prompt(Box::new(body)),
-            by,
-            known_key: prompt.key.is_some(),
-            json: prompt.json,
-        }
-    }
-
-    /// The order of a command line that goes on without a prompt.
-    pub(crate) fn resume(resumed: &Resumed, route: &'static str) -> Self {
-        Self {
-            conversation: resumed.which.conversation.clone(),
-            start: Begin::Without(route),
-            by: resumed.caller.name().unwrap_or_else(|| NAME.to_owned()),
-            known_key: false,
-            json: resumed.json,
-        }
-    }
-
-    /// The order of something else than a prompt, by another route whose body has `fields`.
-    pub(crate) fn invoking(
+    /// An order with a key, so that sending it again after a break cannot run it twice. `route`
+    /// makes the request of the conversation, the key and the name of who asks.
+    pub(super) fn sending(
         sending: &Sending,
-        route: &'static str,
-        mut fields: Map<String, Value>,
+        route: impl FnOnce(&str, String, String) -> Route<PromptAnswer>,
     ) -> Self {
-        let by = sending.caller.name().unwrap_or_else(|| NAME.to_owned());
-        let key = sending.key.clone().unwrap_or_else(random_key);
-        fields.insert("key".to_owned(), key.into());
-        fields.insert("by".to_owned(), by.clone().into());
+        let by = name(&sending.caller);
+        let random = || format!("{:032x}", fastrand::u128(..));
+        let key = sending.key.clone().unwrap_or_else(random);
+        let conversation = sending.which.conversation.clone();
         Self {
-            conversation: sending.which.conversation.clone(),
-            start: Begin::Invoked(route, Value::Object(fields)),
+            route: route(&conversation, key, by.clone()),
+            conversation,
             by,
-            known_key: sending.key.is_some(),
+            key: match sending.key {
+                Some(_) => Key::Known,
+                None => Key::New,
+            },
             json: sending.json,
         }
     }
 
-    /// How the other clients see who asks.
-    fn name(&self) -> &str {
-        &self.by
-    }
-
-    /// Whether it can be sent again without doing it twice.
-    fn is_repeatable(&self) -> bool {
-        matches!(self.start, Begin::Prompt(_) | Begin::Invoked(..))
+    /// An order that goes on without a prompt.
+    pub(super) fn without_prompt(
+        resumed: &Resumed,
+        route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer>,
+    ) -> Self {
+        let by = name(&resumed.caller);
+        let order = ContinueOrder {
+            by: Some(by.clone()),
+        };
+        let conversation = resumed.which.conversation.clone();
+        Self {
+            route: route(&conversation, &order),
+            conversation,
+            by,
+            key: Key::None,
+            json: resumed.json,
+        }
     }
 }
 
-fn random_key() -> String {
-    format!("{:032x}", fastrand::u128(..))
+fn name(caller: &Caller) -> String {
+    caller.name().unwrap_or_else(|| NAME.to_owned())
 }
 
 /// Runs the prompt; the exit code says how the run ended.
@@ -133,10 +106,11 @@ pub(crate) async fn run(
 ) -> Result<i32, CommandError> {
     // Attached first, nothing of the run is missed.
     let attaching = async {
-        let conversation = &order.conversation;
-        let mut follower =
-            Follower::attach(config, patience, conversation, order.name(), Start::Now).await?;
-        while !matches!(follower.next(output).await?.event, Event::Attached { .. }) {}
+        let mut follower = follower_of(&order, config, patience, Start::Now).await?;
+        while !matches!(
+            next_event(&mut follower, output).await?.event,
+            Event::Attached { .. }
+        ) {}
         Ok::<_, CommandError>(follower)
     };
     let mut follower = tokio::select! {
@@ -162,7 +136,7 @@ pub(crate) async fn run(
     let mut view = RunView::new(run_id);
     loop {
         let arrival = tokio::select! {
-            arrival = follower.next(output) => arrival?,
+            arrival = next_event(&mut follower, output) => arrival?,
             () = interrupts.next() => {
                 if std::mem::replace(&mut is_cancelled, true) {
                     return Err(CommandError::Stopped);
@@ -185,7 +159,7 @@ pub(crate) async fn run(
         };
         let seen = view.take(&arrival.event);
         if order.json && seen.of_the_run {
-            output.json(&with_position(arrival))?;
+            output.json(&arrival.with_position())?;
         }
         for shown in seen.shown {
             match shown {
@@ -211,11 +185,11 @@ fn exit_code(outcome: Outcome) -> i32 {
 
 /// Sends the prompt, again after a break; its run. If the run may be an old one, the follower
 /// starts anew where it began.
-async fn send<'a>(
+async fn send(
     order: &Order,
-    config: &'a ClientConfig,
+    config: &ClientConfig,
     patience: Patience,
-    follower: &mut Follower<'a>,
+    follower: &mut Follower,
     output: &mut Output,
 ) -> Result<u64, CommandError> {
     let mut tries = 0;
@@ -223,57 +197,40 @@ async fn send<'a>(
         match send_once(order, config).await {
             Ok(sent) => break sent,
             Err(error)
-                if order.is_repeatable()
-                    && may_send_again(&error)
-                    && tries + 1 < patience.tries_without_service =>
+                if order.key != Key::None
+                    && error.may_send_again()
+                    && patience.allows(tries + 1) =>
             {
                 let wait = patience.wait(tries);
                 output.note(&format!("harness: {error}; sending again in {wait:?}"));
                 tries += 1;
                 tokio::time::sleep(wait).await;
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     };
-    if order.known_key || tries > 0 {
+    if order.key == Key::Known || tries > 0 {
         let start = start_of(&connection, &order.conversation, run_id).await?;
         let behind = Start::After((start - 1).to_string());
-        *follower =
-            Follower::attach(config, patience, &order.conversation, order.name(), behind).await?;
+        *follower = follower_of(order, config, patience, behind).await?;
     }
     Ok(run_id)
 }
 
-async fn send_once(
+async fn follower_of(
     order: &Order,
     config: &ClientConfig,
-) -> Result<(Connection, u64), CommandError> {
-    let connection = discovery::find(config).await?;
-    let to = |route: &str| path(&order.conversation, route);
-    let answer: PromptAnswer = match &order.start {
-        Begin::Prompt(body) => {
-            let to = to("/prompt");
-            connection.order(Method::POST, &to, body).await?
-        }
-        Begin::Invoked(route, body) => connection.order(Method::POST, &to(route), body).await?,
-        Begin::Without(route) => {
-            let by = Some(order.by.clone());
-            let body = ContinueOrder { by };
-            connection.order(Method::POST, &to(route), &body).await?
-        }
-    };
-    Ok((connection, answer.run_id))
+    patience: Patience,
+    start: Start,
+) -> Result<Follower, ApiError> {
+    let follower = Follower::new(config, patience, &order.conversation, &order.by, start);
+    follower.open().await
 }
 
-/// Whether nobody knows if the prompt arrived. What the service refuses is not sent again.
-pub(crate) fn may_send_again(error: &CommandError) -> bool {
-    match error {
-        // Nothing was sent yet.
-        CommandError::Discovery(error) => error.is_passing(),
-        CommandError::Request(RequestError::Refused { .. }) => false,
-        CommandError::Request(error) => error.is_passing(),
-        _ => false,
-    }
+async fn send_once(order: &Order, config: &ClientConfig) -> Result<(Connection, u64), ApiError> {
+    let connection = discovery::find(config).await?;
+    let PromptAnswer { run_id } = connection.ask(&order.route).await?;
+    Ok((connection, run_id))
 }
 
 /// The number of the first record of a run, found from the end of the history.
@@ -282,8 +239,9 @@ async fn start_of(
     conversation: &str,
     run_id: u64,
 ) -> Result<u64, CommandError> {
-    let tail = [("tail", PAGE.to_string())];
-    let snapshot: Snapshot = connection.get(&path(conversation, ""), &tail).await?;
+    let snapshot = connection
+        .ask(&routes::snapshot(conversation, PAGE))
+        .await?;
     let mut page = snapshot.history;
     loop {
         for past in &page.events {
@@ -305,19 +263,15 @@ async fn start_of(
                 reason: "the run of this key is not in the history any more",
             });
         };
-        let query = [("before", end.to_string()), ("limit", PAGE.to_string())];
-        page = connection
-            .get::<History>(&path(conversation, "/history"), &query)
-            .await?;
+        let before = routes::history_before(conversation, end, PAGE);
+        page = connection.ask(&before).await?;
         if page.before.is_some_and(|further| further >= end) {
-            return Err(CommandError::Contradiction {
-                reason: "the service answers with the same page again and again",
-            });
+            return Err(CommandError::SAME_PAGE);
         }
     }
 }
 
-async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(), CommandError> {
+async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(), ApiError> {
     let connection = discovery::find(config).await?;
     let body = CancelOrder {
         run_id: Some(run_id),
@@ -325,8 +279,8 @@ async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(),
         clear_queue: false,
     };
     // Whether it was still going, its end will tell.
-    let _: CancelAnswer = connection
-        .order(Method::POST, &path(&order.conversation, "/cancel"), &body)
+    connection
+        .ask(&routes::cancel(&order.conversation, &body))
         .await?;
     Ok(())
 }

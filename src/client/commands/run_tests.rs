@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
+use crate::client::commands::common::Message;
 use crate::client::testing::Home;
 use crate::client::testing::Part;
 use crate::client::testing::Record;
@@ -11,6 +12,7 @@ use crate::client::testing::frames;
 use crate::client::testing::impatient;
 use crate::client::testing::opening;
 use crate::client::testing::recorded;
+use harness_protocol::PromptOrder;
 
 const EVENTS: &str = "/v1/conversations/default/events";
 const PROMPT: &str = "/v1/conversations/default/prompt";
@@ -18,16 +20,17 @@ const CANCEL: &str = "/v1/conversations/default/cancel";
 const CONVERSATION: &str = "/v1/conversations/default";
 
 fn order(key: Option<&str>, json: bool) -> Order {
+    let body = PromptOrder {
+        content: "Hi".to_owned(),
+        key: Some(key.unwrap_or("random").to_owned()),
+        by: None,
+        attachments: Vec::new(),
+    };
     Order {
         conversation: "default".to_owned(),
-        start: Begin::Prompt(Box::new(PromptOrder {
-            content: "Hi".to_owned(),
-            key: Some(key.unwrap_or("random").to_owned()),
-            by: None,
-            attachments: Vec::new(),
-        })),
+        route: routes::prompt("default", &body),
         by: NAME.to_owned(),
-        known_key: key.is_some(),
+        key: key.map_or(Key::New, |_| Key::Known),
         json,
     }
 }
@@ -389,12 +392,10 @@ fn a_prompt_is_asked_under_a_name() {
             text: "hi".to_owned(),
             ..Message::default()
         };
-        let order = Order::new(&prompt, message);
-        assert_eq!(order.name(), name);
-        let Begin::Prompt(body) = order.start else {
-            panic!("no prompt");
-        };
-        assert_eq!(body.by.as_deref(), Some(name));
+        let order = prompt.saying(message);
+        assert_eq!(order.by, name);
+        let body: Value = serde_json::from_slice(order.route.sent()).unwrap();
+        assert_eq!(body["by"], name);
     }
 }
 
@@ -409,12 +410,8 @@ async fn a_run_without_a_prompt_is_shown_to_its_end_and_never_started_twice() {
     let resumed = |command: &str| {
         let line = ["harness", command, "--name", "ana"];
         match Cli::try_parse_from(line).unwrap().command {
-            Some(Command::Client(ClientCommand::Continue(order))) => {
-                Order::resume(&order.resumed, "/continue")
-            }
-            Some(Command::Client(ClientCommand::Retry(order))) => {
-                Order::resume(&order.resumed, "/retry")
-            }
+            Some(Command::Client(ClientCommand::Continue(order))) => order.order(),
+            Some(Command::Client(ClientCommand::Retry(order))) => order.order(),
             other => panic!("{other:?}"),
         }
     };

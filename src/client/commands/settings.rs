@@ -1,19 +1,68 @@
 //! `harness settings`: what the next run of a conversation has.
 
-use harness_protocol::{ChangeSettings, Settings, SettingsAnswer};
-use hyper::Method;
+use clap::{Args, Subcommand};
+use harness_protocol::{ChangeSettings, SettingsAnswer};
 use serde_json::{Map, Value};
 
-use crate::client::api::connection::path;
-use crate::client::api::discovery;
-use crate::client::commands::CommandError;
-use crate::client::commands::conversations::show::parsed;
-use crate::client::commands::order_arguments::Common;
-use crate::client::commands::order_arguments::Settings as Order;
-use crate::client::commands::order_arguments::SettingsAction;
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common};
+use crate::client::error::CommandError;
+use crate::client::names::named;
 use crate::client::output::Output;
 use crate::client::visible;
-use crate::config::ClientConfig;
+
+const SETTINGS_HELP: &str = "\
+Examples:
+  harness settings                             what the next run has
+  harness settings set model=claude-opus-5-5 thinking=high
+  harness settings set tools=read,grep         offer only these tools
+  harness settings unset thinking tools        as the service has it again
+
+Changes hold from the next run on, for this conversation. `harness settings set --help` lists the
+settings.
+
+Exit codes:
+  0  done
+  1  failed, a value cannot be, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+const SET_HELP: &str = "\
+Examples:
+  harness settings set model=claude-opus-5-5 thinking=high
+  harness settings set -c ID tools=read,grep
+
+Settings:
+  model             the model that answers; `harness models` lists them
+  max_tokens        the longest reply, in tokens
+  max_turns         the most model requests a run
+  system_prompt     standing instructions for the model
+  thinking          off, minimal, low, medium, high, xhigh or max
+  tools             the tools that are offered, with commas between; all if empty
+  tool_execution    sequential_fail_fast, sequential or parallel
+  steering_mode     one_at_a_time or all
+  follow_up_mode    one_at_a_time or all
+  key_source        the key to use, by its name in key_sources of config.toml
+  context_window    the most tokens of a request, where the API does not say it
+  auto_compact      true or false: whether a long past is summarized by itself
+  reserve_tokens    how far below the window that is
+  keep_tokens       how much of the end is kept as it is
+  compaction_model  the model that writes summaries
+  context_files     true or false: whether the model is told AGENTS.md files
+
+Exit codes:
+  0  done
+  1  failed, a value cannot be, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+const UNSET_HELP: &str = "\
+Examples:
+  harness settings unset thinking tools
+
+Exit codes:
+  0  done
+  1  failed, there is no such setting, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
 
 /// How many characters of a value are shown.
 const MAX_SHOWN: usize = 200;
@@ -26,50 +75,111 @@ const WITHOUT_DEFAULT: [&str; 4] = [
     "compaction_model",
 ];
 
+/// The flags of `harness settings`.
+#[derive(Debug, Args)]
+#[command(after_help = SETTINGS_HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct Settings {
+    /// What to do; shows them if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<SettingsAction>,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What can be done with settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SettingsAction {
+    /// Show what the next run has
+    Show(ShowSettings),
+    /// Change settings of this conversation
+    Set(Set),
+    /// Take settings as the service has them
+    Unset(Unset),
+}
+
+/// The flags of `harness settings show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowSettings {
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of `harness settings set`.
+#[derive(Debug, Args)]
+#[command(after_help = SET_HELP)]
+pub(crate) struct Set {
+    /// Settings and their values, such as `thinking=high`; a list has commas
+    #[arg(value_name = "NAME=VALUE", required = true)]
+    pub(super) settings: Vec<String>,
+    /// Who changes them.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of `harness settings unset`.
+#[derive(Debug, Args)]
+#[command(after_help = UNSET_HELP)]
+pub(crate) struct Unset {
+    /// Settings
+    #[arg(value_name = "NAME", required = true)]
+    pub(super) settings: Vec<String>,
+    /// Who changes them.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl Settings {
+    /// What all commands take, of the one that was given.
+    pub(super) fn common(&self) -> &Common {
+        match &self.action {
+            None => &self.common,
+            Some(SettingsAction::Show(show)) => &show.common,
+            Some(SettingsAction::Set(set)) => &set.common,
+            Some(SettingsAction::Unset(unset)) => &unset.common,
+        }
+    }
+}
+
 /// Shows or changes settings.
 ///
 /// # Errors
 /// If that cannot be done.
-pub(crate) async fn run(
-    order: &Order,
-    config: &ClientConfig,
+pub(super) async fn run(
+    order: &Settings,
+    service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let change = match &order.action {
-        None | Some(SettingsAction::Show(_)) => None,
-        Some(SettingsAction::Set(set)) => Some(ChangeSettings {
-            settings: values(&set.settings)?,
-            by: set.caller.name(),
-        }),
+    let (settings, caller) = match &order.action {
+        None | Some(SettingsAction::Show(_)) => (None, None),
+        Some(SettingsAction::Set(set)) => (Some(values(&set.settings)?), Some(&set.caller)),
         Some(SettingsAction::Unset(unset)) => {
             let taken_back = |name: &String| (key(name), Value::Null);
-            Some(ChangeSettings {
-                settings: unset.settings.iter().map(taken_back).collect(),
-                by: unset.caller.name(),
-            })
+            let settings = unset.settings.iter().map(taken_back).collect();
+            (Some(settings), Some(&unset.caller))
         }
     };
-    let connection = discovery::find(config).await?;
     let Common { which, json, .. } = order.common();
-    let to = path(&which.conversation, "/settings");
-    let raw: Value = match change {
-        None => connection.get(&to, &[]).await?,
-        Some(change) => connection.order(Method::PATCH, &to, &change).await?,
+    let by = caller.and_then(Caller::name);
+    let route = match settings {
+        None => routes::settings(&which.conversation),
+        Some(settings) => routes::change(&which.conversation, &ChangeSettings { settings, by }),
     };
-    if *json {
-        return Ok(output.json(&raw)?);
-    }
-    for line in lines(&parsed(raw)?) {
-        output.line(&line)?;
-    }
-    Ok(())
+    common::show(route, *json, service, output, |answer| lines(&answer)).await
 }
 
 /// The settings that were given as `name=value`, in the wire format.
 ///
 /// # Errors
 /// If one has no `=`.
-pub(crate) fn values(given: &[String]) -> Result<Map<String, Value>, CommandError> {
+pub(super) fn values(given: &[String]) -> Result<Map<String, Value>, CommandError> {
     let mut settings = Map::new();
     for text in given {
         let Some((name, text)) = text.split_once('=') else {
@@ -149,25 +259,6 @@ fn lines(answer: &SettingsAnswer) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The settings that are set, by name.
-pub(crate) fn named(settings: &Settings) -> Vec<(String, String)> {
-    let Ok(Value::Object(settings)) = serde_json::to_value(settings) else {
-        return Vec::new();
-    };
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        Value::Array(items) => {
-            let texts = items.iter().map(|item| item.as_str().unwrap_or_default());
-            texts.collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    };
-    settings
-        .into_iter()
-        .map(|(name, value)| (name, text(value)))
-        .collect()
 }
 
 #[cfg(test)]
@@ -273,7 +364,9 @@ mod tests {
                 panic!("{arguments:?}");
             };
             let (mut output, record) = recorded();
-            run(&order, &home.config, &mut output).await.unwrap();
+            run(&order, &home.service().await, &mut output)
+                .await
+                .unwrap();
             assert_eq!(record.out(), printed);
             let request = server.requests().pop().unwrap();
             assert!(request.starts_with(method), "{request}");

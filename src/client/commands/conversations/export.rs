@@ -1,17 +1,17 @@
 //! `harness conversations export`: the whole history of a conversation.
 
-use harness_protocol::{Event, Snapshot, Summary};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use harness_protocol::{Event, Summary};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::api::connection::Connection;
-use crate::client::api::connection::RequestError;
-use crate::client::api::connection::path;
-use crate::client::commands::CommandError;
-use crate::client::commands::arguments::Export;
-use crate::client::commands::arguments::Format;
+use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::routes;
+use crate::client::error::CommandError;
 use crate::client::event_line::outcome_name;
 use crate::client::output::Output;
+use crate::config::HomeFlag;
 
 /// How many events are asked for at once.
 const PAGE: usize = 100;
@@ -24,26 +24,47 @@ struct Page {
     after: Option<u64>,
 }
 
+/// The flags of `harness conversations export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The conversation
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) id: String,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    pub(super) format: Format,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
+
+/// How an export is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object {seq, id, event} a line
+    Jsonl,
+    /// A document to read
+    Markdown,
+}
+
 /// Prints every event from the first on.
 ///
 /// # Errors
 /// If they cannot be had or printed.
 pub(crate) async fn run(
     export: &Export,
-    connection: &Connection,
+    service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     if export.format == Format::Markdown {
-        let tail = [("tail", "1".to_owned())];
-        let snapshot: Snapshot = connection.get(&path(&export.id, ""), &tail).await?;
+        let snapshot = service.ask(&routes::snapshot(&export.id, 1)).await?;
         let Summary { id, title, .. } = snapshot.summary;
         output.text(&format!("# {}\n\n", title.unwrap_or(id)))?;
     }
-    let history = path(&export.id, "/history");
     let mut after = 0;
     loop {
-        let query = [("after", after.to_string()), ("limit", PAGE.to_string())];
-        let page: Page = connection.get(&history, &query).await?;
+        let page = routes::history_after(&export.id, after, PAGE).answered_as();
+        let page: Page = service.ask(&page).await?;
         for past in page.events {
             match export.format {
                 Format::Jsonl => output.json(&past)?,
@@ -54,9 +75,7 @@ pub(crate) async fn run(
             None => return Ok(()),
             Some(next) if next > after => after = next,
             Some(_) => {
-                return Err(CommandError::Contradiction {
-                    reason: "the service answers with the same page again and again",
-                });
+                return Err(CommandError::SAME_PAGE);
             }
         }
     }

@@ -1,16 +1,19 @@
 //! `harness conversations list`: every conversation, page by page.
 
+use clap::Args;
 use harness_actors::Clock;
-use harness_protocol::{ConversationState, Summary};
+use harness_protocol::Summary;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::connection::RequestError;
-use crate::client::commands::CommandError;
-use crate::client::commands::arguments::List;
+use crate::client::api::routes;
+use crate::client::commands::common::parsed;
+use crate::client::error::CommandError;
+use crate::client::names::state_name;
 use crate::client::output::Output;
 use crate::client::visible;
+use crate::config::HomeFlag;
 
 /// How many conversations are asked for at once.
 const PAGE: usize = 100;
@@ -25,39 +28,44 @@ struct Page {
     next: Option<String>,
 }
 
+/// The flags of `harness conversations list`.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Print JSON Lines, one conversation a line
+    #[arg(long)]
+    pub(in crate::client::commands) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
+
 /// Prints all conversations.
 ///
 /// # Errors
 /// If they cannot be had or printed.
 pub(crate) async fn run(
     list: &List,
-    connection: &Connection,
+    service: &Connection,
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let mut cursor: Option<String> = None;
     let mut summaries: Vec<Summary> = Vec::new();
     loop {
-        let mut query = vec![("limit", PAGE.to_string())];
-        query.extend(cursor.iter().map(|cursor| ("cursor", cursor.clone())));
-        let page: Page = connection.get("/v1/conversations", &query).await?;
+        let page = routes::conversations(PAGE, cursor.as_deref()).answered_as();
+        let page: Page = service.ask(&page).await?;
         for conversation in page.conversations {
             if list.json {
                 output.json(&conversation)?;
             } else {
-                let summary = serde_json::from_value(conversation);
-                summaries.push(summary.map_err(|error| RequestError::Malformed {
-                    reason: error.to_string(),
-                })?);
+                summaries.push(parsed(conversation)?);
             }
         }
         if page.next.is_none() {
             break;
         }
         if page.next == cursor {
-            return Err(CommandError::Contradiction {
-                reason: "the service answers with the same page again and again",
-            });
+            return Err(CommandError::SAME_PAGE);
         }
         cursor = page.next;
     }
@@ -96,17 +104,6 @@ fn table(summaries: &[Summary], now: u64) -> Vec<String> {
         line.trim_end().to_owned()
     };
     rows.iter().map(line).collect()
-}
-
-/// What a conversation is doing, in a word.
-pub(crate) fn state_name(state: ConversationState) -> &'static str {
-    match state {
-        ConversationState::Idle => "idle",
-        ConversationState::Running => "running",
-        ConversationState::Interrupted => "interrupted",
-        ConversationState::Unreadable => "unreadable",
-        ConversationState::Unknown => "unknown",
-    }
 }
 
 /// How long ago something was; both in Unix seconds.

@@ -1,99 +1,111 @@
 //! `harness conversations`: what can be done with conversations as a whole.
 
+mod delete;
 mod export;
-pub(super) mod list;
-pub(in crate::client) mod show;
+mod fork;
+mod list;
+mod new;
+mod rename;
+mod show;
 
+use clap::{Args, Subcommand};
 use harness_actors::Clock;
-use harness_protocol::{ChangeConversation, Deleted, ForkOrder, Summary};
-use hyper::Method;
-use serde_json::Value;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::connection::path;
-use crate::client::api::discovery;
-use crate::client::commands::CommandError;
-use crate::client::commands::arguments::Action;
-use crate::client::commands::arguments::Conversations;
-use crate::client::commands::arguments::Fork;
-use crate::client::commands::arguments::New;
-use crate::client::commands::settings::values;
+use crate::client::commands::conversations::delete::Delete;
+use crate::client::commands::conversations::export::Export;
+use crate::client::commands::conversations::fork::Fork;
+use crate::client::commands::conversations::list::List;
+use crate::client::commands::conversations::new::New;
+use crate::client::commands::conversations::rename::Rename;
+use crate::client::commands::conversations::show::Show;
+use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
-use crate::config::ClientConfig;
+use crate::config::HomeFlag;
+
+const CONVERSATIONS_HELP: &str = "\
+Examples:
+  harness conversations                        list them, the last active first
+  id=$(harness conversations new --title Ideas)
+  harness conversations show \"$id\"
+  harness conversations fork \"$id\" --at 12     a copy of its first 12 records
+  harness conversations export \"$id\" --format markdown > ideas.md
+
+Exit codes:
+  0  done
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness conversations`.
+#[derive(Debug, Args)]
+#[command(after_help = CONVERSATIONS_HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct Conversations {
+    /// What to do; lists them if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<Action>,
+    /// How to list them.
+    #[command(flatten)]
+    pub(super) list: List,
+}
+
+/// What can be done with conversations.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// List all conversations, the last active first
+    List(List),
+    /// Make a conversation and print its id
+    New(New),
+    /// Show a conversation and its last events
+    Show(Show),
+    /// Give a conversation another title
+    Rename(Rename),
+    /// Delete a conversation and print where its journal was moved
+    Delete(Delete),
+    /// Copy a conversation and print the id of the copy
+    Fork(Fork),
+    /// Print the whole history of a conversation
+    Export(Export),
+}
+
+impl Conversations {
+    /// Where the state folder is said to be.
+    pub(super) fn home(&self) -> &HomeFlag {
+        match &self.action {
+            None => &self.list.home,
+            Some(Action::List(list)) => &list.home,
+            Some(Action::New(new)) => &new.home,
+            Some(Action::Show(show)) => &show.home,
+            Some(Action::Rename(rename)) => &rename.home,
+            Some(Action::Delete(delete)) => &delete.home,
+            Some(Action::Fork(fork)) => &fork.home,
+            Some(Action::Export(export)) => &export.home,
+        }
+    }
+}
 
 /// Carries out what was asked.
 ///
 /// # Errors
 /// If it cannot be done.
-pub(crate) async fn run(
+pub(super) async fn run(
     conversations: &Conversations,
-    config: &ClientConfig,
-    clock: Clock,
+    service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let connection = discovery::find(config).await?;
+    let clock = Clock::system();
     let said = match &conversations.action {
-        None => return list::run(&conversations.list, &connection, clock, output).await,
-        Some(Action::List(list)) => return list::run(list, &connection, clock, output).await,
-        Some(Action::Show(show)) => return show::run(show, &connection, clock, output).await,
-        Some(Action::Export(export)) => return export::run(export, &connection, output).await,
-        Some(Action::New(new)) => make(new, &connection).await?,
-        Some(Action::Fork(fork)) => copy(fork, &connection).await?,
-        Some(Action::Rename(rename)) => {
-            let change = ChangeConversation {
-                title: rename.title.clone(),
-                by: rename.caller.name(),
-            };
-            let summary: Summary = connection
-                .order(Method::PATCH, &path(&rename.id, ""), &change)
-                .await?;
-            summary.title.unwrap_or_default()
-        }
-        Some(Action::Delete(delete)) => {
-            let deleted: Deleted = connection.delete(&path(&delete.id, "")).await?;
-            deleted.trash
-        }
+        None => return list::run(&conversations.list, service, clock, output).await,
+        Some(Action::List(list)) => return list::run(list, service, clock, output).await,
+        Some(Action::Show(show)) => return show::run(show, service, clock, output).await,
+        Some(Action::Export(export)) => return export::run(export, service, output).await,
+        Some(Action::New(new)) => new::run(new, service).await?,
+        Some(Action::Fork(fork)) => fork::run(fork, service).await?,
+        Some(Action::Rename(rename)) => rename::run(rename, service).await?,
+        Some(Action::Delete(delete)) => delete::run(delete, service).await?,
     };
     output.line(&visible::line(&said))?;
     Ok(())
-}
-
-async fn make(new: &New, connection: &Connection) -> Result<String, CommandError> {
-    let mut order = serde_json::Map::new();
-    let mut settings = serde_json::Map::new();
-    let mut set = |name: &str, value: Option<Value>| {
-        settings.extend(value.map(|value| (name.to_owned(), value)));
-    };
-    set("model", new.model.clone().map(Value::from));
-    set("max_tokens", new.max_tokens.map(Value::from));
-    set("max_turns", new.max_turns.map(Value::from));
-    set("system_prompt", new.system_prompt.clone().map(Value::from));
-    set("thinking", new.thinking.clone().map(Value::from));
-    set("active_tools", new.tools.clone().map(Value::from));
-    // What they cannot be, the service says in its words.
-    settings.extend(values(&new.set)?);
-    order.extend(
-        new.title
-            .clone()
-            .map(|title| ("title".to_owned(), title.into())),
-    );
-    order.insert("settings".to_owned(), settings.into());
-    let made: Summary = connection
-        .order(Method::POST, "/v1/conversations", &order)
-        .await?;
-    Ok(made.id)
-}
-
-async fn copy(fork: &Fork, connection: &Connection) -> Result<String, CommandError> {
-    let order = ForkOrder {
-        seq: fork.at,
-        title: fork.title.clone(),
-    };
-    let made: Summary = connection
-        .order(Method::POST, &path(&fork.id, "/fork"), &order)
-        .await?;
-    Ok(made.id)
 }
 
 #[cfg(test)]
@@ -107,7 +119,6 @@ mod tests {
     use crate::client::testing::Home;
     use crate::client::testing::Server;
     use crate::client::testing::answer;
-    use crate::client::testing::clock;
     use crate::client::testing::recorded;
     use crate::client::testing::summary;
 
@@ -163,7 +174,7 @@ mod tests {
                 panic!("{arguments:?}");
             };
             let (mut output, record) = recorded();
-            run(&conversations, &home.config, clock(), &mut output)
+            run(&conversations, &home.service().await, &mut output)
                 .await
                 .unwrap();
             assert_eq!(record.out(), printed);

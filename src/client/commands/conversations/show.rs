@@ -1,25 +1,37 @@
 //! `harness conversations show`: one conversation and its last events.
 
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use harness_actors::Clock;
 use harness_protocol::{PastEvent, Settings, Snapshot};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::connection::RequestError;
-use crate::client::api::connection::path;
-use crate::client::commands::CommandError;
-use crate::client::commands::arguments::Show;
-use crate::client::commands::conversations::list;
-use crate::client::commands::queue::waiting;
-use crate::client::commands::settings::named;
-use crate::client::event_line::event_line;
-use crate::client::event_line::state_name;
+use crate::client::api::routes;
+use crate::client::commands::common;
+use crate::client::commands::conversations::list::ago;
+use crate::client::error::CommandError;
+use crate::client::event_line::{event_line, state_name};
+use crate::client::names::{self, named, waiting};
 use crate::client::output::Output;
 use crate::client::visible;
+use crate::config::HomeFlag;
 
 /// How many of the last events are shown.
 const TAIL: usize = 20;
+
+/// The flags of `harness conversations show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The conversation
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) id: String,
+    /// Print the snapshot as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
 
 /// Prints a snapshot.
 ///
@@ -27,31 +39,13 @@ const TAIL: usize = 20;
 /// If it cannot be had or printed.
 pub(crate) async fn run(
     show: &Show,
-    connection: &Connection,
+    service: &Connection,
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let query = [("tail", TAIL.to_string())];
-    let raw: Value = connection.get(&path(&show.id, ""), &query).await?;
-    if show.json {
-        return Ok(output.json(&raw)?);
-    }
-    let snapshot: Snapshot = parsed(raw)?;
-    for line in lines(&snapshot, clock.unix_seconds()) {
-        output.line(&line)?;
-    }
-    Ok(())
-}
-
-/// An answer of the service, as this version knows it.
-///
-/// # Errors
-/// If it has another shape.
-pub(crate) fn parsed<T: DeserializeOwned>(raw: Value) -> Result<T, RequestError> {
-    serde_json::from_value(raw).map_err(|error| {
-        let reason = error.to_string();
-        RequestError::Malformed { reason }
-    })
+    let route = routes::snapshot(&show.id, TAIL);
+    let lines = |snapshot| lines(&snapshot, clock.unix_seconds());
+    common::show(route, show.json, service, output, lines).await
 }
 
 /// The snapshot as lines to read.
@@ -90,8 +84,8 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
             usage.cache_read_input_tokens
         ),
     );
-    row("made", list::ago(now, summary.created_at));
-    row("active", list::ago(now, summary.active_at));
+    row("made", ago(now, summary.created_at));
+    row("active", ago(now, summary.active_at));
     row("settings", settings(&snapshot.settings));
     if let Some((origin, seq)) = &snapshot.forked_from {
         row("forked", format!("from {origin} behind record {seq}"));
@@ -113,7 +107,7 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
 }
 
 fn state(snapshot: &Snapshot) -> String {
-    let mut text = list::state_name(snapshot.summary.state).to_owned();
+    let mut text = names::state_name(snapshot.summary.state).to_owned();
     if let Some(run) = snapshot.summary.run_id {
         text += &format!(", run {run}");
     }
@@ -141,7 +135,7 @@ fn settings(settings: &Settings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::client::testing::Server;

@@ -10,18 +10,48 @@ use harness_actors::Clock;
 use nix::fcntl::OFlag;
 
 use crate::client::api::discovery;
-use crate::client::commands::CommandError;
-use crate::client::commands::life::arguments::Logs;
 use crate::client::commands::life::log_lines::last;
 use crate::client::commands::life::log_lines::since;
 use crate::client::commands::life::log_lines::time_of;
+use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::visible;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, HomeFlag, parse_duration};
 use crate::lock::{self, LOG_FILE};
 use crate::log_file;
 use crate::utc::utc;
+use clap::Args;
+
+const LOGS_HELP: &str = "\
+Examples:
+  harness logs                                 its last 100 lines
+  harness logs -n 20 -f                        its last 20 lines, and what comes
+  harness logs --since 10m                     what was logged in the last 10 minutes
+
+Exit codes:
+    0  done
+    1  failed, or there is no log
+    2  wrong use: a flag or a setting cannot be used
+  130  stopped with Ctrl-C";
+
+/// The flags of `harness logs`.
+#[derive(Debug, Args)]
+#[command(after_help = LOGS_HELP)]
+pub(crate) struct Logs {
+    /// At most so many of the last lines; 100 if neither this nor --since is given
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(super) lines: Option<usize>,
+    /// Go on with what is logged from now on
+    #[arg(short, long)]
+    pub(super) follow: bool,
+    /// Only what was logged in so long a time, such as 30s, 10m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) since: Option<Duration>,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
 
 /// How many lines are shown if nobody says.
 const LINES: usize = 100;
@@ -29,6 +59,10 @@ const LINES: usize = 100;
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// How long the log may be silent before it is looked at again.
 const LOOK: Duration = Duration::from_millis(200);
+
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    parse_duration(text).ok_or("it must be a duration such as 30s, 10m or 2h")
+}
 
 /// Shows the log; the exit code.
 ///
@@ -48,9 +82,7 @@ pub(crate) async fn run(
     } else if is_older(config) {
         output.note("harness: the service is older than 0.2: this is its log only if it was not started with `harness serve`");
     }
-    let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
-        reason: format!("cannot take notice of Ctrl-C: {error}"),
-    })?;
+    let mut interrupts = Interrupts::of_process()?;
     let mut log = Reader::new(path);
     show_past(order, &mut log, output)?;
     if !order.follow {

@@ -4,58 +4,52 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use derive_more::{Display, Error};
 use harness_protocol::{ServiceInfo, StartOptions, UpstreamKind};
 
 use crate::client::api::discovery::VERSION;
-use crate::client::attach;
-use crate::client::commands::CommandError;
-use crate::client::commands::life::arguments::Restart;
+use crate::client::background;
+use crate::client::commands::life::error::RestartError;
 use crate::client::commands::life::look::Found;
 use crate::client::commands::life::look::Look;
 use crate::client::commands::life::stop;
 use crate::client::commands::life::stop::Insistence;
 use crate::client::commands::life::stop::Waits;
+use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::visible;
-use crate::config::{ClientConfig, Config, start_again};
+use crate::config::{ClientConfig, Config, HomeFlag, start_again};
+use clap::Args;
+
+const RESTART_HELP: &str = "\
+Examples:
+  harness restart                              when no run is going any more
+  harness restart --now                        at once, whatever is going
+
+Starts this program in the place of the running service, in the background, in its folder and with
+the flags and variables that it was started with. Keys come from this shell and config.toml.
+Attached clients come back by themselves.
+
+Exit codes:
+    0  restarted
+    1  failed, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  ended with Ctrl-C while it waited";
+
+/// The flags of `harness restart`.
+#[derive(Debug, Args)]
+#[command(after_help = RESTART_HELP)]
+pub(crate) struct Restart {
+    /// Do not wait for the end of runs
+    #[arg(long)]
+    pub(super) now: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
 
 /// The time between two looks whether runs are going.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// Why a service was not restarted. It goes on in each case.
-#[derive(Debug, Display, Error)]
-pub(crate) enum RestartError {
-    /// None runs.
-    #[display("no service runs for {home}; start one with `harness`")]
-    None {
-        /// The state folder.
-        home: String,
-    },
-    /// The new one would not start.
-    #[display("the service goes on as it is, because another would not start: {reason}")]
-    WouldNotStart {
-        /// Why.
-        reason: String,
-    },
-    /// How it was started is not known.
-    #[display(
-        "the service (process {pid}) does not tell how it was started: `harness stop; cd FOLDER; harness` starts this version"
-    )]
-    Untold {
-        /// Its process.
-        pid: u32,
-    },
-    /// It cannot say whether runs are going.
-    #[display(
-        "the service (process {pid}) does not answer, so that the end of runs cannot be waited for; `harness restart --now` does not wait"
-    )]
-    Silent {
-        /// Its process.
-        pid: u32,
-    },
-}
 
 /// How the service was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +88,7 @@ pub(crate) async fn run(
         Found::Answers(_) | Found::Other(_) | Found::Unhealthy(_) | Found::Nothing => {}
     }
     stop::stop(home, pid, Insistence::Ask, waits, output).await?;
-    let connection = attach::start_service(config, serve, output).await?;
+    let connection = background::start_told(config, serve, output).await?;
     if let Some(info) = connection.info() {
         let log = info.log.as_deref().unwrap_or("its standard error");
         let line = format!(
@@ -108,9 +102,7 @@ pub(crate) async fn run(
 
 /// Waits until no run is going.
 async fn until_idle(config: &ClientConfig, output: &mut Output) -> Result<(), CommandError> {
-    let mut interrupts = Interrupts::of_process().map_err(|error| CommandError::System {
-        reason: format!("cannot take notice of Ctrl-C: {error}"),
-    })?;
+    let mut interrupts = Interrupts::of_process()?;
     let idle = async {
         let mut is_told = false;
         loop {

@@ -4,17 +4,42 @@ use harness_actors::Clock;
 use serde_json::{Value, json};
 
 use crate::client::api::discovery::VERSION;
-use crate::client::commands::CommandError;
-use crate::client::commands::life::arguments::Status;
 use crate::client::commands::life::look::Found;
 use crate::client::commands::life::look::Look;
 use crate::client::commands::life::status_text::Facts;
 use crate::client::commands::life::status_text::text;
+use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::remarks;
 use crate::client::visible;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, HomeFlag};
 use crate::difference::{Difference, differences};
+use clap::Args;
+
+const STATUS_HELP: &str = "\
+Examples:
+  harness status                               what runs here, and where it differs from this shell
+  harness status --json | jq .service.pid
+  harness status > /dev/null || harness serve
+
+Exit codes:
+  0  a service runs and answers
+  1  failed
+  2  wrong use: a flag or a setting cannot be used
+  3  no service runs
+  4  one runs that does not answer, or that this version cannot talk to";
+
+/// The flags of `harness status`.
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_HELP)]
+pub(crate) struct Status {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
 
 /// Tells what runs; the exit code says it too.
 ///

@@ -8,20 +8,44 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use derive_more::{Display, Error};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::time::{Instant, sleep};
 
 use crate::client::api::discovery;
-use crate::client::commands::CommandError;
-use crate::client::commands::life::arguments::Stop;
+use crate::client::commands::life::error::StopError;
 use crate::client::commands::life::look::Look;
+use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::config::ClientConfig;
-use crate::lock;
+use crate::config::{ClientConfig, HomeFlag};
 use crate::lock_holder::{Holder, holder};
+use clap::Args;
+
+const STOP_HELP: &str = "\
+Examples:
+  harness stop                                 end the service, when no run is going
+  harness stop --force                         end it in any case
+
+A run that is going is recorded as ended by the stop; `harness continue` goes on with it later.
+Attached clients wait until a service runs again.
+
+Exit codes:
+  0  stopped, or none ran
+  1  it goes on: runs are going, or it could not be stopped
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness stop`.
+#[derive(Debug, Args)]
+#[command(after_help = STOP_HELP)]
+pub(crate) struct Stop {
+    /// Do not ask, and kill the service if it does not stop
+    #[arg(long)]
+    pub(super) force: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(in crate::client::commands) home: HomeFlag,
+}
 
 /// How long each step may take.
 #[derive(Debug, Clone, Copy)]
@@ -48,76 +72,6 @@ impl Default for Waits {
             look: Duration::from_millis(20),
         }
     }
-}
-
-/// Why a service was not stopped.
-#[derive(Debug, Display, Error)]
-pub(crate) enum StopError {
-    /// The lock cannot be looked at.
-    #[display("cannot look who uses {home}: {source}")]
-    Look {
-        /// The state folder.
-        home: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The process that has the lock is not the one that the folder names.
-    #[display(
-        "process {holder} uses {home}, and {} names {named}; nothing was stopped: look what process {holder} is, and end it with `kill {holder}` if it may go",
-        lock::DISCOVERY_FILE
-    )]
-    NotNamed {
-        /// The process that has the lock.
-        holder: u32,
-        /// What the folder names.
-        named: String,
-        /// The state folder.
-        home: String,
-    },
-    /// The system does not say which process has the lock.
-    #[display(
-        "a process uses {home}, and this system does not say which; nothing was stopped: stop it where it runs"
-    )]
-    Unnamed {
-        /// The state folder.
-        home: String,
-    },
-    /// Runs are going.
-    #[display("{runs} going; nothing was stopped: wait for the end, or `harness stop --force`")]
-    Busy {
-        /// How many, in words.
-        runs: String,
-    },
-    /// Much happened while somebody was asked, or runs were waited for.
-    #[display("process {pid} is not the service any more; nothing was stopped: try again")]
-    Another {
-        /// The process.
-        pid: u32,
-    },
-    /// The system refused.
-    #[display("cannot end process {pid}: {reason}")]
-    Signal {
-        /// The process.
-        pid: u32,
-        /// What the system said.
-        reason: Errno,
-    },
-    /// It goes on.
-    #[display("process {pid} has not stopped within {waited:?}; `harness stop --force` kills it")]
-    GoesOn {
-        /// The process.
-        pid: u32,
-        /// How long it was waited for.
-        waited: Duration,
-    },
-    /// It was killed, and the lock is not free.
-    #[display(
-        "process {pid} was killed and is not gone; the system keeps it (`ps -o stat= -p {pid}`)"
-    )]
-    Unkillable {
-        /// The process.
-        pid: u32,
-    },
 }
 
 /// Stops the service; the exit code.

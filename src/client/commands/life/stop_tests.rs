@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::client::testing::recorded;
+use crate::lock;
 use crate::state::StateFolder;
 
 fn hasty() -> Waits {

@@ -3,9 +3,13 @@
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
+use serde_json::json;
+
 use super::*;
 use crate::cli::{Cli, Command};
-use crate::client::api::follower::Patience;
+use crate::client::ClientCommand;
+use crate::client::api::patience::Patience;
+use crate::client::api::routes;
 use crate::client::commands::run;
 use crate::client::interrupts::Interrupts;
 use crate::client::testing::Home;
@@ -34,7 +38,11 @@ async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandErro
         json,
         home: HomeFlag::default(),
     };
-    let result = list(kind, &listing, &connection, &mut output).await;
+    let route = match kind {
+        "skills" => routes::skills(),
+        _ => routes::templates(),
+    };
+    let result = list(kind, &route, &listing, &connection, &mut output).await;
     (result, record)
 }
 
@@ -108,7 +116,11 @@ async fn sent(arguments: &[&str], text: &str, route: &str) -> (i32, String, Valu
         frames(&rest).into(),
     ];
     server.say("/v1/conversations/c/events", vec![stream]);
-    let order = order(&parse(arguments), text).unwrap();
+    let order = match parse(arguments) {
+        ClientCommand::Skill(skill) => skill.saying(Some(text)),
+        ClientCommand::Template(template) => template.order(),
+        other => panic!("{other:?}"),
+    };
     let (_press, presses) = tokio::sync::mpsc::unbounded_channel();
     let mut interrupts = Interrupts::new(presses);
     let (mut output, record) = recorded();
