@@ -10,8 +10,7 @@ use derive_more::{Display, Error, From};
 use tokio::time::Instant;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::discovery;
-use crate::client::api::discovery::DiscoveryError;
+use crate::client::api::discovery::{self, DiscoveryError};
 use crate::client::output::Output;
 use crate::config::ClientConfig;
 use crate::lock::LOG_FILE;

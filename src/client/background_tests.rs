@@ -2,8 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::client::testing::Home;
-use crate::client::testing::Server;
+use crate::client::testing::{Home, Server};
 
 fn hasty() -> Waits {
     Waits {

@@ -3,8 +3,7 @@
 use harness_protocol::{CompactionReason, DeltaKind, Event, Outcome, State};
 use serde::Serialize as _;
 
-use crate::client::names::named;
-use crate::client::names::queue_name;
+use crate::client::names::{named, queue_name};
 use crate::client::visible;
 
 /// How many characters of an event are shown.

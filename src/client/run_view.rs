@@ -6,8 +6,7 @@ use std::collections::HashMap;
 
 use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
 
-use crate::client::event_line::call;
-use crate::client::event_line::outcome_name;
+use crate::client::event_line::{call, outcome_name};
 use crate::client::names::queue_name;
 use crate::client::reply_text::ReplyText;
 use crate::client::visible;

@@ -11,9 +11,7 @@ use hyper::Request;
 use hyper::http::request::Builder;
 use serde::de::DeserializeOwned;
 
-use crate::client::api::opened::Named;
-use crate::client::api::opened::OpenError;
-use crate::client::api::opened::Opened;
+use crate::client::api::opened::{Named, OpenError, Opened};
 use crate::client::api::route::Route;
 use crate::client::api::stream::EventStream;
 use crate::config::Secret;
@@ -215,8 +213,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
+    use crate::client::testing::{Server, answer};
 
     /// Spec: [CLI-05] [CLI-06]
     #[actix::test]

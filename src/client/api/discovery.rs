@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use derive_more::{Display, Error, From};
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo};
 
-use crate::client::api::connection::Connection;
-use crate::client::api::connection::RequestError;
+use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::opened::Named;
-use crate::client::api::own_file;
-use crate::client::api::own_file::FileError;
+use crate::client::api::own_file::{self, FileError};
 use crate::client::api::routes;
 use crate::config::{ClientConfig, Secret, as_token};
 use crate::lock::{self, DISCOVERY_FILE};

@@ -5,9 +5,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 use crate::client::api::route::Route;
-use crate::client::testing::Home;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
+use crate::client::testing::{Home, Server, answer};
 
 async fn refusal(config: &ClientConfig) -> String {
     find(config).await.err().unwrap().to_string()

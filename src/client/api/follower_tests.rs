@@ -3,14 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::client::commands::follow::next_event;
 use crate::client::error::CommandError;
-use crate::client::testing::Home;
-use crate::client::testing::Part;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
-use crate::client::testing::frames;
-use crate::client::testing::impatient;
-use crate::client::testing::opening;
-use crate::client::testing::recorded;
+use crate::client::testing::{Home, Part, Server, answer, frames, impatient, opening, recorded};
 
 const EVENTS: &str = "/v1/conversations/c/events";
 

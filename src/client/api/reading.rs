@@ -48,8 +48,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::client::attach::testing::snapshot;
-    use crate::client::attach::testing::status;
+    use crate::client::attach::testing::{snapshot, status};
 
     /// Spec: [LINK-20]
     #[test]

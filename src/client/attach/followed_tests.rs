@@ -6,12 +6,7 @@ use super::*;
 use crate::client::api::routes;
 use crate::client::attach::pace::Pace;
 use crate::client::attach::testing::*;
-use crate::client::testing::Home;
-use crate::client::testing::Part;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
-use crate::client::testing::frames;
-use crate::client::testing::opening;
+use crate::client::testing::{Home, Part, Server, answer, frames, opening};
 use harness_tui::Order;
 
 const STREAM: &str = "GET /v1/conversations/c/events?name=ana%40pts%2F3";

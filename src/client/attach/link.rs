@@ -6,13 +6,10 @@ use harness_tui::{News, Order};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::client::api::error::ApiError;
-use crate::client::attach::changes;
 use crate::client::attach::contact::Contact;
-use crate::client::attach::errands;
 use crate::client::attach::followed::Followed;
 use crate::client::attach::lanes::Lanes;
-use crate::client::attach::offers;
-use crate::client::attach::submission;
+use crate::client::attach::{changes, errands, offers, submission};
 
 /// Carries out orders until nobody is left who gives any, or who wants to know.
 pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {

@@ -3,11 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::client::attach::pace::Pace;
 use crate::client::attach::testing::*;
-use crate::client::testing::Home;
-use crate::client::testing::Part;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
-use crate::client::testing::summary;
+use crate::client::testing::{Home, Part, Server, answer, summary};
 use std::time::Duration;
 
 const PROMPT: &str = "/v1/conversations/c/prompt";

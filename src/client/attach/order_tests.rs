@@ -9,10 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::client::attach::pace::Pace;
 use crate::client::attach::testing::*;
-use crate::client::testing::Home;
-use crate::client::testing::Part;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
+use crate::client::testing::{Home, Part, Server, answer};
 
 const STEER: &str = "/v1/conversations/c/steer";
 const SETTINGS: &str = "/v1/conversations/c/settings";

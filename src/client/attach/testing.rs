@@ -11,12 +11,7 @@ use tokio::task::JoinHandle;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::link;
 use crate::client::attach::pace::Pace;
-use crate::client::testing::Part;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
-use crate::client::testing::frames;
-use crate::client::testing::opening;
-use crate::client::testing::summary;
+use crate::client::testing::{Part, Server, answer, frames, opening, summary};
 use crate::config::ClientConfig;
 
 /// How long anything may take.

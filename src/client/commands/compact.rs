@@ -99,10 +99,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
-    use crate::client::testing::Home;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::recorded;
+    use crate::client::testing::{Home, Server, answer, recorded};
 
     /// Spec: [CLI-75]
     #[actix::test]

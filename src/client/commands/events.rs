@@ -91,13 +91,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
-    use crate::client::testing::Home;
-    use crate::client::testing::Part;
-    use crate::client::testing::Server;
-    use crate::client::testing::frames;
-    use crate::client::testing::impatient;
-    use crate::client::testing::opening;
-    use crate::client::testing::recorded;
+    use crate::client::testing::{Home, Part, Server, frames, impatient, opening, recorded};
 
     async fn follow(flags: &[&str]) -> (String, String, String) {
         let server = Server::start().await;

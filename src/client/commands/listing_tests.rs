@@ -12,14 +12,7 @@ use crate::client::api::patience::Patience;
 use crate::client::api::routes;
 use crate::client::commands::run;
 use crate::client::interrupts::Interrupts;
-use crate::client::testing::Home;
-use crate::client::testing::Record;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
-use crate::client::testing::frames;
-use crate::client::testing::impatient;
-use crate::client::testing::opening;
-use crate::client::testing::recorded;
+use crate::client::testing::{Home, Record, Server, answer, frames, impatient, opening, recorded};
 
 fn parse(arguments: &[&str]) -> ClientCommand {
     let line = ["harness"].iter().chain(arguments);

@@ -130,10 +130,7 @@ mod tests {
     use crate::client::commands::common::Message;
     use crate::client::commands::follow_up::FollowUp;
     use crate::client::commands::steer::Steer;
-    use crate::client::testing::Home;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::recorded;
+    use crate::client::testing::{Home, Server, answer, recorded};
 
     fn client(arguments: &[&str]) -> ClientCommand {
         let line = ["harness"].iter().chain(arguments);

@@ -6,12 +6,11 @@ use futures_util::future::LocalBoxFuture;
 use harness_protocol::{CancelOrder, ContinueOrder, Event, Outcome, PromptAnswer};
 
 use crate::client::api::connection::Connection;
-use crate::client::api::discovery;
 use crate::client::api::error::ApiError;
 use crate::client::api::follower::{Follower, Start};
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
-use crate::client::api::routes;
+use crate::client::api::{discovery, routes};
 use crate::client::commands::common::{Caller, Resumed, Sending};
 use crate::client::commands::follow::next_event;
 use crate::client::error::{CommandError, EXIT_CANCELLED};

@@ -3,15 +3,9 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
 use crate::client::commands::common::Message;
-use crate::client::testing::Home;
-use crate::client::testing::Part;
-use crate::client::testing::Record;
-use crate::client::testing::Server;
-use crate::client::testing::answer;
-use crate::client::testing::frames;
-use crate::client::testing::impatient;
-use crate::client::testing::opening;
-use crate::client::testing::recorded;
+use crate::client::testing::{
+    Home, Part, Record, Server, answer, frames, impatient, opening, recorded,
+};
 use harness_protocol::PromptOrder;
 
 const EVENTS: &str = "/v1/conversations/default/events";

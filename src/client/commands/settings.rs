@@ -269,10 +269,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
-    use crate::client::testing::Home;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::recorded;
+    use crate::client::testing::{Home, Server, answer, recorded};
 
     fn given(texts: &[&str]) -> Value {
         let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();

@@ -92,10 +92,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
-    use crate::client::testing::Home;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::recorded;
+    use crate::client::testing::{Home, Server, answer, recorded};
 
     fn counts(input: u64, output: u64) -> Value {
         json!({"input_tokens": input, "output_tokens": output, "cache_creation_input_tokens": 30,

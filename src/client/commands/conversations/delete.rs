@@ -16,7 +16,7 @@ pub(crate) struct Delete {
     pub(super) id: String,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Deletes a conversation; where its journal was moved.

@@ -35,7 +35,7 @@ pub(crate) struct Export {
     pub(super) format: Format,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// How an export is written.
@@ -142,10 +142,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::recorded;
-    use crate::client::testing::summary;
+    use crate::client::testing::{Server, answer, recorded, summary};
 
     fn past(seq: u64, event: &Value) -> Value {
         json!({"seq": seq, "id": format!("e-{seq}-0"), "event": event})

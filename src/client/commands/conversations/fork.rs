@@ -23,7 +23,7 @@ pub(crate) struct Fork {
     pub(super) title: Option<String>,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Copies a conversation; the id of the copy.

@@ -33,10 +33,10 @@ struct Page {
 pub(crate) struct List {
     /// Print JSON Lines, one conversation a line
     #[arg(long)]
-    pub(in crate::client::commands) json: bool,
+    pub(crate) json: bool,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Prints all conversations.
@@ -123,11 +123,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::clock;
-    use crate::client::testing::recorded;
-    use crate::client::testing::summary;
+    use crate::client::testing::{Server, answer, clock, recorded, summary};
 
     /// Spec: [CLI-20]
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct New {
     pub(super) set: Vec<String>,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Makes a conversation; its id.

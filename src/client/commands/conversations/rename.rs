@@ -24,7 +24,7 @@ pub(crate) struct Rename {
     pub(super) caller: Caller,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Renames a conversation; its title.

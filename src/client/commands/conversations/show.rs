@@ -30,7 +30,7 @@ pub(crate) struct Show {
     pub(super) json: bool,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Prints a snapshot.
@@ -138,11 +138,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::client::testing::Server;
-    use crate::client::testing::answer;
-    use crate::client::testing::clock;
-    use crate::client::testing::recorded;
-    use crate::client::testing::summary;
+    use crate::client::testing::{Server, answer, clock, recorded, summary};
 
     fn snapshot() -> Value {
         json!({

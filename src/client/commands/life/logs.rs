@@ -10,9 +10,7 @@ use harness_actors::Clock;
 use nix::fcntl::OFlag;
 
 use crate::client::api::discovery;
-use crate::client::commands::life::log_lines::last;
-use crate::client::commands::life::log_lines::since;
-use crate::client::commands::life::log_lines::time_of;
+use crate::client::commands::life::log_lines::{last, since, time_of};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
@@ -50,7 +48,7 @@ pub(crate) struct Logs {
     pub(super) since: Option<Duration>,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// How many lines are shown if nobody says.

@@ -6,8 +6,7 @@ use harness_protocol::{Discovery, ServiceInfo};
 use tokio::time::timeout;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::discovery;
-use crate::client::api::discovery::DiscoveryError;
+use crate::client::api::discovery::{self, DiscoveryError};
 use crate::config::ClientConfig;
 use crate::lock;
 
@@ -132,8 +131,7 @@ mod tests {
 
     use super::*;
     use crate::client::api::connection::RequestError;
-    use crate::client::testing::Home;
-    use crate::client::testing::Server;
+    use crate::client::testing::{Home, Server};
 
     fn none() -> DiscoveryError {
         DiscoveryError::None {

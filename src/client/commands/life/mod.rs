@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing here depends on the version of the service that runs.
 
-pub(in crate::client) mod error;
+pub(crate) mod error;
 mod log_lines;
 pub(super) mod logs;
 mod look;

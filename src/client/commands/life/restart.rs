@@ -7,17 +7,13 @@ use std::time::Duration;
 use harness_protocol::{ServiceInfo, StartOptions, UpstreamKind};
 
 use crate::client::api::discovery::VERSION;
-use crate::client::background;
 use crate::client::commands::life::error::RestartError;
-use crate::client::commands::life::look::Found;
-use crate::client::commands::life::look::Look;
-use crate::client::commands::life::stop;
-use crate::client::commands::life::stop::Insistence;
-use crate::client::commands::life::stop::Waits;
+use crate::client::commands::life::look::{Found, Look};
+use crate::client::commands::life::stop::{self, Insistence, Waits};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::client::{background, visible};
 use crate::config::{ClientConfig, Config, HomeFlag, start_again};
 use clap::Args;
 
@@ -45,7 +41,7 @@ pub(crate) struct Restart {
     pub(super) now: bool,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// The time between two looks whether runs are going.

@@ -4,14 +4,11 @@ use harness_actors::Clock;
 use serde_json::{Value, json};
 
 use crate::client::api::discovery::VERSION;
-use crate::client::commands::life::look::Found;
-use crate::client::commands::life::look::Look;
-use crate::client::commands::life::status_text::Facts;
-use crate::client::commands::life::status_text::text;
+use crate::client::commands::life::look::{Found, Look};
+use crate::client::commands::life::status_text::{Facts, text};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::remarks;
-use crate::client::visible;
+use crate::client::{remarks, visible};
 use crate::config::{ClientConfig, HomeFlag};
 use crate::difference::{Difference, differences};
 use clap::Args;
@@ -38,7 +35,7 @@ pub(crate) struct Status {
     pub(super) json: bool,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// Tells what runs; the exit code says it too.

@@ -5,8 +5,7 @@ use std::path::Path;
 use harness_protocol::{ServiceInfo, UpstreamKind};
 
 use crate::client::api::discovery::VERSION;
-use crate::client::commands::life::look::Found;
-use crate::client::commands::life::look::Look;
+use crate::client::commands::life::look::{Found, Look};
 use crate::difference::Difference;
 use crate::lock::LOG_FILE;
 use crate::{lock, log_file};

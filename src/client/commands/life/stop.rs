@@ -44,7 +44,7 @@ pub(crate) struct Stop {
     pub(super) force: bool,
     /// The state folder.
     #[command(flatten)]
-    pub(in crate::client::commands) home: HomeFlag,
+    pub(crate) home: HomeFlag,
 }
 
 /// How long each step may take.
