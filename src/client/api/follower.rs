@@ -42,7 +42,7 @@ pub(crate) enum Step {
     /// The stream is open.
     Up,
     /// An event arrived.
-    Event(Box<Arrival>),
+    Event(Arrival),
     /// Something arrived that is not an event. The stream goes on behind it.
     Invalid {
         /// What is wrong with it.
@@ -175,7 +175,7 @@ impl Follower {
                 self.tries = 0;
                 self.without_service = 0;
                 Ok(match piece {
-                    Piece::Event(arrival) => Step::Event(Box::new(arrival)),
+                    Piece::Event(arrival) => Step::Event(arrival),
                     Piece::Invalid { reason } => Step::Invalid { reason },
                 })
             }

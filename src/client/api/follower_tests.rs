@@ -129,3 +129,50 @@ async fn a_service_that_was_never_there_is_not_waited_for() {
     let (_, remarks, error) = follow_from(&home.config, Start::Now).await;
     assert_eq!((&*remarks, error.exit_code()), ("", 1));
 }
+
+/// Spec: [CLI-107]
+#[actix::test]
+async fn what_the_service_cannot_do_now_is_asked_for_again_and_a_refusal_is_not() {
+    for (status, tries) in [
+        (408, 3),
+        (429, 3),
+        (500, 3),
+        (503, 3),
+        (400, 2),
+        (401, 2),
+        (404, 2),
+    ] {
+        let server = Server::start().await;
+        let no = answer(status, &json!({}));
+        let first = stream(4, &[(5, self::status("a"))]);
+        server.say(EVENTS, vec![first, vec![no.into()], refusal()]);
+        let (_, remarks, _) = follow(&server, Start::Now).await;
+        assert_eq!(server.requests().len(), tries, "{status}");
+        assert_eq!(remarks.lines().count(), tries - 1, "{remarks}");
+    }
+}
+
+/// Spec: [CLI-108]
+#[actix::test]
+async fn what_is_not_an_event_is_told_and_left_out_and_the_stream_goes_on() {
+    let server = Server::start().await;
+    let wrong = "id: e-5-0\ndata: no JSON\n\n";
+    let wrong = format!("{:x}\r\n{wrong}\r\n", wrong.len()).into_bytes();
+    let parts = vec![
+        opening(4).into(),
+        wrong.into(),
+        frames(&[(6, status("b"))]).into(),
+    ];
+    server.say(EVENTS, vec![parts, refusal()]);
+    let (positions, remarks, _) = follow(&server, Start::Now).await;
+    assert_eq!(positions, [Some("e-6-0".to_owned())]);
+    let remarks: Vec<&str> = remarks.lines().collect();
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert!(
+        remarks[0].starts_with(
+            "harness: the event stream contains something that is not an event: expected"
+        ),
+        "{remarks:?}"
+    );
+    assert_eq!(server.requests().len(), 2);
+}

@@ -63,7 +63,7 @@ async fn follow(contact: Rc<Contact>, conversation: String, try_now: Rc<Notify>)
                 }
             }
             Ok(Step::Up) => News::Up,
-            Ok(Step::Event(arrival)) => happened(*arrival),
+            Ok(Step::Event(arrival)) => happened(arrival),
             Ok(Step::Invalid { reason }) => News::Invalid { reason },
             Ok(Step::Down { error, tries, wait }) => {
                 // The client may be in a hurry as soon as it knows that there is something to wait

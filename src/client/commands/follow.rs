@@ -13,7 +13,7 @@ use crate::client::output::Output;
 pub(crate) async fn next_event(
     follower: &mut Follower,
     output: &mut Output,
-) -> Result<Box<Arrival>, ApiError> {
+) -> Result<Arrival, ApiError> {
     loop {
         match follower.next().await? {
             Step::Event(arrival) => return Ok(arrival),

@@ -34,27 +34,8 @@ use crate::client::api::discovery;
 use crate::client::api::patience::Patience;
 pub(crate) use crate::client::commands::attach::Attach;
 use crate::client::commands::attach::WithoutService;
-use crate::client::commands::cancel::Cancel;
-use crate::client::commands::compact::Compact;
-use crate::client::commands::r#continue::Continue;
-use crate::client::commands::conversations::Conversations;
-use crate::client::commands::events::Events;
-use crate::client::commands::follow_up::FollowUp;
-use crate::client::commands::life::logs::{self, Logs};
-use crate::client::commands::life::restart::{self, Restart};
-use crate::client::commands::life::status::{self, Status};
-use crate::client::commands::life::stop::{self, Stop};
-use crate::client::commands::listing::Listing;
-use crate::client::commands::models::Models;
-use crate::client::commands::prompt::Prompt;
-use crate::client::commands::queue::Queued;
-use crate::client::commands::retry::Retry;
+use crate::client::commands::life::{logs, restart, status, stop};
 use crate::client::commands::said::Said;
-use crate::client::commands::settings::Settings;
-use crate::client::commands::skill::Skill;
-use crate::client::commands::steer::Steer;
-use crate::client::commands::template::Template;
-use crate::client::commands::usage::Used;
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
@@ -68,49 +49,49 @@ pub(crate) enum ClientCommand {
     #[command(after_help = attach::HELP)]
     Attach(Attach),
     /// List, make, show, rename, delete, fork and export conversations
-    Conversations(Conversations),
+    Conversations(conversations::Conversations),
     /// Follow the events of a conversation
-    Events(Events),
+    Events(events::Events),
     /// Send a prompt and stream the reply
-    Prompt(Prompt),
+    Prompt(prompt::Prompt),
     /// Cancel the run that is going
-    Cancel(Cancel),
+    Cancel(cancel::Cancel),
     /// Tell the model something in the run that is going
-    Steer(Steer),
+    Steer(steer::Steer),
     /// Go on with this when the run would end
-    FollowUp(FollowUp),
+    FollowUp(follow_up::FollowUp),
     /// Show or withdraw what waits to be said
-    Queue(Queued),
+    Queue(queue::Queued),
     /// Go on without a new prompt and stream the reply
-    Continue(Continue),
+    Continue(r#continue::Continue),
     /// Ask again for a reply that failed and stream it
-    Retry(Retry),
+    Retry(retry::Retry),
     /// Show or change the settings of a conversation
-    Settings(Settings),
+    Settings(settings::Settings),
     /// Replace the past of a conversation by a summary
-    Compact(Compact),
+    Compact(compact::Compact),
     /// Show the tokens that a conversation used, and what they cost
-    Usage(Used),
+    Usage(usage::Used),
     /// List the models that can be chosen
-    Models(Models),
+    Models(models::Models),
     /// List the skills that there are
     #[command(after_help = skills::SKILLS_HELP)]
-    Skills(Listing),
+    Skills(listing::Listing),
     /// List the prompt templates that there are
     #[command(after_help = templates::TEMPLATES_HELP)]
-    Templates(Listing),
+    Templates(listing::Listing),
     /// Send a skill and stream the reply
-    Skill(Skill),
+    Skill(skill::Skill),
     /// Send a prompt template with arguments and stream the reply
-    Template(Template),
+    Template(template::Template),
     /// Show what service runs, and where it differs from this shell
-    Status(Status),
+    Status(status::Status),
     /// Stop the running service
-    Stop(Stop),
+    Stop(stop::Stop),
     /// Start this version in the place of the running service
-    Restart(Restart),
+    Restart(restart::Restart),
     /// Show the log of the service
-    Logs(Logs),
+    Logs(logs::Logs),
 }
 
 impl ClientCommand {
@@ -122,9 +103,11 @@ impl ClientCommand {
             Self::Events(events) => &events.home,
             Self::Prompt(prompt) => &prompt.sending.home,
             Self::Cancel(cancel) => &cancel.home,
-            Self::Steer(Steer { said }) | Self::FollowUp(FollowUp { said }) => &said.common.home,
+            Self::Steer(steer) => &steer.said.common.home,
+            Self::FollowUp(follow_up) => &follow_up.said.common.home,
             Self::Queue(queue) => &queue.common().home,
-            Self::Continue(Continue { resumed }) | Self::Retry(Retry { resumed }) => &resumed.home,
+            Self::Continue(resume) => &resume.resumed.home,
+            Self::Retry(retry) => &retry.resumed.home,
             Self::Settings(settings) => &settings.common().home,
             Self::Compact(compact) => &compact.common.home,
             Self::Usage(usage) => &usage.common.home,
@@ -156,8 +139,8 @@ impl ClientCommand {
             Self::Retry(it) => start(it.order(), config, output).await,
             Self::Skill(it) => start(it.order()?, config, output).await,
             Self::Template(it) => start(it.order(), config, output).await,
-            Self::Steer(Steer { said }) => say(said, Queue::Steer, config, output).await,
-            Self::FollowUp(FollowUp { said }) => say(said, Queue::FollowUp, config, output).await,
+            Self::Steer(it) => say(&it.said, Queue::Steer, config, output).await,
+            Self::FollowUp(it) => say(&it.said, Queue::FollowUp, config, output).await,
             Self::Conversations(it) => asked(it, conversations::run, config, output).await,
             Self::Cancel(it) => asked(it, cancel::run, config, output).await,
             Self::Queue(it) => asked(it, queue::run, config, output).await,
@@ -168,7 +151,7 @@ impl ClientCommand {
             Self::Skills(it) => asked(it, skills::run, config, output).await,
             Self::Templates(it) => asked(it, templates::run, config, output).await,
             Self::Events(it) => {
-                let follow = async |it: &Events, _: &Connection, output: &mut Output| {
+                let follow = async |it: &events::Events, _: &Connection, output: &mut Output| {
                     events::run(it, config, Patience::default(), output).await
                 };
                 asked(it, follow, config, output).await
