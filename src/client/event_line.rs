@@ -3,9 +3,8 @@
 use harness_protocol::{CompactionReason, DeltaKind, Event, Outcome, State};
 use serde::Serialize as _;
 
-use super::queue::queue_name;
-use super::settings::named;
-use super::visible;
+use crate::client::names::{named, queue_name};
+use crate::client::visible;
 
 /// How many characters of an event are shown.
 const MAX_SHOWN: usize = 400;

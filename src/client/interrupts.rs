@@ -1,9 +1,9 @@
 //! Ctrl-C, one press after the other.
 
-use std::io;
-
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::client::error::CommandError;
 
 /// The presses of Ctrl-C that are still to be answered.
 pub(super) struct Interrupts(UnboundedReceiver<()>);
@@ -13,8 +13,11 @@ impl Interrupts {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(super) fn of_process() -> io::Result<Self> {
-        let mut presses = signal(SignalKind::interrupt())?;
+    pub(super) fn of_process() -> Result<Self, CommandError> {
+        let presses = signal(SignalKind::interrupt());
+        let mut presses = presses.map_err(|error| CommandError::System {
+            reason: format!("cannot take notice of Ctrl-C: {error}"),
+        })?;
         let (sender, receiver) = unbounded_channel();
         actix::spawn(
             async move { while presses.recv().await.is_some() && sender.send(()).is_ok() {} },

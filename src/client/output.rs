@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use super::visible;
+use crate::client::visible;
 
 /// The two streams of a command.
 pub(super) struct Output {

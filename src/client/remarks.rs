@@ -5,8 +5,8 @@ use std::path::Path;
 
 use harness_protocol::{ServiceInfo, SettingValue, UpstreamKind};
 
-use super::connection::Connection;
-use super::discovery::VERSION;
+use crate::client::api::connection::Connection;
+use crate::client::api::discovery::VERSION;
 use crate::config::{Config, ConfigError};
 use crate::difference::{Difference, Said, differences};
 

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 
 use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
 
-use super::event_line::{call, outcome_name};
-use super::queue::queue_name;
-use super::reply_text::ReplyText;
-use super::visible;
+use crate::client::event_line::{call, outcome_name};
+use crate::client::names::queue_name;
+use crate::client::reply_text::ReplyText;
+use crate::client::visible;
 
 /// How many characters of a tool's input or result are shown.
 const MAX_TOOL: usize = 100;

@@ -14,9 +14,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::follower::Patience;
-use super::opened::Named;
-use super::output::Output;
+use crate::client::api::connection::Connection;
+use crate::client::api::discovery;
+use crate::client::api::opened::Named;
+use crate::client::api::patience::{GivesUp, Patience};
+use crate::client::output::Output;
 use crate::config::{ClientConfig, Secret};
 use crate::proof::ProofKey;
 
@@ -304,7 +306,8 @@ pub(super) fn impatient() -> Patience {
         silence: Duration::from_secs(10),
         first_wait: Duration::from_millis(1),
         longest_wait: Duration::from_millis(1),
-        tries_without_service: 3,
+        gives_up: GivesUp::WithoutService(3),
+        ..Patience::default()
     }
 }
 
@@ -336,6 +339,11 @@ impl Home {
         };
         home.write_discovery(&server.address.to_string(), Self::KEY);
         home
+    }
+
+    /// The service of this folder.
+    pub(super) async fn service(&self) -> Connection {
+        discovery::find(&self.config).await.unwrap()
     }
 
     pub(super) fn write_discovery(&self, address: &str, key: &str) {

@@ -2,33 +2,20 @@
 
 use std::rc::Rc;
 
-use harness_protocol::{
-    ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, PromptAnswer, SettingsAnswer,
-    WithdrawAnswer,
-};
+use harness_protocol::{ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer};
 use harness_tui::{Change, News};
-use hyper::Method;
 use serde_json::{Map, Value};
 
-use super::contact::Contact;
-use super::errands::tell;
-use crate::client::command::CommandError;
-use crate::client::connection::path;
+use crate::client::api::routes;
+use crate::client::attach::contact::Contact;
+use crate::client::attach::errands::tell;
+use crate::client::error::CommandError;
 
 /// Takes messages off the queues.
 pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: Option<u64>) {
-    let withdrawn = async {
-        let of_it = match item {
-            Some(item) => path(&conversation, &format!("/queue/{item}")),
-            None => path(&conversation, "/queue"),
-        };
-        let by = [("by", contact.name.clone())];
-        let connection = contact.find().await?;
-        let answer: WithdrawAnswer = connection.delete_with(&of_it, &by).await?;
-        Ok::<_, CommandError>(answer.withdrawn)
-    };
-    let news = match withdrawn.await {
-        Ok(withdrawn) => News::Withdrawn {
+    let withdraw = routes::withdraw(&conversation, item, Some(&contact.name));
+    let news = match contact.ask(&withdraw).await {
+        Ok(WithdrawAnswer { withdrawn }) => News::Withdrawn {
             conversation,
             item,
             withdrawn,
@@ -45,23 +32,20 @@ pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: O
 /// Goes on without a prompt, or asks for the last reply again. It is not sent twice: it has no key
 /// by which the service would know it.
 pub(super) async fn go_on(contact: Rc<Contact>, conversation: String, is_retry: bool) {
-    let of_it = if is_retry { "/retry" } else { "/continue" };
-    let order = ContinueOrder {
-        by: Some(contact.name.clone()),
+    let order = ContinueOrder { by: contact.by() };
+    let route = if is_retry {
+        routes::retry(&conversation, &order)
+    } else {
+        routes::resume(&conversation, &order)
     };
-    let of_it = path(&conversation, of_it);
-    let answer = contact.order::<PromptAnswer>(Method::POST, &of_it, &order);
-    let news = answer
-        .await
-        .map(|PromptAnswer { run_id }| News::GoesOn { run_id });
+    let answer = contact.ask(&route).await;
+    let news = answer.map(|PromptAnswer { run_id }| News::GoesOn { run_id });
     tell(&contact, news).await;
 }
 
 /// Gets what is set.
 pub(super) async fn settings(contact: Rc<Contact>, conversation: String) {
-    let answer = contact
-        .get::<SettingsAnswer>(&path(&conversation, "/settings"), &[])
-        .await;
+    let answer = contact.ask(&routes::settings(&conversation)).await;
     let news = answer.map(|answer| News::Settings {
         conversation,
         answer: Box::new(answer),
@@ -74,12 +58,11 @@ pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: C
     let changed = async {
         let order = ChangeSettings {
             settings: patch(change)?,
-            by: Some(contact.name.clone()),
+            by: contact.by(),
         };
-        let of_it = path(&conversation, "/settings");
-        let answer = contact.order::<SettingsAnswer>(Method::PATCH, &of_it, &order);
+        contact.ask(&routes::change(&conversation, &order)).await?;
         // All clients are told by an event.
-        answer.await.map(|_| News::SettingsChanged { conversation })
+        Ok::<_, CommandError>(News::SettingsChanged { conversation })
     };
     tell(&contact, changed.await).await;
 }
@@ -105,12 +88,13 @@ pub(super) async fn compact(
     let order = CompactOrder {
         force: true,
         instructions,
-        by: Some(contact.name.clone()),
+        by: contact.by(),
     };
-    let of_it = path(&conversation, "/compact");
     let limit = contact.pace.summarizing;
-    let answer = contact.long_order::<CompactAnswer>(&of_it, &order, limit);
-    let news = answer.await.map(|answer| News::Compacted {
+    let answer = contact
+        .ask(&routes::compact(&conversation, &order, limit))
+        .await;
+    let news = answer.map(|answer| News::Compacted {
         conversation,
         answer,
     });

@@ -1,19 +1,18 @@
-//! What every errand of the link needs: the way to the service, and to the client.
+//! The way of the attached client's orders to the service, and of the answers back.
 
 use std::cell::RefCell;
-use std::time::Duration;
 
 use harness_tui::News;
-use hyper::Method;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
 
-use super::pace::Pace;
-use super::service_news;
-use crate::client::command::CommandError;
-use crate::client::connection::{Connection, Query};
-use crate::client::{discovery, remarks};
+use crate::client::api::connection::Connection;
+use crate::client::api::discovery;
+use crate::client::api::error::ApiError;
+use crate::client::api::route::Route;
+use crate::client::attach::pace::Pace;
+use crate::client::attach::service_news;
+use crate::client::remarks;
 use crate::config::ClientConfig;
 
 /// The way to the service, and to the client.
@@ -28,6 +27,11 @@ pub(super) struct Contact {
 }
 
 impl Contact {
+    /// The name, as orders have it.
+    pub(super) fn by(&self) -> Option<String> {
+        Some(self.name.clone())
+    }
+
     /// Tells the client, as soon as it takes more. One that has left need not know.
     pub(super) async fn tell(&self, news: News) {
         if self.news.send(news).await.is_err() {
@@ -48,50 +52,12 @@ impl Contact {
         }
     }
 
-    /// The service, found anew each time: one that was restarted may have another port.
+    /// Asks the service, found anew each time: one that was restarted may have another port.
     ///
     /// # Errors
-    /// If there is none.
-    pub(super) async fn find(&self) -> Result<Connection, CommandError> {
-        Ok(discovery::find(&self.config).await?)
-    }
-
-    /// Asks for something.
-    ///
-    /// # Errors
-    /// If it cannot be had.
-    pub(super) async fn get<A: DeserializeOwned>(
-        &self,
-        path: &str,
-        query: &Query<'_>,
-    ) -> Result<A, CommandError> {
-        Ok(self.find().await?.get(path, query).await?)
-    }
-
-    /// Gives an order.
-    ///
-    /// # Errors
-    /// If there is no answer of use; the order may have been carried out.
-    pub(super) async fn order<A: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<A, CommandError> {
-        Ok(self.find().await?.order(method, path, body).await?)
-    }
-
-    /// As [`Self::order`], of what takes longer than others; the answer is waited for that long.
-    ///
-    /// # Errors
-    /// If there is no answer of use; the order may have been carried out.
-    pub(super) async fn long_order<A: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-        limit: Duration,
-    ) -> Result<A, CommandError> {
-        let connection = self.find().await?;
-        Ok(connection.long_order(path, body, limit).await?)
+    /// If there is no answer of use; an order may have been carried out.
+    pub(super) async fn ask<A: DeserializeOwned>(&self, route: &Route<A>) -> Result<A, ApiError> {
+        let connection = discovery::find(&self.config).await?;
+        Ok(connection.ask(route).await?)
     }
 }

@@ -1,18 +1,19 @@
 //! The orders that are one question and one answer.
 
+use std::fmt::Display;
 use std::rc::Rc;
 
 use harness_protocol::{
-    CancelAnswer, CancelOrder, ChangeConversation, ConversationPage, Deleted, Event, ForkOrder,
-    History, NewConversation, Settings, Summary,
+    CancelAnswer, CancelOrder, ChangeConversation, Deleted, ForkOrder, History, NewConversation,
+    Settings,
 };
 use harness_tui::News;
-use hyper::Method;
 
-use super::contact::Contact;
-use super::reading::read;
-use crate::client::command::CommandError;
-use crate::client::connection::path;
+use crate::client::api::error::ApiError;
+use crate::client::api::reading::read;
+use crate::client::api::routes;
+use crate::client::attach::contact::Contact;
+use crate::client::error::CommandError;
 
 /// How many events a page of the past has.
 const PAGE: usize = 200;
@@ -20,7 +21,7 @@ const PAGE: usize = 200;
 const LIST_PAGE: usize = 200;
 
 /// Tells the answer, or why there is none.
-pub(super) async fn tell(contact: &Contact, answer: Result<News, CommandError>) {
+pub(super) async fn tell(contact: &Contact, answer: Result<News, impl Display>) {
     let news = answer.unwrap_or_else(|error| News::Failed {
         reason: error.to_string(),
     });
@@ -30,15 +31,13 @@ pub(super) async fn tell(contact: &Contact, answer: Result<News, CommandError>) 
 /// Gets a page of the past.
 pub(super) async fn older(contact: Rc<Contact>, conversation: String, before: u64) {
     let page = async {
-        let query = [("before", before.to_string()), ("limit", PAGE.to_string())];
-        let page = contact
-            .get(&path(&conversation, "/history"), &query)
-            .await?;
+        let page = routes::history_before(&conversation, before, PAGE);
+        let page = contact.ask(&page.answered_as()).await?;
         let page = read::<History>(page, "/events")?;
         for reason in page.invalid {
             contact.tell(News::Invalid { reason }).await;
         }
-        Ok::<_, CommandError>(page.answer)
+        Ok::<_, ApiError>(page.answer)
     };
     let page = page
         .await
@@ -54,19 +53,13 @@ pub(super) async fn older(contact: Rc<Contact>, conversation: String, before: u6
 /// Gets one event in full.
 pub(super) async fn whole(contact: Rc<Contact>, conversation: String, seq: u64) {
     let event = async {
-        let after = seq.saturating_sub(1).to_string();
-        let query = [("after", after), ("limit", "1".to_owned())];
-        let page: History = contact
-            .get(&path(&conversation, "/history"), &query)
-            .await?;
-        let found: Option<Event> = page
-            .events
-            .into_iter()
-            .find_map(|past| (past.seq == seq).then_some(past.event));
+        let page = routes::history_after(&conversation, seq.saturating_sub(1), 1);
+        let mut events = contact.ask(&page).await?.events.into_iter();
+        let found = events.find_map(|past| (past.seq == seq).then_some(past.event));
         let event = found.ok_or(CommandError::Contradiction {
             reason: "the record cannot be read any more",
         })?;
-        Ok(News::Whole {
+        Ok::<_, CommandError>(News::Whole {
             conversation,
             seq,
             event: Box::new(event),
@@ -82,18 +75,13 @@ pub(super) async fn cancel(
     run_id: Option<u64>,
     clear_queue: bool,
 ) {
-    let cancelled = async {
-        let order = CancelOrder {
-            run_id,
-            by: Some(contact.name.clone()),
-            clear_queue,
-        };
-        let cancel = path(&conversation, "/cancel");
-        let answer: CancelAnswer = contact.order(Method::POST, &cancel, &order).await?;
-        Ok::<_, CommandError>(answer.cancelled)
+    let order = CancelOrder {
+        run_id,
+        by: contact.by(),
+        clear_queue,
     };
-    let news = match cancelled.await {
-        Ok(cancelled) => News::CancelAnswered { cancelled },
+    let news = match contact.ask(&routes::cancel(&conversation, &order)).await {
+        Ok(CancelAnswer { cancelled }) => News::CancelAnswered { cancelled },
         Err(error) => News::NotCancelled {
             reason: error.to_string(),
         },
@@ -104,21 +92,17 @@ pub(super) async fn cancel(
 /// Lists all conversations.
 pub(super) async fn list(contact: Rc<Contact>) {
     let listed = async {
-        let connection = contact.find().await?;
         let mut listed = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
-            let mut query = vec![("limit", LIST_PAGE.to_string())];
-            query.extend(cursor.iter().map(|cursor| ("cursor", cursor.clone())));
-            let page: ConversationPage = connection.get("/v1/conversations", &query).await?;
+            let page = routes::conversations(LIST_PAGE, cursor.as_deref());
+            let page = contact.ask(&page).await?;
             listed.extend(page.conversations);
             if page.next.is_none() {
                 return Ok(News::Listed(listed));
             }
             if page.next == cursor {
-                return Err(CommandError::Contradiction {
-                    reason: "the service answers with the same page again and again",
-                });
+                return Err(CommandError::SAME_PAGE);
             }
             cursor = page.next;
         }
@@ -130,55 +114,42 @@ pub(super) async fn list(contact: Rc<Contact>) {
 pub(super) async fn rename(contact: Rc<Contact>, conversation: String, title: String) {
     let change = ChangeConversation {
         title,
-        by: Some(contact.name.clone()),
+        by: contact.by(),
     };
-    let path = path(&conversation, "");
-    let renamed = contact.order::<Summary>(Method::PATCH, &path, &change);
-    if let Err(error) = renamed.await {
+    let renamed = contact.ask(&routes::rename(&conversation, &change)).await;
+    if let Err(error) = renamed {
         tell(&contact, Err(error)).await;
     }
 }
 
 /// Moves a conversation to the trash.
 pub(super) async fn delete(contact: Rc<Contact>, conversation: String) {
-    let deleted = async {
-        let connection = contact.find().await?;
-        let deleted: Deleted = connection.delete(&path(&conversation, "")).await?;
-        Ok(News::Deleted {
-            conversation,
-            trash: deleted.trash,
-        })
-    };
-    tell(&contact, deleted.await).await;
+    let deleted = contact.ask(&routes::delete(&conversation)).await;
+    let news = deleted.map(|Deleted { trash }| News::Deleted {
+        conversation,
+        trash,
+    });
+    tell(&contact, news).await;
 }
 
 /// Makes a conversation; the id of it.
 ///
 /// # Errors
 /// If it cannot be made.
-pub(super) async fn create(
-    contact: &Contact,
-    title: Option<String>,
-) -> Result<String, CommandError> {
+pub(super) async fn create(contact: &Contact, title: Option<String>) -> Result<String, ApiError> {
     let order = NewConversation {
         workspace: None,
         title,
         settings: Settings::default(),
     };
-    let made: Summary = contact
-        .order(Method::POST, "/v1/conversations", &order)
-        .await?;
-    Ok(made.id)
+    Ok(contact.ask(&routes::create(&order)).await?.id)
 }
 
 /// Copies a conversation; the id of the copy.
 ///
 /// # Errors
 /// If it cannot be made.
-pub(super) async fn fork(contact: &Contact, conversation: &str) -> Result<String, CommandError> {
-    let fork = path(conversation, "/fork");
-    let made: Summary = contact
-        .order(Method::POST, &fork, &ForkOrder::default())
-        .await?;
-    Ok(made.id)
+pub(super) async fn fork(contact: &Contact, conversation: &str) -> Result<String, ApiError> {
+    let fork = routes::fork(conversation, &ForkOrder::default());
+    Ok(contact.ask(&fork).await?.id)
 }

@@ -1,41 +1,34 @@
 //! Errands beside each other: those of one kind in their order, those of different kinds at once.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-/// The kinds of errands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
-    Older,
-    Whole,
-    Submit,
-    Cancel,
-    Withdraw,
-    Settings,
-    Compact,
-    Offers,
-    List,
-    Make,
-    Rename,
-    Delete,
-}
-
 type Errand = LocalBoxFuture<'static, ()>;
 
-/// The errands that are under way. Dropping it drops them.
-#[derive(Default)]
-pub(super) struct Lanes {
-    waiting: HashMap<Lane, UnboundedSender<Errand>>,
+/// The errands that are under way, by their kinds. Dropping it drops them.
+pub(super) struct Lanes<K> {
+    waiting: HashMap<K, UnboundedSender<Errand>>,
     workers: JoinSet<()>,
 }
 
-impl Lanes {
+impl<K> Default for Lanes<K> {
+    fn default() -> Self {
+        Self {
+            waiting: HashMap::new(),
+            workers: JoinSet::new(),
+        }
+    }
+}
+
+impl<K: Copy + Debug + Eq + Hash> Lanes<K> {
     /// Starts an errand when those of its lane are done that came before it.
-    pub(super) fn add(&mut self, lane: Lane, errand: impl Future<Output = ()> + 'static) {
+    pub(super) fn add(&mut self, lane: K, errand: impl Future<Output = ()> + 'static) {
         let workers = &mut self.workers;
         let waiting = self.waiting.entry(lane).or_insert_with(|| {
             let (sender, mut errands) = unbounded_channel::<Errand>();

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use harness_tui::{News, Order};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::attachment::Attachment;
-use super::contact::Contact;
-use super::lanes::{Lane, Lanes};
-use super::{changes, errands, offers, submission};
-use crate::client::command::CommandError;
+use crate::client::api::error::ApiError;
+use crate::client::attach::contact::Contact;
+use crate::client::attach::followed::Followed;
+use crate::client::attach::lanes::Lanes;
+use crate::client::attach::{changes, errands, offers, submission};
 
 /// Carries out orders until nobody is left who gives any, or who wants to know.
 pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {
@@ -17,7 +17,7 @@ pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) 
     let (made, mut to_open) = unbounded_channel();
     let mut link = Link {
         contact: Rc::clone(&contact),
-        attachment: None,
+        open: None,
         lanes: Lanes::default(),
         choices: 0,
         made,
@@ -35,7 +35,7 @@ pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) 
         }
     }
     // The stream ends first: the service is not to count who has left.
-    drop(link.attachment);
+    drop(link.open);
     link.lanes.finish(contact.pace.farewell).await;
 }
 
@@ -46,23 +46,49 @@ struct Made {
     choices: u64,
 }
 
+/// The kinds of errands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Lane {
+    Older,
+    Whole,
+    Submit,
+    Cancel,
+    Withdraw,
+    Settings,
+    Compact,
+    Offers,
+    List,
+    Make,
+    Rename,
+    Delete,
+}
+
+/// The conversation that is open.
+struct Open {
+    followed: Followed,
+    /// What is asked about its past. An answer that came later would be taken for one about the
+    /// conversation that is open then.
+    questions: Lanes<Lane>,
+}
+
 struct Link {
     contact: Rc<Contact>,
-    attachment: Option<Attachment>,
-    lanes: Lanes,
+    open: Option<Open>,
+    lanes: Lanes<Lane>,
     /// How often the client chose another conversation.
     choices: u64,
     made: UnboundedSender<Made>,
 }
 
 impl Link {
+    #[expect(clippy::too_many_lines, reason = "one table of all orders")]
     fn take(&mut self, order: Order) {
         let contact = Rc::clone(&self.contact);
         match order {
             Order::Open { conversation } => self.open(conversation),
             Order::TryNow => {
-                if let Some(attachment) = &self.attachment {
-                    attachment.try_now();
+                if let Some(open) = &self.open {
+                    open.followed.try_now();
                 }
             }
             Order::Older {
@@ -111,14 +137,6 @@ impl Link {
                 let errand = submission::expand(contact, conversation, recipe, key, (name, text));
                 self.lanes.add(Lane::Submit, errand);
             }
-            order => self.change(order),
-        }
-    }
-
-    /// Carries out an order that makes, changes or asks for something else than the past.
-    fn change(&mut self, order: Order) {
-        let contact = Rc::clone(&self.contact);
-        match order {
             Order::Withdraw { conversation, item } => {
                 let errand = changes::withdraw(contact, conversation, item);
                 self.lanes.add(Lane::Withdraw, errand);
@@ -170,37 +188,31 @@ impl Link {
                 let errand = errands::delete(contact, conversation);
                 self.lanes.add(Lane::Delete, errand);
             }
-            Order::Open { .. }
-            | Order::TryNow
-            | Order::Older { .. }
-            | Order::Whole { .. }
-            | Order::Submit { .. }
-            | Order::Queue { .. }
-            | Order::Expand { .. }
-            | Order::Cancel { .. } => log::error!("an order was not carried out: {order:?}"),
         }
     }
 
-    fn questions(&mut self) -> &mut Lanes {
-        match &mut self.attachment {
-            Some(attachment) => &mut attachment.questions,
+    fn questions(&mut self) -> &mut Lanes<Lane> {
+        match &mut self.open {
+            Some(open) => &mut open.questions,
             None => &mut self.lanes,
         }
     }
 
     fn open(&mut self, conversation: String) {
-        let open = self.attachment.take();
-        if open.is_none_or(|attachment| attachment.conversation != conversation) {
+        let open = self.open.take();
+        if open.is_none_or(|open| open.followed.conversation != conversation) {
             self.choices += 1;
         }
-        let attachment = Attachment::new(Rc::clone(&self.contact), conversation);
-        self.attachment = Some(attachment);
+        self.open = Some(Open {
+            followed: Followed::new(Rc::clone(&self.contact), conversation),
+            questions: Lanes::default(),
+        });
     }
 
     /// Makes a conversation and opens it, unless the client has chosen another by then.
     fn make<M>(&mut self, make: M)
     where
-        M: AsyncFnOnce(&Contact) -> Result<String, CommandError> + 'static,
+        M: AsyncFnOnce(&Contact) -> Result<String, ApiError> + 'static,
     {
         let contact = Rc::clone(&self.contact);
         let made = self.made.clone();

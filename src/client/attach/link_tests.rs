@@ -1,8 +1,8 @@
 use serde_json::json;
 
-use super::super::pace::Pace;
-use super::super::testing::*;
 use super::*;
+use crate::client::attach::pace::Pace;
+use crate::client::attach::testing::*;
 use crate::client::testing::{Home, Part, Server, answer, summary};
 use std::time::Duration;
 

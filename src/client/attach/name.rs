@@ -9,7 +9,7 @@ use nix::unistd::ttyname;
 const MAX_NAME: usize = 64;
 
 /// A name that was given, or one made of the user and the terminal, such as `ana@pts/3`.
-pub(super) fn client_name(given: Option<String>) -> String {
+pub(crate) fn client_name(given: Option<String>) -> String {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME")).ok();
     let terminal = ttyname(io::stdin()).or_else(|_| ttyname(io::stdout())).ok();
     let terminal = terminal.map(|path| path.to_string_lossy().into_owned());

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use harness_tui::{News, Offer, OfferKind};
 use serde::Deserialize;
 
-use super::contact::Contact;
-use crate::client::command::CommandError;
+use crate::client::api::error::ApiError;
+use crate::client::api::routes;
+use crate::client::attach::contact::Contact;
 
 /// The answer to `GET /v1/models`, as far as a choice needs it.
 #[derive(Debug, Deserialize)]
@@ -55,19 +56,16 @@ pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind) {
     contact.tell(news).await;
 }
 
-async fn all(
-    contact: &Contact,
-    kind: OfferKind,
-) -> Result<(Vec<Offer>, Vec<String>), CommandError> {
+async fn all(contact: &Contact, kind: OfferKind) -> Result<(Vec<Offer>, Vec<String>), ApiError> {
     let route = match kind {
         OfferKind::Models => {
-            let Models { models } = contact.get("/v1/models", &[]).await?;
+            let Models { models } = contact.ask(&routes::models().answered_as()).await?;
             return Ok((models.into_iter().map(model).collect(), Vec::new()));
         }
-        OfferKind::Skills => "/v1/skills",
-        OfferKind::Templates => "/v1/templates",
+        OfferKind::Skills => routes::skills(),
+        OfferKind::Templates => routes::templates(),
     };
-    let Named { named, problems } = contact.get(route, &[]).await?;
+    let Named { named, problems } = contact.ask(&route.answered_as()).await?;
     let offers = named.into_iter().map(|one| Offer {
         name: one.name,
         description: one.description,

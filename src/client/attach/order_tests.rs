@@ -6,9 +6,9 @@ use harness_protocol::{Queue, ThinkingLevel};
 use harness_tui::{Change, Offer, OfferKind, Recipe};
 use serde_json::{Value, json};
 
-use super::super::pace::Pace;
-use super::super::testing::*;
 use super::*;
+use crate::client::attach::pace::Pace;
+use crate::client::attach::testing::*;
 use crate::client::testing::{Home, Part, Server, answer};
 
 const STEER: &str = "/v1/conversations/c/steer";

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::client::api::patience::{GivesUp, Patience};
+
 /// How long the link waits for what.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
@@ -33,14 +35,20 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The wait after so many tries that failed: by chance between half of what it may be and all
-    /// of it, so that the clients of a service that comes back do not come all at once.
+    /// How the events are followed: until the service refuses.
+    pub(super) fn patience(&self) -> Patience {
+        Patience {
+            silence: self.silence,
+            first_wait: self.first_wait,
+            longest_wait: self.longest_wait,
+            chance: 0.5,
+            gives_up: GivesUp::Never,
+        }
+    }
+
+    /// The wait after so many tries that failed.
     pub(super) fn wait(&self, tries: u32) -> Duration {
-        let doubled = self
-            .first_wait
-            .saturating_mul(2_u32.saturating_pow(tries))
-            .min(self.longest_wait);
-        doubled.mul_f64(0.5 + fastrand::f64() / 2.0)
+        self.patience().wait(tries)
     }
 }
 

@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use harness_protocol::{PromptAnswer, PromptOrder, Queue, QueueAnswer};
 use harness_tui::{News, Recipe};
-use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::contact::Contact;
-use crate::client::command::CommandError;
-use crate::client::connection::{RequestError, path};
-use crate::client::prompt;
+use crate::client::api::connection::RequestError;
+use crate::client::api::error::ApiError;
+use crate::client::api::route::Route;
+use crate::client::api::routes;
+use crate::client::attach::contact::Contact;
 
 /// Sends a prompt and tells what became of it.
 pub(super) async fn submit(
@@ -22,7 +22,7 @@ pub(super) async fn submit(
     content: String,
 ) {
     let order = prompt_order(&contact, &key, content);
-    let sent = send::<PromptAnswer>(&contact, &path(&conversation, "/prompt"), &order).await;
+    let sent = send(&contact, &routes::prompt(&conversation, &order)).await;
     tell(&contact, key, sent, accepted).await;
 }
 
@@ -35,11 +35,7 @@ pub(super) async fn queue(
     content: String,
 ) {
     let order = prompt_order(&contact, &key, content);
-    let of_it = match queue {
-        Queue::Steer => "/steer",
-        Queue::FollowUp => "/follow-up",
-    };
-    let sent = send::<QueueAnswer>(&contact, &path(&conversation, of_it), &order).await;
+    let sent = send(&contact, &routes::queue(&conversation, queue, &order)).await;
     let queued = |key, QueueAnswer { item }| News::Queued { key, item };
     tell(&contact, key, sent, queued).await;
 }
@@ -67,9 +63,9 @@ pub(super) async fn expand(
     (name, text): (String, String),
 ) {
     let text = Some(text).filter(|text| !text.is_empty());
-    let (of_it, instructions, line) = match recipe {
-        Recipe::Skill => ("/skill", text.map(|text| [text]), None),
-        Recipe::Template => ("/template", None, text),
+    let (instructions, line) = match recipe {
+        Recipe::Skill => (text.map(|text| [text]), None),
+        Recipe::Template => (None, text),
     };
     let order = RecipeOrder {
         name,
@@ -78,7 +74,11 @@ pub(super) async fn expand(
         key: key.clone(),
         by: contact.name.clone(),
     };
-    let sent = send::<PromptAnswer>(&contact, &path(&conversation, of_it), &order).await;
+    let route = match recipe {
+        Recipe::Skill => routes::skill(&conversation, &order),
+        Recipe::Template => routes::template(&conversation, &order),
+    };
+    let sent = send(&contact, &route).await;
     tell(&contact, key, sent, accepted).await;
 }
 
@@ -86,7 +86,7 @@ fn prompt_order(contact: &Contact, key: &str, content: String) -> PromptOrder {
     PromptOrder {
         content,
         key: Some(key.to_owned()),
-        by: Some(contact.name.clone()),
+        by: contact.by(),
         attachments: Vec::new(),
     }
 }
@@ -99,7 +99,7 @@ fn accepted(key: String, PromptAnswer { run_id }: PromptAnswer) -> News {
 async fn tell<A>(
     contact: &Contact,
     key: String,
-    sent: Result<A, CommandError>,
+    sent: Result<A, ApiError>,
     news: impl FnOnce(String, A) -> News,
 ) {
     let news = match sent {
@@ -113,16 +113,11 @@ async fn tell<A>(
 }
 
 /// Sends a prompt, again with the same key while nobody knows if it arrived; the answer.
-async fn send<A: DeserializeOwned>(
-    contact: &Contact,
-    path: &str,
-    order: &impl Serialize,
-) -> Result<A, CommandError> {
+async fn send<A: DeserializeOwned>(contact: &Contact, route: &Route<A>) -> Result<A, ApiError> {
     let mut tries = 0;
     let mut give_up = None;
     loop {
-        let sent = contact.order::<A>(Method::POST, path, order);
-        let error = match sent.await {
+        let error = match contact.ask(route).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
@@ -139,10 +134,10 @@ async fn send<A: DeserializeOwned>(
 
 /// Whether the prompt may be accepted a little later: its answer was lost, or the service stops
 /// and may start again.
-fn may_send_again(error: &CommandError) -> bool {
+fn may_send_again(error: &ApiError) -> bool {
     let is_stopping = matches!(
         error,
-        CommandError::Request(RequestError::Refused { status: 503, .. })
+        ApiError::Request(RequestError::Refused { status: 503, .. })
     );
-    is_stopping || prompt::may_send_again(error)
+    is_stopping || error.may_send_again()
 }

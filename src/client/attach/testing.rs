@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use super::contact::Contact;
-use super::link;
-use super::pace::Pace;
+use crate::client::attach::contact::Contact;
+use crate::client::attach::link;
+use crate::client::attach::pace::Pace;
 use crate::client::testing::{Part, Server, answer, frames, opening, summary};
 use crate::config::ClientConfig;
 
@@ -141,12 +141,12 @@ pub(super) fn short(news: News) -> String {
     }
 }
 
-pub(super) fn snapshot(id: &str, position: &str) -> Value {
+pub(crate) fn snapshot(id: &str, position: &str) -> Value {
     json!({"summary": summary(id), "state": "idle", "message": "", "settings": {}, "queue": [],
         "attached": 1, "history": {"events": []}, "position": position})
 }
 
-pub(super) fn status(message: &str) -> Value {
+pub(crate) fn status(message: &str) -> Value {
     json!({"type": "status", "state": "idle", "message": message, "timestamp": 1})
 }
 

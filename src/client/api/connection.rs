@@ -1,0 +1,251 @@
+//! Requests to one service.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use derive_more::{Display, Error};
+use harness_protocol::{Problem, ServiceInfo};
+use http_body_util::Full;
+use hyper::Request;
+use hyper::http::request::Builder;
+use serde::de::DeserializeOwned;
+
+use crate::client::api::opened::{Named, OpenError, Opened};
+use crate::client::api::route::Route;
+use crate::client::api::stream::EventStream;
+use crate::config::Secret;
+
+/// What requests say that we are.
+const USER_AGENT: &str = concat!("harness/", env!("CARGO_PKG_VERSION"));
+/// How long the body of an answer may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The largest answer that is read, in bytes.
+const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+
+/// Why a request has no answer of use.
+#[derive(Debug, Display, Error)]
+pub(crate) enum RequestError {
+    /// Nothing listens, or the connection broke.
+    #[display("the service at {address} cannot be reached: {reason}")]
+    Unreachable {
+        /// Where it should be.
+        address: SocketAddr,
+        /// What the system said.
+        reason: String,
+    },
+    /// Something listens and says nothing.
+    #[display("the service at {address} does not answer")]
+    Silent {
+        /// Where it is.
+        address: SocketAddr,
+    },
+    /// Something else than the service listens there.
+    #[display("what listens at {address} is not the service; it was told nothing")]
+    Unproven {
+        /// Where it is.
+        address: SocketAddr,
+    },
+    /// The service says no, and why.
+    #[display("{detail}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// Why, in the service's words.
+        detail: String,
+    },
+    /// The answer is of another shape.
+    #[display("the answer of the service is not as expected: {reason}; do both have one version?")]
+    Malformed {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl RequestError {
+    /// Whether the same request may succeed a little later.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Silent { .. } | Self::Unproven { .. } => true,
+            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
+            Self::Malformed { .. } => false,
+        }
+    }
+}
+
+/// A service and what it is to be shown, each time when it has proved itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection {
+    named: Named,
+    token: Option<Secret>,
+    info: Option<Arc<ServiceInfo>>,
+}
+
+impl Connection {
+    /// Nothing is sent yet.
+    pub(crate) fn new(named: Named, token: Option<Secret>) -> Self {
+        Self {
+            named,
+            token,
+            info: None,
+        }
+    }
+
+    /// The same, of a service that has said what it is.
+    pub(crate) fn of(self, info: ServiceInfo) -> Self {
+        Self {
+            info: Some(Arc::new(info)),
+            ..self
+        }
+    }
+
+    /// What the service said of itself when it was found.
+    pub(crate) fn info(&self) -> Option<&ServiceInfo> {
+        self.info.as_deref()
+    }
+
+    /// The mark by which the service tells a secret that it has in use.
+    pub(crate) fn fingerprint(&self, secret: &Secret) -> String {
+        self.named.key.fingerprint(secret)
+    }
+
+    /// Asks for something, or gives an order.
+    ///
+    /// # Errors
+    /// If there is no answer of the expected shape; an order may have been carried out.
+    pub(crate) async fn ask<A: DeserializeOwned>(
+        &self,
+        route: &Route<A>,
+    ) -> Result<A, RequestError> {
+        let opened = self.answered(route, self.request(route)).await?;
+        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        let body = body.map_err(|error| self.unanswered(error))?;
+        serde_json::from_slice(&body).map_err(|error| malformed(&error))
+    }
+
+    /// Opens an event stream.
+    ///
+    /// # Errors
+    /// If the service does not answer with one.
+    pub(super) async fn open(
+        &self,
+        route: &Route<EventStream>,
+        last_event_id: Option<&str>,
+    ) -> Result<Opened, RequestError> {
+        let mut request = self.request(route);
+        request = request.header("accept", "text/event-stream");
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        self.answered(route, request).await
+    }
+
+    fn request<A>(&self, route: &Route<A>) -> Builder {
+        let request = Request::builder()
+            .method(&route.method)
+            .uri(&route.target)
+            .header("host", self.named.address.to_string())
+            .header("user-agent", USER_AGENT);
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {}", token.expose())),
+            None => request,
+        }
+    }
+
+    /// What the service says to a request, unless it refuses.
+    async fn answered<A>(
+        &self,
+        route: &Route<A>,
+        mut request: Builder,
+    ) -> Result<Opened, RequestError> {
+        let body = route.body.as_ref().map_err(|error| malformed(error))?;
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json");
+        }
+        let request = request.body(Full::new(body.clone()));
+        let request = request.map_err(|error| malformed(&error))?;
+        let opened = Opened::open(&self.named, request, route.limit).await;
+        let opened = opened.map_err(|error| self.unanswered(error))?;
+        if opened.status().is_success() {
+            return Ok(opened);
+        }
+        Err(self.refusal(opened).await)
+    }
+
+    async fn refusal(&self, opened: Opened) -> RequestError {
+        let status = opened.status();
+        match opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await {
+            Ok(body) => refused(status.as_u16(), &body),
+            Err(error) => self.unanswered(error),
+        }
+    }
+
+    fn unanswered(&self, error: OpenError) -> RequestError {
+        let address = self.named.address;
+        match error {
+            OpenError::Silent => RequestError::Silent { address },
+            OpenError::Failed(reason) => RequestError::Unreachable { address, reason },
+            OpenError::Unproven => RequestError::Unproven { address },
+        }
+    }
+}
+
+/// What the service says no with.
+fn refused(status: u16, body: &[u8]) -> RequestError {
+    let detail = match serde_json::from_slice::<Problem>(body) {
+        Ok(problem) => problem.detail,
+        Err(_) => {
+            let known = hyper::StatusCode::from_u16(status).map(|status| status.to_string());
+            format!("the service answered {}", known.unwrap_or_default())
+        }
+    };
+    RequestError::Refused { status, detail }
+}
+
+fn malformed(error: &dyn std::error::Error) -> RequestError {
+    RequestError::Malformed {
+        reason: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::client::testing::{Server, answer};
+
+    /// Spec: [CLI-05] [CLI-06]
+    #[actix::test]
+    async fn a_request_has_the_host_the_token_and_no_origin_and_a_problem_is_told_in_its_words() {
+        let server = Server::start().await;
+        let problem = json!({
+            "type": "harness:busy", "title": "busy", "status": 409,
+            "detail": "a run is going", "request_id": "r1",
+        });
+        server.on("/busy", vec![answer(409, &problem)]);
+        server.on("/torn", vec![answer(502, &json!("no problem"))]);
+        let token = Secret::from("0123456789abcdef");
+        let connection = Connection::new(server.named(), Some(token));
+        let order = |path: &'static str| {
+            let connection = connection.clone();
+            async move {
+                let body = json!({});
+                let sent = connection.ask(&Route::<Value>::post(path, &body)).await;
+                sent.unwrap_err()
+            }
+        };
+        let refusal = order("/busy").await;
+        assert_eq!(refusal.to_string(), "a run is going");
+        assert!(!refusal.is_passing());
+        let refusal = order("/torn").await;
+        assert_eq!(refusal.to_string(), "the service answered 502 Bad Gateway");
+        assert!(refusal.is_passing());
+        let request = server.requests().remove(0).to_ascii_lowercase();
+        let host = format!("\r\nhost: {}\r\n", server.address);
+        assert!(request.contains(&host), "{request}");
+        assert!(request.contains("\r\nauthorization: bearer 0123456789abcdef\r\n"));
+        assert!(request.contains("\r\ncontent-type: application/json\r\n"));
+        assert!(!request.contains("\r\norigin:"));
+    }
+}

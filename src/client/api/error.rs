@@ -1,0 +1,31 @@
+//! Why a client gets nothing from the service.
+
+use derive_more::{Display, Error, From};
+
+use crate::client::api::connection::RequestError;
+use crate::client::api::discovery::DiscoveryError;
+use crate::client::api::stream::Break;
+
+/// Why a client gets nothing from the service.
+#[derive(Debug, Display, Error, From)]
+pub(crate) enum ApiError {
+    /// There is no service to talk to.
+    Discovery(DiscoveryError),
+    /// The service did not answer, or refused.
+    Request(RequestError),
+    /// The event stream ended.
+    Broken(Break),
+}
+
+impl ApiError {
+    /// Whether an order that has a key may be sent again: it is not known to have arrived. What
+    /// the service refuses is not sent again.
+    pub(crate) fn may_send_again(&self) -> bool {
+        match self {
+            // Nothing was sent yet.
+            Self::Discovery(error) => error.is_passing(),
+            Self::Request(RequestError::Refused { .. }) | Self::Broken(_) => false,
+            Self::Request(error) => error.is_passing(),
+        }
+    }
+}

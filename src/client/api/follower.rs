@@ -1,0 +1,204 @@
+//! Follows a conversation across breaks of the connection and restarts of the service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness_protocol::Snapshot;
+use serde_json::Value;
+
+use crate::client::api::connection::Connection;
+use crate::client::api::discovery::{self, DiscoveryError};
+use crate::client::api::error::ApiError;
+use crate::client::api::patience::{GivesUp, Patience};
+use crate::client::api::reading::{Read, read};
+use crate::client::api::routes;
+use crate::client::api::stream::{Arrival, EventStream, Piece};
+use crate::config::ClientConfig;
+
+/// Where to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// With what happens from now on.
+    Now,
+    /// With what comes behind this record or position.
+    After(String),
+    /// With the last events.
+    Tail(u64),
+    /// With a snapshot that has so many of the last events, and what comes behind it.
+    Snapshot(usize),
+}
+
+/// What happens to a follower.
+pub(crate) enum Step {
+    /// A service is found and is about to be asked.
+    Found(Connection),
+    /// The conversation as it is.
+    Snapshot {
+        /// The conversation, without the events that cannot be read.
+        snapshot: Box<Snapshot>,
+        /// What is wrong with each of those.
+        invalid: Vec<String>,
+    },
+    /// The stream is open.
+    Up,
+    /// An event arrived.
+    Event(Arrival),
+    /// Something arrived that is not an event. The stream goes on behind it.
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is a break. The next step is another try, before which the caller waits.
+    Down {
+        /// Why.
+        error: ApiError,
+        /// How many tries in a row led to no event.
+        tries: u32,
+        /// How long to wait.
+        wait: Duration,
+    },
+}
+
+/// The events of a conversation, over as many connections as it takes.
+pub(crate) struct Follower {
+    config: ClientConfig,
+    patience: Patience,
+    conversation: String,
+    name: String,
+    start: Start,
+    link: Link,
+    /// Where the last stream was.
+    position: Option<Arc<str>>,
+    /// How many tries in a row, with the present one, led to no event.
+    tries: u32,
+    /// How many of them found no service.
+    without_service: u32,
+}
+
+/// How far the present try has come.
+enum Link {
+    Away,
+    Found(Connection),
+    Open(EventStream),
+}
+
+impl Follower {
+    /// A follower that has not asked anything yet. `name` tells the other clients who follows.
+    pub(crate) fn new(
+        config: &ClientConfig,
+        patience: Patience,
+        conversation: &str,
+        name: &str,
+        start: Start,
+    ) -> Self {
+        Self {
+            config: config.clone(),
+            patience,
+            conversation: conversation.to_owned(),
+            name: name.to_owned(),
+            start,
+            link: Link::Away,
+            position: None,
+            tries: 1,
+            without_service: 0,
+        }
+    }
+
+    /// Opens the stream now, in one try.
+    ///
+    /// # Errors
+    /// If there is no service, or it refuses.
+    pub(crate) async fn open(mut self) -> Result<Self, ApiError> {
+        while !matches!(self.link, Link::Open(_)) {
+            self.step().await?;
+        }
+        self.tries = 0;
+        Ok(self)
+    }
+
+    /// The next step. May be dropped and asked again: nothing is lost.
+    ///
+    /// # Errors
+    /// Why there is no further try.
+    pub(crate) async fn next(&mut self) -> Result<Step, ApiError> {
+        let error = match self.step().await {
+            Ok(step) => return Ok(step),
+            Err(error) => error,
+        };
+        self.link = Link::Away;
+        if self.is_final(&error) {
+            return Err(error);
+        }
+        let tries = self.tries;
+        self.tries = tries.saturating_add(1);
+        Ok(Step::Down {
+            error,
+            tries,
+            wait: self.patience.wait(tries),
+        })
+    }
+
+    async fn step(&mut self) -> Result<Step, ApiError> {
+        match &mut self.link {
+            Link::Away => {
+                // Each time anew: a service that was restarted may have another port.
+                let connection = discovery::find(&self.config).await?;
+                self.link = Link::Found(connection.clone());
+                Ok(Step::Found(connection))
+            }
+            Link::Found(connection) => {
+                let (conversation, name) = (&self.conversation, &self.name);
+                let route = match (&self.start, &self.position) {
+                    (Start::Snapshot(tail), None) => {
+                        let whole = routes::snapshot(conversation, *tail).answered_as::<Value>();
+                        let whole = connection.ask(&whole).await?;
+                        let Read { answer, invalid } = read::<Snapshot>(whole, "/history/events")?;
+                        self.position = Some(answer.position.as_str().into());
+                        let snapshot = Box::new(answer);
+                        return Ok(Step::Snapshot { snapshot, invalid });
+                    }
+                    (Start::After(place), None) => routes::events_after(conversation, name, place),
+                    (Start::Tail(count), None) => routes::events_tail(conversation, name, *count),
+                    (Start::Now, None) | (_, Some(_)) => routes::events(conversation, name),
+                };
+                let answer = connection.open(&route, self.position.as_deref()).await?;
+                let (position, silence) = (self.position.clone(), self.patience.silence);
+                self.link = Link::Open(EventStream::new(answer, position, silence));
+                Ok(Step::Up)
+            }
+            Link::Open(stream) => {
+                let piece = stream.next().await;
+                if let Some(position) = stream.position() {
+                    self.position = Some(Arc::clone(position));
+                }
+                let piece = piece?;
+                self.tries = 0;
+                self.without_service = 0;
+                Ok(match piece {
+                    Piece::Event(arrival) => Step::Event(arrival),
+                    Piece::Invalid { reason } => Step::Invalid { reason },
+                })
+            }
+        }
+    }
+
+    /// Whether no later try can lead to another answer, or there were enough of them.
+    fn is_final(&mut self, error: &ApiError) -> bool {
+        match (self.patience.gives_up, error) {
+            (GivesUp::AtOnce, _) => true,
+            (_, ApiError::Request(error) | ApiError::Discovery(DiscoveryError::Request(error))) => {
+                !error.is_passing()
+            }
+            (_, ApiError::Broken(_)) | (GivesUp::Never, _) => false,
+            (_, ApiError::Discovery(DiscoveryError::None { .. })) => {
+                self.without_service += 1;
+                !self.patience.allows(self.without_service)
+            }
+            (_, ApiError::Discovery(error)) => !error.is_passing(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "follower_tests.rs"]
+mod tests;

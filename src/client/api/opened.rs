@@ -1,0 +1,173 @@
+//! One request over one connection, to nothing but the service that was found: what answers there
+//! proves itself first, on the same connection, and is told nothing before.
+//!
+//! On hyper, and not on awc as the calls of the model: awc keeps a clock for each open connection
+//! that wakes the process up four times a second, which a client that only waits must not be, and
+//! it does not say which connection a request goes over.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use harness_protocol::Health;
+use http_body_util::{BodyExt as _, BodyStream, Full, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::proof::{ProofKey, nonce};
+
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the service may take to prove itself. It does so without looking at anything.
+const PROOF_TIMEOUT: Duration = Duration::from_secs(3);
+/// The longest proof, in bytes, with what may stand around it.
+const MAX_PROOF_BYTES: usize = 4096;
+
+/// A service as its file names it.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    /// Where to connect to.
+    pub(crate) address: SocketAddr,
+    /// Its address in its own words, which it proves.
+    pub(crate) listens_on: String,
+    /// The key that it proves itself by.
+    pub(crate) key: ProofKey,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// Nothing came in time.
+    Silent,
+    /// The connection failed.
+    Failed(String),
+    /// What listens there is not the service.
+    Unproven,
+}
+
+/// An answer whose body is read as it comes. Its connection closes with it.
+pub(crate) struct Opened {
+    status: StatusCode,
+    body: BodyStream<Incoming>,
+    _connection: Driven,
+}
+
+/// The task that reads and writes a connection; it ends with this value.
+struct Driven(JoinHandle<()>);
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+type Sender = SendRequest<Full<Bytes>>;
+
+impl Opened {
+    /// Sends a request on a connection of its own, if the service answers there. The answer may
+    /// take `head` to begin.
+    pub(crate) async fn open(
+        named: &Named,
+        request: Request<Full<Bytes>>,
+        head: Duration,
+    ) -> Result<Self, OpenError> {
+        let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(named.address)).await;
+        let stream = stream.map_err(|_| OpenError::Silent)?;
+        let stream = stream.map_err(|error| failed(&error))?;
+        let (mut sender, connection) = handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| failed(&error))?;
+        let driven = Driven(tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                log::debug!("a connection to the service ended: {error}");
+            }
+        }));
+        let proving = timeout(PROOF_TIMEOUT, prove(named, &mut sender)).await;
+        proving.map_err(|_| OpenError::Silent)??;
+        let answer = timeout(head, sender.send_request(request)).await;
+        let answer = answer.map_err(|_| OpenError::Silent)?;
+        let answer: Response<Incoming> = answer.map_err(|error| failed(&error))?;
+        Ok(Self {
+            status: answer.status(),
+            body: BodyStream::new(answer.into_body()),
+            _connection: driven,
+        })
+    }
+
+    /// The HTTP status.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The whole body, if it is no longer than that; for an answer that is no stream.
+    pub(crate) async fn whole(self, max_bytes: usize, limit: Duration) -> Result<Bytes, OpenError> {
+        let body = Limited::new(http_body_util::StreamBody::new(self.body), max_bytes);
+        let collected = timeout(limit, body.collect()).await;
+        let collected = collected.map_err(|_| OpenError::Silent)?;
+        let collected = collected.map_err(|error| failed(&*error))?;
+        Ok(collected.to_bytes())
+    }
+}
+
+impl Stream for Opened {
+    type Item = Result<Bytes, hyper::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let frame = std::task::ready!(Pin::new(&mut self.body).poll_next(cx));
+            match frame {
+                None => return Poll::Ready(None),
+                // A stream has no end of its own: where the service closes it, it ends.
+                Some(Err(error)) if is_end(&error) => return Poll::Ready(None),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(data)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Has the other side prove that it is the service. It is sent a nonce and nothing else.
+async fn prove(named: &Named, sender: &mut Sender) -> Result<(), OpenError> {
+    let nonce = nonce().map_err(|error| failed(&error))?;
+    let question = Request::get(format!("/healthz?nonce={nonce}"))
+        .header("host", named.address.to_string())
+        .body(Full::default())
+        .map_err(|error| failed(&error))?;
+    let answer = sender.send_request(question).await;
+    let answer = answer.map_err(|error| failed(&error))?;
+    let body = Limited::new(answer.into_body(), MAX_PROOF_BYTES);
+    let body = body.collect().await.map_err(|_| OpenError::Unproven)?;
+    let health = serde_json::from_slice::<Health>(&body.to_bytes());
+    let proof = health.ok().and_then(|health| health.proof);
+    let proof = proof.ok_or(OpenError::Unproven)?;
+    if !named.key.is_proved_by(&proof, &nonce, &named.listens_on) {
+        return Err(OpenError::Unproven);
+    }
+    sender.ready().await.map_err(|error| failed(&error))
+}
+
+fn failed(error: &dyn std::error::Error) -> OpenError {
+    // The outermost words of hyper do not say what happened.
+    let cause = error.source().map(ToString::to_string);
+    OpenError::Failed(cause.unwrap_or_else(|| error.to_string()))
+}
+
+/// Whether the other side closed the connection in the middle of a body.
+fn is_end(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error);
+    let io = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    error.is_incomplete_message()
+        || io.is_some_and(|io| io.kind() == std::io::ErrorKind::UnexpectedEof)
+}

@@ -1,0 +1,203 @@
+//! The routes of the service, a function each; no other file of the client names one.
+
+use std::time::Duration;
+
+use harness_protocol::{
+    CancelAnswer, CancelOrder, ChangeConversation, ChangeSettings, CompactAnswer, CompactOrder,
+    ContinueOrder, ConversationPage, Deleted, ForkOrder, History, ModelList, PromptAnswer,
+    PromptOrder, Queue, QueueAnswer, QueueList, ServiceInfo, SettingsAnswer, Snapshot, Summary,
+    UsageAnswer, WithdrawAnswer,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::client::api::route::{Route, encoded};
+use crate::client::api::stream::EventStream;
+
+const CONVERSATIONS: &str = "/v1/conversations";
+
+/// What the service says of itself.
+pub(crate) fn service() -> Route<ServiceInfo> {
+    Route::get("/v1/service")
+}
+
+/// The models that can be chosen.
+pub(crate) fn models() -> Route<ModelList> {
+    Route::get("/v1/models")
+}
+
+/// The skills, and what is wrong with those that are none.
+pub(crate) fn skills() -> Route<Value> {
+    Route::get("/v1/skills")
+}
+
+/// The prompt templates, and what is wrong with those that are none.
+pub(crate) fn templates() -> Route<Value> {
+    Route::get("/v1/templates")
+}
+
+/// A page of the conversations, the last active first.
+pub(crate) fn conversations(limit: usize, cursor: Option<&str>) -> Route<ConversationPage> {
+    let page = Route::get(CONVERSATIONS).with("limit", Some(limit));
+    page.with("cursor", cursor)
+}
+
+/// Makes a conversation. The order is a `NewConversation`, or what the service is to judge as one.
+pub(crate) fn create(order: &impl Serialize) -> Route<Summary> {
+    Route::post(CONVERSATIONS, order)
+}
+
+/// A conversation with its last events.
+pub(crate) fn snapshot(conversation: &str, tail: usize) -> Route<Snapshot> {
+    Route::get(path(conversation, "")).with("tail", Some(tail))
+}
+
+/// Gives a conversation another title.
+pub(crate) fn rename(conversation: &str, change: &ChangeConversation) -> Route<Summary> {
+    Route::patch(path(conversation, ""), change)
+}
+
+/// Moves a conversation to the trash.
+pub(crate) fn delete(conversation: &str) -> Route<Deleted> {
+    Route::delete(path(conversation, ""))
+}
+
+/// Copies a conversation.
+pub(crate) fn fork(conversation: &str, order: &ForkOrder) -> Route<Summary> {
+    Route::post(path(conversation, "/fork"), order)
+}
+
+/// The page of the past that ends right before a record.
+pub(crate) fn history_before(conversation: &str, seq: u64, limit: usize) -> Route<History> {
+    let page = Route::get(path(conversation, "/history")).with("before", Some(seq));
+    page.with("limit", Some(limit))
+}
+
+/// The page of the past that begins right behind a record.
+pub(crate) fn history_after(conversation: &str, seq: u64, limit: usize) -> Route<History> {
+    let page = Route::get(path(conversation, "/history")).with("after", Some(seq));
+    page.with("limit", Some(limit))
+}
+
+/// The events of a conversation, from now on. `name` tells the other clients who follows them.
+pub(crate) fn events(conversation: &str, name: &str) -> Route<EventStream> {
+    Route::get(path(conversation, "/events")).with("name", Some(name))
+}
+
+/// The events behind a record or a position.
+pub(crate) fn events_after(conversation: &str, name: &str, place: &str) -> Route<EventStream> {
+    events(conversation, name).with("after", Some(place))
+}
+
+/// The events from the last ones on.
+pub(crate) fn events_tail(conversation: &str, name: &str, count: u64) -> Route<EventStream> {
+    events(conversation, name).with("tail", Some(count))
+}
+
+/// Sends a prompt.
+pub(crate) fn prompt(conversation: &str, order: &PromptOrder) -> Route<PromptAnswer> {
+    Route::post(path(conversation, "/prompt"), order)
+}
+
+/// Sends a skill as a prompt.
+pub(crate) fn skill(conversation: &str, order: &impl Serialize) -> Route<PromptAnswer> {
+    Route::post(path(conversation, "/skill"), order)
+}
+
+/// Sends a filled-in template as a prompt.
+pub(crate) fn template(conversation: &str, order: &impl Serialize) -> Route<PromptAnswer> {
+    Route::post(path(conversation, "/template"), order)
+}
+
+/// Goes on without a prompt.
+pub(crate) fn resume(conversation: &str, order: &ContinueOrder) -> Route<PromptAnswer> {
+    Route::post(path(conversation, "/continue"), order)
+}
+
+/// Asks for the last reply again.
+pub(crate) fn retry(conversation: &str, order: &ContinueOrder) -> Route<PromptAnswer> {
+    Route::post(path(conversation, "/retry"), order)
+}
+
+/// Cancels the run that is going.
+pub(crate) fn cancel(conversation: &str, order: &CancelOrder) -> Route<CancelAnswer> {
+    Route::post(path(conversation, "/cancel"), order)
+}
+
+/// Lets a message wait in a queue.
+pub(crate) fn queue(conversation: &str, queue: Queue, order: &PromptOrder) -> Route<QueueAnswer> {
+    let of_it = match queue {
+        Queue::Steer => "/steer",
+        Queue::FollowUp => "/follow-up",
+    };
+    Route::post(path(conversation, of_it), order)
+}
+
+/// The messages that wait.
+pub(crate) fn queued(conversation: &str) -> Route<QueueList> {
+    Route::get(path(conversation, "/queue"))
+}
+
+/// Withdraws a message that waits, or all of them.
+pub(crate) fn withdraw(
+    conversation: &str,
+    item: Option<u64>,
+    by: Option<&str>,
+) -> Route<WithdrawAnswer> {
+    let item = item.map_or_else(String::new, |item| format!("/{item}"));
+    Route::delete(path(conversation, &format!("/queue{item}"))).with("by", by)
+}
+
+/// The settings of a conversation.
+pub(crate) fn settings(conversation: &str) -> Route<SettingsAnswer> {
+    Route::get(path(conversation, "/settings"))
+}
+
+/// Changes settings of a conversation.
+pub(crate) fn change(conversation: &str, change: &ChangeSettings) -> Route<SettingsAnswer> {
+    Route::patch(path(conversation, "/settings"), change)
+}
+
+/// Replaces the past of a conversation by a summary, which may take `limit`.
+pub(crate) fn compact(
+    conversation: &str,
+    order: &CompactOrder,
+    limit: Duration,
+) -> Route<CompactAnswer> {
+    Route::post(path(conversation, "/compact"), order).within(limit)
+}
+
+/// The tokens that a conversation used, and what they cost.
+pub(crate) fn usage(conversation: &str) -> Route<UsageAnswer> {
+    Route::get(path(conversation, "/usage"))
+}
+
+/// The path of something of a conversation, such as `/prompt`.
+fn path(conversation: &str, of_it: &str) -> String {
+    format!("{CONVERSATIONS}/{}{of_it}", encoded(conversation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [CLI-05]
+    #[test]
+    fn an_id_cannot_lead_to_another_route() {
+        let shown = path("a/../b?c#d é", "/prompt");
+        assert_eq!(
+            shown,
+            "/v1/conversations/a%2F..%2Fb%3Fc%23d%20%C3%A9/prompt"
+        );
+    }
+
+    /// Spec: [CLI-05]
+    #[test]
+    fn a_text_in_a_query_stays_one_parameter() {
+        let target = withdraw("c", Some(2), Some("ana & b=c")).target;
+        assert_eq!(target, "/v1/conversations/c/queue/2?by=ana%20%26%20b%3Dc");
+        assert_eq!(conversations(9, None).target, "/v1/conversations?limit=9");
+        let target = conversations(9, Some("a/b")).target;
+        assert_eq!(target, "/v1/conversations?limit=9&cursor=a%2Fb");
+    }
+}

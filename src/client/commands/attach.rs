@@ -1,0 +1,275 @@
+//! `harness attach`, and `harness` alone: the terminal client on the running service.
+
+use std::env;
+use std::io::{self, IsTerminal as _};
+use std::pin::pin;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use env_logger::Target;
+use harness_actors::Redaction;
+use harness_protocol::{ServiceInfo, UpstreamKind};
+
+use crate::client::api::discovery;
+use crate::client::attach;
+use crate::client::attach::name::client_name;
+use crate::client::background::{self, Waits, tell_end};
+use crate::client::commands::common::{Caller, Which};
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::config::{ClientConfig, HomeFlag};
+use crate::{log_file, log_setup};
+
+pub(super) const HELP: &str = "\
+Examples:
+  harness                                      attach, and start the service if none runs
+  harness attach -c ID                         attach to another conversation
+  harness attach --new Ideas                   make a conversation and attach to it
+  harness attach --plain | tee log             lines only: for pipes and screen readers
+
+Several people, or several terminals, can be attached to one conversation at once; `--name` tells
+them apart. Leaving ends neither the run nor the service.
+
+Exit codes:
+    0  left
+    1  failed, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  lines only: the last run was cancelled, or Ctrl-C was pressed; 128 and the number of the
+       signal that ended it";
+
+/// The flags of `harness attach`.
+#[derive(Debug, Args)]
+pub(crate) struct Attach {
+    /// The conversation.
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Make a conversation and attach to it
+    #[arg(long, value_name = "TITLE", num_args = 0..=1, conflicts_with = "conversation")]
+    pub(super) new: Option<Option<String>>,
+    /// Who attaches.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// Write lines one after the other, and never move the cursor
+    #[arg(long)]
+    pub(super) plain: bool,
+    /// The colours
+    #[arg(long, value_enum, env = "HARNESS_THEME", default_value = "auto")]
+    pub(super) theme: Theme,
+    /// The state folder.
+    #[command(flatten)]
+    pub(super) home: HomeFlag,
+}
+
+impl Attach {
+    /// Whether lines are wanted, which can go anywhere.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+}
+
+/// The colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Theme {
+    /// For the background that the terminal says it has, else for a dark one
+    Auto,
+    /// For a dark background
+    Dark,
+    /// For a light background
+    Light,
+    /// The terminal's own sixteen colours
+    Terminal,
+}
+
+impl Theme {
+    /// What was chosen, by its name on the command line.
+    pub(super) fn chosen(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Dark => Some("dark"),
+            Self::Light => Some("light"),
+            Self::Terminal => Some("terminal"),
+        }
+    }
+}
+
+/// What the client says beside its screen,
+const LOG_FILE: &str = "tui.log";
+/// and what of it, if `RUST_LOG` does not say.
+const LOG_FILTER: &str = "warn";
+
+/// How long looking for the service may take without a word.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What to do when no service runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WithoutService {
+    /// Say so.
+    Fail,
+    /// Start one.
+    Start {
+        /// Whether it is to be the demo.
+        is_demo: bool,
+    },
+}
+
+/// Attaches until the user leaves; the exit code.
+///
+/// # Errors
+/// If there is no service, or the terminal cannot be used.
+pub(super) async fn run(
+    attach: &Attach,
+    config: &ClientConfig,
+    without_service: WithoutService,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    match without_service {
+        WithoutService::Fail => {
+            let looking = discovery::find(config);
+            drop(patiently(looking, output).await?);
+        }
+        WithoutService::Start { is_demo } => start(config, is_demo, output).await?,
+    }
+    start_log(attach, config, output);
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(|error| CommandError::System {
+        reason: format!("the system has no randomness: {error}"),
+    })?;
+    let options = harness_tui::Options {
+        name: client_name(attach.caller.name()),
+        client_key: format!("tui-{:016x}", u64::from_ne_bytes(random)),
+        home: config.home.clone(),
+        conversation: attach.which.conversation.clone(),
+        theme: attach.theme.chosen().map(str::to_owned),
+        is_plain: attach.plain,
+    };
+    attach::run(options, attach.new.clone(), config).await
+}
+
+/// Starts logging: to a file if the client has the screen, on which a line would be over what it
+/// shows; else to standard error.
+fn start_log(attach: &Attach, config: &ClientConfig, output: &mut Output) {
+    let filter = env::var("RUST_LOG").unwrap_or_else(|_| LOG_FILTER.to_owned());
+    let redaction = Redaction::new(config.secrets.clone());
+    if !harness_tui::takes_screen(attach.plain) {
+        return log_setup::start(&filter, Target::Stderr, redaction);
+    }
+    match log_file::open_bounded(&config.home, LOG_FILE) {
+        Ok((file, _)) => log_setup::start(&filter, Target::Pipe(Box::new(file)), redaction),
+        Err(error) => output.note(&format!("harness: there is no log: {error}")),
+    }
+}
+
+/// Says what is waited for, if that takes long and somebody looks on.
+async fn patiently<F: Future>(looking: F, output: &mut Output) -> F::Output {
+    let mut looking = pin!(looking);
+    if let Ok(found) = tokio::time::timeout(PATIENCE, &mut looking).await {
+        return found;
+    }
+    if io::stderr().is_terminal() {
+        output.note("harness: looking for the service…");
+    }
+    looking.await
+}
+
+/// Starts a service if none runs, and tells of it.
+async fn start(
+    config: &ClientConfig,
+    is_demo: bool,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let serve = background::serve(&config.home, is_demo)?;
+    let looking = background::find_or_start(config, serve, Waits::default());
+    let found = patiently(looking, output).await;
+    tell_end(&found, output);
+    let (connection, remark) = found?;
+    match connection.info() {
+        Some(info) if is_demo && info.upstream.kind != UpstreamKind::Demo => {
+            return Err(no_demo(info));
+        }
+        _ => {}
+    }
+    if let Some(remark) = remark {
+        output.note(&format!("harness: {remark}"));
+    }
+    Ok(())
+}
+
+/// Nobody who asks for the demo is to pay for an answer.
+fn no_demo(info: &ServiceInfo) -> CommandError {
+    let ServiceInfo {
+        model,
+        workspace,
+        pid,
+        ..
+    } = info;
+    let host = info.upstream.host.as_deref().unwrap_or("an API");
+    let reason = format!(
+        "a service that is not the demo runs already ({model} at {host}, folder {workspace}, process {pid}): `harness` attaches to it, `harness stop` ends it, and with another HARNESS_HOME the demo runs beside it"
+    );
+    CommandError::NoDemo { reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use clap::error::ErrorKind;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::client::ClientCommand;
+
+    fn parse(arguments: &[&str]) -> Result<Attach, ErrorKind> {
+        let cli = Cli::try_parse_from(["harness"].iter().chain(arguments));
+        match cli.map_err(|error| error.kind())? {
+            Cli {
+                command: Some(Command::Client(ClientCommand::Attach(attach))),
+                ..
+            } => Ok(attach),
+            Cli {
+                command: None,
+                alone,
+            } => Ok(alone.attach),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Spec: [CLI-60]
+    #[test]
+    fn alone_and_as_attach_the_flags_are_the_same() {
+        let flags = ["--plain", "--theme", "light", "--name", "ana", "-c", "x"];
+        for command in [&[][..], &["attach"]] {
+            let attach = parse(&[command, &flags].concat()).unwrap();
+            assert!(attach.plain);
+            assert_eq!(attach.theme.chosen(), Some("light"));
+            assert_eq!(attach.caller.name().as_deref(), Some("ana"));
+            assert_eq!(attach.which.conversation, "x");
+            let attach = parse(command).unwrap();
+            assert_eq!(attach.which.conversation, "default");
+            assert_eq!((attach.new, attach.plain), (None, false));
+            assert_eq!(attach.theme, Theme::Auto);
+            assert_eq!(attach.theme.chosen(), None);
+            let new = |flags: &[&str]| parse(&[command, flags].concat()).unwrap().new;
+            assert_eq!(new(&["--new"]), Some(None));
+            assert_eq!(new(&["--new", "Ideas"]), Some(Some("Ideas".to_owned())));
+        }
+    }
+
+    /// Spec: [CLI-07] [CLI-60]
+    #[test]
+    fn wrong_use_is_refused() {
+        for (arguments, kind) in [
+            (
+                &["attach", "--new", "-c", "x"][..],
+                ErrorKind::ArgumentConflict,
+            ),
+            (&["attach", "--theme", "pink"], ErrorKind::InvalidValue),
+            (&["attach", "-c", ""], ErrorKind::InvalidValue),
+            // A service that runs is no demo by being attached to.
+            (&["attach", "--demo"], ErrorKind::UnknownArgument),
+            (&["--demo", "attach"], ErrorKind::ArgumentConflict),
+            (&["--plain", "serve"], ErrorKind::ArgumentConflict),
+        ] {
+            assert_eq!(parse(arguments).unwrap_err(), kind, "{arguments:?}");
+        }
+    }
+}

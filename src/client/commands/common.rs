@@ -1,0 +1,148 @@
+//! The flags that several commands have, and what they have in common besides.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use harness_protocol::AttachmentOrder;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::route::Route;
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::client::{prompt_files, prompt_text};
+use crate::config::HomeFlag;
+
+/// The conversation that the service always has.
+const DEFAULT_CONVERSATION: &str = "default";
+
+/// Which conversation a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The conversation
+    #[arg(short, long, value_name = "ID", default_value = DEFAULT_CONVERSATION,
+          value_parser = NonEmptyStringValueParser::new())]
+    pub(super) conversation: String,
+}
+
+/// Who the other clients are told it was.
+#[derive(Debug, Args)]
+pub(crate) struct Caller {
+    /// Your name, as the other clients are told it
+    #[arg(long, value_name = "NAME", env = "HARNESS_NAME")]
+    name: Option<String>,
+}
+
+impl Caller {
+    /// The name that was given.
+    pub(super) fn name(&self) -> Option<String> {
+        self.name.clone().filter(|name| !name.trim().is_empty())
+    }
+}
+
+/// The flags of most commands that ask about one conversation.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// The conversation.
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Print the answer of the service as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(super) home: HomeFlag,
+}
+
+/// The flags of what is sent and followed like a prompt.
+#[derive(Debug, Args)]
+pub(crate) struct Sending {
+    /// The conversation.
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Names the order: one that was sent before with this key is not run again
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) key: Option<String>,
+    /// Who asks.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// Print every event of the run as JSON Lines in place of the reply's text
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(super) home: HomeFlag,
+}
+
+/// The flags of `harness continue` and `harness retry`, but for the help.
+#[derive(Debug, Args)]
+pub(crate) struct Resumed {
+    /// The conversation.
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Who asks.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// Print every event of the run as JSON Lines in place of the reply's text
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(super) home: HomeFlag,
+}
+
+/// What is said to a conversation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Message {
+    /// In words.
+    pub(super) text: String,
+    /// In files.
+    pub(super) files: Vec<AttachmentOrder>,
+}
+
+impl Message {
+    /// Reads what a command line says. Standard input may block, so that nothing may wait for
+    /// events yet.
+    ///
+    /// # Errors
+    /// If there is no text, or something cannot be read.
+    pub(super) fn read(words: &[String], files: &[PathBuf]) -> Result<Self, CommandError> {
+        let files = prompt_files::read(files)?;
+        let text = prompt_text::read(words)?;
+        Ok(Self { text, files })
+    }
+}
+
+/// Asks for something, or gives an order, and prints the answer: as the service sent it, or in
+/// lines.
+///
+/// # Errors
+/// If there is no answer of use, or it cannot be printed.
+pub(super) async fn show<A: DeserializeOwned>(
+    route: Route<A>,
+    json: bool,
+    service: &Connection,
+    output: &mut Output,
+    lines: impl FnOnce(A) -> Vec<String>,
+) -> Result<(), CommandError> {
+    let raw: Value = service.ask(&route.answered_as()).await?;
+    if json {
+        return Ok(output.json(&raw)?);
+    }
+    for line in lines(parsed(raw)?) {
+        output.line(&line)?;
+    }
+    Ok(())
+}
+
+/// An answer of the service, as this version knows it.
+///
+/// # Errors
+/// If it has another shape.
+pub(super) fn parsed<A: DeserializeOwned>(raw: Value) -> Result<A, RequestError> {
+    serde_json::from_value(raw).map_err(|error| RequestError::Malformed {
+        reason: error.to_string(),
+    })
+}

@@ -1,0 +1,214 @@
+//! `harness conversations export`: the whole history of a conversation.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use harness_protocol::{Event, Summary};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::routes;
+use crate::client::error::CommandError;
+use crate::client::event_line::outcome_name;
+use crate::client::output::Output;
+use crate::config::HomeFlag;
+
+/// How many events are asked for at once.
+const PAGE: usize = 100;
+
+/// A page as the service sent it, with what this version does not know.
+#[derive(Deserialize)]
+struct Page {
+    events: Vec<Value>,
+    #[serde(default)]
+    after: Option<u64>,
+}
+
+/// The flags of `harness conversations export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The conversation
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) id: String,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    pub(super) format: Format,
+    /// The state folder.
+    #[command(flatten)]
+    pub(crate) home: HomeFlag,
+}
+
+/// How an export is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object {seq, id, event} a line
+    Jsonl,
+    /// A document to read
+    Markdown,
+}
+
+/// Prints every event from the first on.
+///
+/// # Errors
+/// If they cannot be had or printed.
+pub(crate) async fn run(
+    export: &Export,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    if export.format == Format::Markdown {
+        let snapshot = service.ask(&routes::snapshot(&export.id, 1)).await?;
+        let Summary { id, title, .. } = snapshot.summary;
+        output.text(&format!("# {}\n\n", title.unwrap_or(id)))?;
+    }
+    let mut after = 0;
+    loop {
+        let page = routes::history_after(&export.id, after, PAGE).answered_as();
+        let page: Page = service.ask(&page).await?;
+        for past in page.events {
+            match export.format {
+                Format::Jsonl => output.json(&past)?,
+                Format::Markdown => output.text(&section(&event(&past)?))?,
+            }
+        }
+        match page.after {
+            None => return Ok(()),
+            Some(next) if next > after => after = next,
+            Some(_) => {
+                return Err(CommandError::SAME_PAGE);
+            }
+        }
+    }
+}
+
+fn event(past: &Value) -> Result<Event, RequestError> {
+    Event::deserialize(&past["event"]).map_err(|error| RequestError::Malformed {
+        reason: error.to_string(),
+    })
+}
+
+/// What a reader of the document sees of an event; nothing of most.
+fn section(event: &Event) -> String {
+    match event {
+        Event::User { content, .. } => format!("## Prompt\n\n{}\n\n", content.trim_end()),
+        Event::Text {
+            content, partial, ..
+        } => {
+            let cut = if *partial { "\n\n*(cut short)*" } else { "" };
+            format!("{}{cut}\n\n", content.trim_end())
+        }
+        Event::ToolCall { name, input, .. } => {
+            let input = Value::Object(input.clone());
+            format!(
+                "**{name}**\n\n{}\n\n",
+                fenced(&format!("{input:#}"), "json")
+            )
+        }
+        Event::ToolResult {
+            result, is_error, ..
+        } => {
+            let heading = if *is_error { "Error" } else { "Result" };
+            format!("{heading}:\n\n{}\n\n", fenced(result, ""))
+        }
+        Event::ReplyLeftOut { .. } => "*The last reply was asked for again.*\n\n".to_owned(),
+        Event::Compacted { summary, .. } => {
+            let summary = summary.trim_end();
+            format!("*From here on the model was told this in place of the past:*\n\n{summary}\n\n")
+        }
+        Event::Checkpoint { summary, .. } => {
+            format!(
+                "## Summary of what was before\n\n{}\n\n",
+                summary.trim_end()
+            )
+        }
+        Event::RunEnded {
+            outcome, message, ..
+        } if !message.is_empty() => {
+            format!("*{}: {message}*\n\n", outcome_name(*outcome))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A block of code, in a fence that its text cannot close.
+fn fenced(text: &str, language: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max();
+    let fence = "`".repeat((longest.unwrap_or_default() + 1).max(3));
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::client::testing::{Server, answer, recorded, summary};
+
+    fn past(seq: u64, event: &Value) -> Value {
+        json!({"seq": seq, "id": format!("e-{seq}-0"), "event": event})
+    }
+
+    async fn export(format: Format) -> (String, Server) {
+        let server = Server::start().await;
+        let user = json!({"type": "user", "content": "Hi", "timestamp": 1});
+        let later = json!({"type": "later", "x": 1});
+        let result = json!({"type": "tool_result", "id": "t", "result": "a\n```\nb", "isError": false, "timestamp": 1});
+        let first = json!({"events": [past(1, &user), past(2, &later)], "before": 1, "after": 2});
+        let second = json!({"events": [past(3, &result)]});
+        server.on(
+            "/v1/conversations/c/history",
+            vec![answer(200, &first), answer(200, &second)],
+        );
+        let snapshot = json!({"summary": summary("c"), "state": "idle", "message": "",
+            "settings": {}, "queue": [], "attached": 0, "history": {"events": []},
+            "position": "e-3-0"});
+        server.on("/v1/conversations/c", vec![answer(200, &snapshot)]);
+        let connection = Connection::new(server.named(), None);
+        let (mut output, record) = recorded();
+        let export = Export {
+            id: "c".to_owned(),
+            format,
+            home: crate::config::HomeFlag::default(),
+        };
+        run(&export, &connection, &mut output).await.unwrap();
+        (record.out(), server)
+    }
+
+    /// Spec: [CLI-24]
+    #[actix::test]
+    async fn json_lines_hold_every_event_of_every_page() {
+        let (out, server) = export(Format::Jsonl).await;
+        let lines: Vec<Value> = out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let seqs: Vec<_> = lines
+            .iter()
+            .map(|line| line["seq"].as_u64().unwrap())
+            .collect();
+        assert_eq!(seqs, [1, 2, 3]);
+        assert_eq!(lines[1]["event"]["x"], 1);
+        let paths: Vec<_> = server
+            .requests()
+            .iter()
+            .map(|r| r.lines().next().unwrap().to_owned())
+            .collect();
+        assert_eq!(
+            paths,
+            [
+                "GET /v1/conversations/c/history?after=0&limit=100 HTTP/1.1",
+                "GET /v1/conversations/c/history?after=2&limit=100 HTTP/1.1"
+            ]
+        );
+    }
+
+    /// Spec: [CLI-24]
+    #[actix::test]
+    async fn a_document_holds_what_was_said_and_done() {
+        let (out, _) = export(Format::Markdown).await;
+        assert_eq!(
+            out,
+            "# Title\n\n## Prompt\n\nHi\n\nResult:\n\n````\na\n```\nb\n````\n\n"
+        );
+    }
+}

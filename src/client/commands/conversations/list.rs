@@ -1,0 +1,204 @@
+//! `harness conversations list`: every conversation, page by page.
+
+use clap::Args;
+use harness_actors::Clock;
+use harness_protocol::Summary;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::parsed;
+use crate::client::error::CommandError;
+use crate::client::names::state_name;
+use crate::client::output::Output;
+use crate::client::visible;
+use crate::config::HomeFlag;
+
+/// How many conversations are asked for at once.
+const PAGE: usize = 100;
+/// How many characters of a title the table shows.
+const MAX_TITLE: usize = 72;
+
+/// A page as the service sent it, with what this version does not know.
+#[derive(Deserialize)]
+struct Page {
+    conversations: Vec<Value>,
+    #[serde(default)]
+    next: Option<String>,
+}
+
+/// The flags of `harness conversations list`.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Print JSON Lines, one conversation a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(crate) home: HomeFlag,
+}
+
+/// Prints all conversations.
+///
+/// # Errors
+/// If they cannot be had or printed.
+pub(crate) async fn run(
+    list: &List,
+    service: &Connection,
+    clock: Clock,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let mut cursor: Option<String> = None;
+    let mut summaries: Vec<Summary> = Vec::new();
+    loop {
+        let page = routes::conversations(PAGE, cursor.as_deref()).answered_as();
+        let page: Page = service.ask(&page).await?;
+        for conversation in page.conversations {
+            if list.json {
+                output.json(&conversation)?;
+            } else {
+                summaries.push(parsed(conversation)?);
+            }
+        }
+        if page.next.is_none() {
+            break;
+        }
+        if page.next == cursor {
+            return Err(CommandError::SAME_PAGE);
+        }
+        cursor = page.next;
+    }
+    if !list.json {
+        for line in table(&summaries, clock.unix_seconds()) {
+            output.line(&line)?;
+        }
+    }
+    Ok(())
+}
+
+/// The conversations as lines of equal columns.
+fn table(summaries: &[Summary], now: u64) -> Vec<String> {
+    let header = ["ID", "STATE", "PROMPTS", "ACTIVE", "TITLE"].map(str::to_owned);
+    let rows = summaries.iter().map(|summary| {
+        let title = summary.error.as_ref().or(summary.title.as_ref());
+        [
+            visible::line(&summary.id),
+            state_name(summary.state).to_owned(),
+            summary.prompts.to_string(),
+            ago(now, summary.active_at),
+            title.map_or_else(String::new, |title| visible::short(title, MAX_TITLE)),
+        ]
+    });
+    let rows: Vec<_> = [header].into_iter().chain(rows).collect();
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let widths = [0, 1, 2, 3].map(width);
+    let line = |[id, state, prompts, active, title]: &[String; 5]| {
+        let [id_width, state_width, prompts_width, active_width] = widths;
+        let line = format!(
+            "{id:id_width$}  {state:state_width$}  {prompts:>prompts_width$}  {active:active_width$}  {title}"
+        );
+        line.trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// How long ago something was; both in Unix seconds.
+pub(crate) fn ago(now: u64, then: u64) -> String {
+    let seconds = now.saturating_sub(then);
+    let (count, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3600 => (seconds / 60, "min"),
+        3600..172_800 => (seconds / 3600, "h"),
+        _ => (seconds / 86_400, "days"),
+    };
+    format!("{count} {unit} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::client::testing::{Server, answer, clock, recorded, summary};
+
+    /// Spec: [CLI-20]
+    #[test]
+    fn the_time_that_has_passed_is_told_roughly() {
+        for (passed, told) in [
+            (0, "just now"),
+            (59, "just now"),
+            (60, "1 min ago"),
+            (3_599, "59 min ago"),
+            (3_600, "1 h ago"),
+            (172_799, "47 h ago"),
+            (172_800, "2 days ago"),
+        ] {
+            assert_eq!(ago(1_000_000, 1_000_000 - passed), told);
+        }
+        assert_eq!(ago(0, 5), "just now");
+    }
+
+    fn page(ids: &[&str], next: Option<&str>) -> Vec<u8> {
+        let conversations: Vec<Value> = ids.iter().map(|id| summary(id)).collect();
+        let mut page = json!({ "conversations": conversations });
+        if let Some(next) = next {
+            page["next"] = json!(next);
+        }
+        answer(200, &page)
+    }
+
+    async fn list(json: bool, pages: Vec<Vec<u8>>) -> (Result<(), CommandError>, String, Server) {
+        let server = Server::start().await;
+        server.on("/v1/conversations", pages);
+        let connection = Connection::new(server.named(), None);
+        let (mut output, record) = recorded();
+        let list = List {
+            json,
+            home: crate::config::HomeFlag::default(),
+        };
+        let result = run(&list, &connection, clock(), &mut output).await;
+        (result, record.out(), server)
+    }
+
+    /// Spec: [CLI-20] [CLI-10]
+    #[actix::test]
+    async fn all_pages_make_one_table() {
+        let pages = vec![page(&["default", "a\x1b"], Some("x&y")), page(&["c"], None)];
+        let (result, out, server) = list(false, pages).await;
+        result.unwrap();
+        assert_eq!(
+            out,
+            "ID       STATE  PROMPTS  ACTIVE     TITLE\n\
+             default  idle         2  5 min ago  Title\n\
+             a\\u{1b}  idle         2  5 min ago  Title\n\
+             c        idle         2  5 min ago  Title\n"
+        );
+        let second = server.requests().remove(1);
+        assert!(
+            second.starts_with("GET /v1/conversations?limit=100&cursor=x%26y "),
+            "{second}"
+        );
+    }
+
+    /// Spec: [CLI-21]
+    #[actix::test]
+    async fn json_lines_keep_what_this_version_does_not_know() {
+        let mut newer = summary("a");
+        newer["later"] = json!({"x": 1});
+        let pages = vec![answer(200, &json!({"conversations": [newer]}))];
+        let (result, out, _) = list(true, pages).await;
+        result.unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), newer);
+    }
+
+    /// Spec: [CLI-20]
+    #[actix::test]
+    async fn a_service_that_turns_in_circles_is_left() {
+        let (result, _, _) = list(false, vec![page(&["a"], Some("x")); 3]).await;
+        assert!(matches!(result, Err(CommandError::Contradiction { .. })));
+    }
+}

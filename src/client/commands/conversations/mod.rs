@@ -1,0 +1,181 @@
+//! `harness conversations`: what can be done with conversations as a whole.
+
+mod delete;
+mod export;
+mod fork;
+mod list;
+mod new;
+mod rename;
+mod show;
+
+use clap::{Args, Subcommand};
+use harness_actors::Clock;
+
+use crate::client::api::connection::Connection;
+use crate::client::commands::conversations::delete::Delete;
+use crate::client::commands::conversations::export::Export;
+use crate::client::commands::conversations::fork::Fork;
+use crate::client::commands::conversations::list::List;
+use crate::client::commands::conversations::new::New;
+use crate::client::commands::conversations::rename::Rename;
+use crate::client::commands::conversations::show::Show;
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::client::visible;
+use crate::config::HomeFlag;
+
+const CONVERSATIONS_HELP: &str = "\
+Examples:
+  harness conversations                        list them, the last active first
+  id=$(harness conversations new --title Ideas)
+  harness conversations show \"$id\"
+  harness conversations fork \"$id\" --at 12     a copy of its first 12 records
+  harness conversations export \"$id\" --format markdown > ideas.md
+
+Exit codes:
+  0  done
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness conversations`.
+#[derive(Debug, Args)]
+#[command(after_help = CONVERSATIONS_HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct Conversations {
+    /// What to do; lists them if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<Action>,
+    /// How to list them.
+    #[command(flatten)]
+    pub(super) list: List,
+}
+
+/// What can be done with conversations.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// List all conversations, the last active first
+    List(List),
+    /// Make a conversation and print its id
+    New(New),
+    /// Show a conversation and its last events
+    Show(Show),
+    /// Give a conversation another title
+    Rename(Rename),
+    /// Delete a conversation and print where its journal was moved
+    Delete(Delete),
+    /// Copy a conversation and print the id of the copy
+    Fork(Fork),
+    /// Print the whole history of a conversation
+    Export(Export),
+}
+
+impl Conversations {
+    /// Where the state folder is said to be.
+    pub(super) fn home(&self) -> &HomeFlag {
+        match &self.action {
+            None => &self.list.home,
+            Some(Action::List(list)) => &list.home,
+            Some(Action::New(new)) => &new.home,
+            Some(Action::Show(show)) => &show.home,
+            Some(Action::Rename(rename)) => &rename.home,
+            Some(Action::Delete(delete)) => &delete.home,
+            Some(Action::Fork(fork)) => &fork.home,
+            Some(Action::Export(export)) => &export.home,
+        }
+    }
+}
+
+/// Carries out what was asked.
+///
+/// # Errors
+/// If it cannot be done.
+pub(super) async fn run(
+    conversations: &Conversations,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let clock = Clock::system();
+    let said = match &conversations.action {
+        None => return list::run(&conversations.list, service, clock, output).await,
+        Some(Action::List(list)) => return list::run(list, service, clock, output).await,
+        Some(Action::Show(show)) => return show::run(show, service, clock, output).await,
+        Some(Action::Export(export)) => return export::run(export, service, output).await,
+        Some(Action::New(new)) => new::run(new, service).await?,
+        Some(Action::Fork(fork)) => fork::run(fork, service).await?,
+        Some(Action::Rename(rename)) => rename::run(rename, service).await?,
+        Some(Action::Delete(delete)) => delete::run(delete, service).await?,
+    };
+    output.line(&visible::line(&said))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::client::ClientCommand;
+    use crate::client::testing::{Home, Server, answer, recorded, summary};
+
+    /// Spec: [CLI-23] [CLI-51] [CLI-79]
+    #[actix::test]
+    async fn what_scripts_need_is_printed_alone_on_a_line() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        server.on("/v1/conversations", vec![answer(201, &summary("c-2"))]);
+        server.on(
+            "/v1/conversations/c-2/fork",
+            vec![answer(201, &summary("c-3"))],
+        );
+        server.on("/v1/conversations", vec![answer(201, &summary("c-4"))]);
+        server.on(
+            "/v1/conversations/c-2",
+            vec![
+                answer(200, &summary("c-2")),
+                answer(200, &json!({"trash": "/s/trash/c-2.jsonl"})),
+            ],
+        );
+        for (arguments, printed, sent) in [
+            (
+                &["new", "--title", "Ideas", "--max-turns", "3"][..],
+                "c-2\n",
+                r#"{"title":"Ideas","settings":{"max_turns":3}}"#,
+            ),
+            (&["fork", "c-2", "--at", "12"], "c-3\n", r#"{"seq":12}"#),
+            (
+                &["rename", "c-2", "Other", "--name", "ana"],
+                "Title\n",
+                r#"{"title":"Other","by":"ana"}"#,
+            ),
+            (&["delete", "c-2"], "/s/trash/c-2.jsonl\n", ""),
+            (
+                &[
+                    "new",
+                    "--thinking",
+                    "high",
+                    "--tools",
+                    "read,grep",
+                    "--set",
+                    "auto-compact=false",
+                ],
+                "c-4\n",
+                r#"{"settings":{"thinking":"high","active_tools":["read","grep"],"auto_compact":false}}"#,
+            ),
+        ] {
+            let line = ["harness", "conversations"].iter().chain(arguments);
+            let Some(Command::Client(ClientCommand::Conversations(conversations))) =
+                Cli::try_parse_from(line).unwrap().command
+            else {
+                panic!("{arguments:?}");
+            };
+            let (mut output, record) = recorded();
+            run(&conversations, &home.service().await, &mut output)
+                .await
+                .unwrap();
+            assert_eq!(record.out(), printed);
+            let request = server.requests().pop().unwrap();
+            assert!(request.ends_with(&format!("\r\n\r\n{sent}")), "{request}");
+        }
+    }
+}

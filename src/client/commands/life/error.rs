@@ -1,0 +1,112 @@
+//! Why the service was not stopped, or not restarted.
+
+use std::io;
+use std::time::Duration;
+
+use derive_more::{Display, Error};
+use nix::errno::Errno;
+
+use crate::lock;
+
+/// Why a service was not stopped.
+#[derive(Debug, Display, Error)]
+pub(crate) enum StopError {
+    /// The lock cannot be looked at.
+    #[display("cannot look who uses {home}: {source}")]
+    Look {
+        /// The state folder.
+        home: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The process that has the lock is not the one that the folder names.
+    #[display(
+        "process {holder} uses {home}, and {} names {named}; nothing was stopped: look what process {holder} is, and end it with `kill {holder}` if it may go",
+        lock::DISCOVERY_FILE
+    )]
+    NotNamed {
+        /// The process that has the lock.
+        holder: u32,
+        /// What the folder names.
+        named: String,
+        /// The state folder.
+        home: String,
+    },
+    /// The system does not say which process has the lock.
+    #[display(
+        "a process uses {home}, and this system does not say which; nothing was stopped: stop it where it runs"
+    )]
+    Unnamed {
+        /// The state folder.
+        home: String,
+    },
+    /// Runs are going.
+    #[display("{runs} going; nothing was stopped: wait for the end, or `harness stop --force`")]
+    Busy {
+        /// How many, in words.
+        runs: String,
+    },
+    /// Much happened while somebody was asked, or runs were waited for.
+    #[display("process {pid} is not the service any more; nothing was stopped: try again")]
+    Another {
+        /// The process.
+        pid: u32,
+    },
+    /// The system refused.
+    #[display("cannot end process {pid}: {reason}")]
+    Signal {
+        /// The process.
+        pid: u32,
+        /// What the system said.
+        reason: Errno,
+    },
+    /// It goes on.
+    #[display("process {pid} has not stopped within {waited:?}; `harness stop --force` kills it")]
+    GoesOn {
+        /// The process.
+        pid: u32,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// It was killed, and the lock is not free.
+    #[display(
+        "process {pid} was killed and is not gone; the system keeps it (`ps -o stat= -p {pid}`)"
+    )]
+    Unkillable {
+        /// The process.
+        pid: u32,
+    },
+}
+
+/// Why a service was not restarted. It goes on in each case.
+#[derive(Debug, Display, Error)]
+pub(crate) enum RestartError {
+    /// None runs.
+    #[display("no service runs for {home}; start one with `harness`")]
+    None {
+        /// The state folder.
+        home: String,
+    },
+    /// The new one would not start.
+    #[display("the service goes on as it is, because another would not start: {reason}")]
+    WouldNotStart {
+        /// Why.
+        reason: String,
+    },
+    /// How it was started is not known.
+    #[display(
+        "the service (process {pid}) does not tell how it was started: `harness stop; cd FOLDER; harness` starts this version"
+    )]
+    Untold {
+        /// Its process.
+        pid: u32,
+    },
+    /// It cannot say whether runs are going.
+    #[display(
+        "the service (process {pid}) does not answer, so that the end of runs cannot be waited for; `harness restart --now` does not wait"
+    )]
+    Silent {
+        /// Its process.
+        pid: u32,
+    },
+}

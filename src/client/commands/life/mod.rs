@@ -1,0 +1,39 @@
+//! The life of the service: whether it runs, its log, its end and its next start.
+//!
+//! Invariant: nothing here depends on the version of the service that runs.
+
+pub(crate) mod error;
+mod log_lines;
+pub(super) mod logs;
+mod look;
+pub(super) mod restart;
+pub(super) mod status;
+mod status_text;
+pub(super) mod stop;
+
+use crate::client::commands::life::look::{Found, Look};
+use crate::client::output::Output;
+use crate::config::{Beside, ClientConfig, Config};
+
+/// The settings of the running service beside those of a configuration; none if no service runs.
+/// One that does not answer is told on standard error, and not waited for.
+pub(crate) fn beside(config: &Config) -> Option<Beside> {
+    let client = ClientConfig::of(config);
+    actix::System::new().block_on(async {
+        match Look::quick(&client).await.found {
+            Found::Answers(connection) => {
+                let service = connection.info()?.settings.clone();
+                let shell = config.values(|secret| connection.fingerprint(secret));
+                Some(Beside::new(service, &shell))
+            }
+            Found::Nothing => None,
+            found => {
+                let reason = found.reason().unwrap_or_default();
+                Output::of_process().note(&format!(
+                    "harness: {reason}; only the settings of this shell are shown"
+                ));
+                None
+            }
+        }
+    })
+}

@@ -1,0 +1,97 @@
+//! `harness status`: what runs for a state folder, and where it is not what this shell says.
+
+use harness_actors::Clock;
+use serde_json::{Value, json};
+
+use crate::client::api::discovery::VERSION;
+use crate::client::commands::life::look::{Found, Look};
+use crate::client::commands::life::status_text::{Facts, text};
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::client::{remarks, visible};
+use crate::config::{ClientConfig, HomeFlag};
+use crate::difference::{Difference, differences};
+use clap::Args;
+
+const STATUS_HELP: &str = "\
+Examples:
+  harness status                               what runs here, and where it differs from this shell
+  harness status --json | jq .service.pid
+  harness status > /dev/null || harness serve
+
+Exit codes:
+  0  a service runs and answers
+  1  failed
+  2  wrong use: a flag or a setting cannot be used
+  3  no service runs
+  4  one runs that does not answer, or that this version cannot talk to";
+
+/// The flags of `harness status`.
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_HELP)]
+pub(crate) struct Status {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(crate) home: HomeFlag,
+}
+
+/// Tells what runs; the exit code says it too.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) async fn run(
+    order: &Status,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let look = Look::at(config).await;
+    let (differing, problem) = compare(&look.found, config);
+    if order.json {
+        output.json(&as_json(&look, config, &differing))?;
+    } else {
+        let facts = Facts {
+            look: &look,
+            home: &config.home,
+            differing: &differing,
+            now: Clock::system().unix_seconds(),
+        };
+        for line in text(&facts) {
+            output.line(&visible::line(&line))?;
+        }
+    }
+    if let Some(problem) = problem {
+        output.note(&format!(
+            "harness: this shell's settings are not compared: {problem}"
+        ));
+    }
+    Ok(look.found.exit_code())
+}
+
+/// Where the service and this shell differ, or why that is not known.
+fn compare(found: &Found, config: &ClientConfig) -> (Vec<Difference>, Option<String>) {
+    let (Found::Answers(connection), Some(info)) = (found, found.info()) else {
+        return (Vec::new(), None);
+    };
+    match remarks::of_shell(&config.home, connection) {
+        Ok(shell) => (differences(&info.settings, &shell), None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    }
+}
+
+fn as_json(look: &Look, config: &ClientConfig, differing: &[Difference]) -> Value {
+    let Look { file, found } = look;
+    json!({
+        "state": found.word(),
+        "reason": found.reason(),
+        "version": VERSION,
+        "home": config.home,
+        "service": found.info(),
+        "file": file.as_ref().map(|file| json!({
+            "address": file.address, "pid": file.pid, "version": file.version,
+        })),
+        "differences": differing,
+    })
+}

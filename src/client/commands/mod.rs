@@ -1,0 +1,375 @@
+//! The commands, a file each: what the command line asks of the service, and how it ends.
+
+mod attach;
+mod cancel;
+mod common;
+mod compact;
+mod r#continue;
+mod conversations;
+mod events;
+pub(super) mod follow;
+mod follow_up;
+pub(super) mod life;
+mod listing;
+mod models;
+mod prompt;
+mod queue;
+mod retry;
+mod run;
+mod said;
+mod settings;
+mod skill;
+mod skills;
+mod steer;
+mod table;
+mod template;
+mod templates;
+mod usage;
+
+use clap::Subcommand;
+use harness_protocol::Queue;
+
+use crate::client::api::connection::Connection;
+use crate::client::api::discovery;
+use crate::client::api::patience::Patience;
+pub(crate) use crate::client::commands::attach::Attach;
+use crate::client::commands::attach::WithoutService;
+use crate::client::commands::life::{logs, restart, status, stop};
+use crate::client::commands::said::Said;
+use crate::client::error::CommandError;
+use crate::client::interrupts::Interrupts;
+use crate::client::output::Output;
+use crate::client::remarks;
+use crate::config::{ClientConfig, HomeFlag};
+
+/// What can be asked of the running service.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientCommand {
+    /// Attach to a conversation in the terminal, beside whoever else is
+    #[command(after_help = attach::HELP)]
+    Attach(Attach),
+    /// List, make, show, rename, delete, fork and export conversations
+    Conversations(conversations::Conversations),
+    /// Follow the events of a conversation
+    Events(events::Events),
+    /// Send a prompt and stream the reply
+    Prompt(prompt::Prompt),
+    /// Cancel the run that is going
+    Cancel(cancel::Cancel),
+    /// Tell the model something in the run that is going
+    Steer(steer::Steer),
+    /// Go on with this when the run would end
+    FollowUp(follow_up::FollowUp),
+    /// Show or withdraw what waits to be said
+    Queue(queue::Queued),
+    /// Go on without a new prompt and stream the reply
+    Continue(r#continue::Continue),
+    /// Ask again for a reply that failed and stream it
+    Retry(retry::Retry),
+    /// Show or change the settings of a conversation
+    Settings(settings::Settings),
+    /// Replace the past of a conversation by a summary
+    Compact(compact::Compact),
+    /// Show the tokens that a conversation used, and what they cost
+    Usage(usage::Used),
+    /// List the models that can be chosen
+    Models(models::Models),
+    /// List the skills that there are
+    #[command(after_help = skills::SKILLS_HELP)]
+    Skills(listing::Listing),
+    /// List the prompt templates that there are
+    #[command(after_help = templates::TEMPLATES_HELP)]
+    Templates(listing::Listing),
+    /// Send a skill and stream the reply
+    Skill(skill::Skill),
+    /// Send a prompt template with arguments and stream the reply
+    Template(template::Template),
+    /// Show what service runs, and where it differs from this shell
+    Status(status::Status),
+    /// Stop the running service
+    Stop(stop::Stop),
+    /// Start this version in the place of the running service
+    Restart(restart::Restart),
+    /// Show the log of the service
+    Logs(logs::Logs),
+}
+
+impl ClientCommand {
+    /// Where the state folder is said to be.
+    fn home(&self) -> &HomeFlag {
+        match self {
+            Self::Attach(attach) => &attach.home,
+            Self::Conversations(conversations) => conversations.home(),
+            Self::Events(events) => &events.home,
+            Self::Prompt(prompt) => &prompt.sending.home,
+            Self::Cancel(cancel) => &cancel.home,
+            Self::Steer(steer) => &steer.said.common.home,
+            Self::FollowUp(follow_up) => &follow_up.said.common.home,
+            Self::Queue(queue) => &queue.common().home,
+            Self::Continue(resume) => &resume.resumed.home,
+            Self::Retry(retry) => &retry.resumed.home,
+            Self::Settings(settings) => &settings.common().home,
+            Self::Compact(compact) => &compact.common.home,
+            Self::Usage(usage) => &usage.common.home,
+            Self::Models(models) => &models.home,
+            Self::Skills(listing) | Self::Templates(listing) => &listing.home,
+            Self::Skill(skill) => &skill.sending.home,
+            Self::Template(template) => &template.sending.home,
+            Self::Status(status) => &status.home,
+            Self::Stop(stop) => &stop.home,
+            Self::Restart(restart) => &restart.home,
+            Self::Logs(logs) => &logs.home,
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        config: &ClientConfig,
+        output: &mut Output,
+    ) -> Result<i32, CommandError> {
+        match self {
+            // Ctrl-C is a key like any other there.
+            Self::Attach(it) => attach::run(it, config, WithoutService::Fail, output).await,
+            Self::Status(it) => status::run(it, config, output).await,
+            Self::Stop(it) => stop::run(it, config, output).await,
+            Self::Restart(it) => restart::run(it, config, output).await,
+            Self::Logs(it) => logs::run(it, config, output).await,
+            Self::Prompt(it) => start(it.order()?, config, output).await,
+            Self::Continue(it) => start(it.order(), config, output).await,
+            Self::Retry(it) => start(it.order(), config, output).await,
+            Self::Skill(it) => start(it.order()?, config, output).await,
+            Self::Template(it) => start(it.order(), config, output).await,
+            Self::Steer(it) => say(&it.said, Queue::Steer, config, output).await,
+            Self::FollowUp(it) => say(&it.said, Queue::FollowUp, config, output).await,
+            Self::Conversations(it) => asked(it, conversations::run, config, output).await,
+            Self::Cancel(it) => asked(it, cancel::run, config, output).await,
+            Self::Queue(it) => asked(it, queue::run, config, output).await,
+            Self::Settings(it) => asked(it, settings::run, config, output).await,
+            Self::Compact(it) => asked(it, compact::run, config, output).await,
+            Self::Usage(it) => asked(it, usage::run, config, output).await,
+            Self::Models(it) => asked(it, models::run, config, output).await,
+            Self::Skills(it) => asked(it, skills::run, config, output).await,
+            Self::Templates(it) => asked(it, templates::run, config, output).await,
+            Self::Events(it) => {
+                let follow = async |it: &events::Events, _: &Connection, output: &mut Output| {
+                    events::run(it, config, Patience::default(), output).await
+                };
+                asked(it, follow, config, output).await
+            }
+        }
+    }
+}
+
+/// Carries out a command; the exit code.
+pub(crate) fn run(command: &ClientCommand) -> i32 {
+    let mut output = Output::of_process();
+    let result = ClientConfig::from_process(command.home()).map_err(CommandError::from);
+    let result = result
+        .and_then(|config| actix::System::new().block_on(command.carry_out(&config, &mut output)));
+    ended(result, &mut output)
+}
+
+/// Attaches, after starting a service if none runs; the exit code.
+pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
+    let mut output = Output::of_process();
+    let result = ClientConfig::from_process(&attach.home).map_err(CommandError::from);
+    let result = result.and_then(|config| {
+        let start = WithoutService::Start { is_demo };
+        actix::System::new().block_on(attach::run(attach, &config, start, &mut output))
+    });
+    ended(result, &mut output)
+}
+
+/// What is said of the service before a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Greeting {
+    /// That it is of another version.
+    Version,
+    /// Also where it is not what this shell says: the model is about to be told something, in the
+    /// folder and with the settings of the service.
+    Remarks,
+}
+
+/// Starts a run and shows it to its end.
+async fn start(
+    order: run::Order,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    greet(Greeting::Remarks, config, output).await?;
+    let mut interrupts = Interrupts::of_process()?;
+    run::run(order, config, Patience::default(), &mut interrupts, output).await
+}
+
+/// Lets a message wait.
+async fn say(
+    said: &Said,
+    queue: Queue,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let message = said.message()?;
+    let service = greet(Greeting::Remarks, config, output).await?;
+    until_interrupted(said.say(queue, message, &service, output)).await
+}
+
+/// Asks the service something.
+async fn asked<C>(
+    command: &C,
+    ask: impl AsyncFnOnce(&C, &Connection, &mut Output) -> Result<(), CommandError>,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let service = greet(Greeting::Version, config, output).await?;
+    until_interrupted(ask(command, &service, output)).await
+}
+
+async fn until_interrupted(
+    work: impl Future<Output = Result<(), CommandError>>,
+) -> Result<i32, CommandError> {
+    let mut interrupts = Interrupts::of_process()?;
+    tokio::select! {
+        done = work => done.map(|()| 0),
+        () = interrupts.next() => Err(CommandError::Stopped),
+    }
+}
+
+/// Looks for the service, and says on standard error what this shell ought to know of it.
+async fn greet(
+    greeting: Greeting,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<Connection, CommandError> {
+    let service = discovery::find(config).await?;
+    let version = service.info().and_then(remarks::version);
+    let differing = match greeting {
+        Greeting::Version => Vec::new(),
+        Greeting::Remarks => remarks::of_process(&config.home, &service),
+    };
+    let lines = differing.into_iter().map(|remark| remark.line);
+    for line in version.into_iter().chain(lines) {
+        output.note(&format!("harness: {line}"));
+    }
+    Ok(service)
+}
+
+fn ended(result: Result<i32, CommandError>, output: &mut Output) -> i32 {
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            if error.is_worth_telling() {
+                output.note(&format!("harness: {error}"));
+            }
+            error.exit_code()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use clap::error::ErrorKind;
+
+    use std::io;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::client::api::error::ApiError;
+    use crate::client::api::stream::Break;
+    use crate::client::prompt_text::PromptTextError;
+    use crate::client::testing::recorded;
+
+    fn parse(arguments: &[&str]) -> Result<ClientCommand, ErrorKind> {
+        match Cli::try_parse_from(["harness"].iter().chain(arguments)) {
+            Ok(Cli {
+                command: Some(Command::Client(command)),
+                ..
+            }) => Ok(command),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.kind()),
+        }
+    }
+
+    /// Spec: [CLI-11]
+    #[test]
+    fn help_shows_examples_and_exit_codes() {
+        for command in [
+            "attach",
+            "conversations",
+            "events",
+            "prompt",
+            "cancel",
+            "steer",
+            "follow-up",
+            "queue",
+            "continue",
+            "retry",
+            "settings",
+            "compact",
+            "usage",
+            "models",
+        ] {
+            let error = Cli::try_parse_from(["harness", command, "--help"]).unwrap_err();
+            let help = error.to_string();
+            for part in ["Examples:", "Exit codes:", "[env: HARNESS_HOME]"] {
+                assert!(help.contains(part), "{part} is missing in:\n{help}");
+            }
+        }
+    }
+
+    /// Spec: [CLI-07] [CLI-33]
+    #[test]
+    fn wrong_use_is_refused_before_anything_is_sent() {
+        for (arguments, kind) in [
+            (
+                &["events", "--after", "3", "--tail", "2"][..],
+                ErrorKind::ArgumentConflict,
+            ),
+            (&["events", "-c", ""], ErrorKind::InvalidValue),
+            (&["cancel", "--run", "x"], ErrorKind::ValueValidation),
+            (&["prompt", "-v"], ErrorKind::UnknownArgument),
+            (&["queue", "withdraw", "x"], ErrorKind::ValueValidation),
+            (&["settings", "set"], ErrorKind::MissingRequiredArgument),
+            (&["continue", "more"], ErrorKind::UnknownArgument),
+            (
+                &["conversations", "show"],
+                ErrorKind::MissingRequiredArgument,
+            ),
+        ] {
+            assert_eq!(parse(arguments).unwrap_err(), kind, "{arguments:?}");
+        }
+    }
+
+    /// Spec: [CLI-20] [CLI-40]
+    #[test]
+    fn what_is_left_out_is_the_list_and_the_default_conversation() {
+        let Ok(ClientCommand::Conversations(conversations)) = parse(&["conversations", "--json"])
+        else {
+            panic!("no list");
+        };
+        assert!(conversations.action.is_none() && conversations.list.json);
+        let Ok(ClientCommand::Prompt(prompt)) = parse(&["prompt", "What", "is", "--", "-v"]) else {
+            panic!("no prompt");
+        };
+        assert_eq!(prompt.sending.which.conversation, "default");
+        assert_eq!(prompt.text, ["What", "is", "-v"]);
+    }
+
+    /// Spec: [CLI-07] [CLI-08] [CLI-09]
+    #[test]
+    fn the_exit_code_tells_wrong_use_from_failure_and_a_reader_that_left_from_both() {
+        let output = |kind: io::ErrorKind| CommandError::Output(kind.into());
+        for (error, code, told) in [
+            (output(io::ErrorKind::BrokenPipe), 0, false),
+            (output(io::ErrorKind::StorageFull), 1, true),
+            (CommandError::Stopped, 130, false),
+            (CommandError::from(ApiError::from(Break::Silent)), 1, true),
+            (PromptTextError::Missing.into(), 2, true),
+        ] {
+            let (mut output, record) = recorded();
+            assert_eq!(ended(Err(error), &mut output), code);
+            assert_eq!(record.err().starts_with("harness: "), told);
+            assert_eq!(record.err().lines().count(), usize::from(told));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! `harness queue`: shows or withdraws the messages that wait.
+
+use clap::{Args, Subcommand};
+use harness_protocol::{QueueItem, QueueList, WithdrawAnswer};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common};
+use crate::client::error::CommandError;
+use crate::client::names::waiting;
+use crate::client::output::Output;
+
+const QUEUE_HELP: &str = "\
+Examples:
+  harness queue                                what waits, in the order in which it is said
+  harness queue withdraw 3                     message 3 is not said
+  harness queue clear                          nothing waits any more
+
+Exit codes:
+  0  done
+  1  failed, the message does not wait any more, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness queue`.
+#[derive(Debug, Args)]
+#[command(after_help = QUEUE_HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct Queued {
+    /// What to do; shows what waits if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<QueueAction>,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What can be done with what waits.
+#[derive(Debug, Subcommand)]
+pub(crate) enum QueueAction {
+    /// Withdraw one message
+    Withdraw(Withdraw),
+    /// Withdraw all messages
+    Clear(Clear),
+}
+
+/// The flags of `harness queue withdraw`.
+#[derive(Debug, Args)]
+pub(crate) struct Withdraw {
+    /// The number of the message
+    #[arg(value_name = "ITEM")]
+    pub(super) item: u64,
+    /// Who withdraws it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of `harness queue clear`.
+#[derive(Debug, Args)]
+pub(crate) struct Clear {
+    /// Who withdraws them.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl Queued {
+    /// What all commands take, of the one that was given.
+    pub(super) fn common(&self) -> &Common {
+        match &self.action {
+            None => &self.common,
+            Some(QueueAction::Withdraw(withdraw)) => &withdraw.common,
+            Some(QueueAction::Clear(clear)) => &clear.common,
+        }
+    }
+}
+
+/// Shows what waits, or withdraws it.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn run(
+    queued: &Queued,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let Common { which, json, .. } = queued.common();
+    let (item, caller) = match &queued.action {
+        None => {
+            let route = routes::queued(&which.conversation);
+            let lines = |list: QueueList| table(&list.items);
+            return common::show(route, *json, service, output, lines).await;
+        }
+        Some(QueueAction::Withdraw(withdraw)) => (Some(withdraw.item), &withdraw.caller),
+        Some(QueueAction::Clear(clear)) => (None, &clear.caller),
+    };
+    let route = routes::withdraw(&which.conversation, item, caller.name().as_deref());
+    let lines = |answer| vec![withdrawn(&answer)];
+    common::show(route, *json, service, output, lines).await
+}
+
+/// What waits, one message a line.
+fn table(items: &[QueueItem]) -> Vec<String> {
+    if items.is_empty() {
+        return vec!["nothing waits".to_owned()];
+    }
+    items.iter().map(waiting).collect()
+}
+
+fn withdrawn(answer: &WithdrawAnswer) -> String {
+    if answer.withdrawn.is_empty() {
+        return "nothing waited".to_owned();
+    }
+    let items: Vec<String> = answer.withdrawn.iter().map(u64::to_string).collect();
+    format!("withdrawn: {}", items.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use harness_protocol::Queue;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::client::ClientCommand;
+    use crate::client::commands::common::Message;
+    use crate::client::commands::follow_up::FollowUp;
+    use crate::client::commands::steer::Steer;
+    use crate::client::testing::{Home, Server, answer, recorded};
+
+    fn client(arguments: &[&str]) -> ClientCommand {
+        let line = ["harness"].iter().chain(arguments);
+        match Cli::try_parse_from(line).unwrap().command {
+            Some(Command::Client(command)) => command,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Spec: [CLI-70]
+    #[actix::test]
+    async fn a_message_is_queued_with_its_key_and_name_and_its_number_is_printed() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let queued = || vec![answer(200, &json!({"item": 7}))];
+        server.on("/v1/conversations/c/steer", queued());
+        server.on("/v1/conversations/c/follow-up", queued());
+        for (command, queue, sent, printed) in [
+            (
+                &["steer", "-c", "c", "--name", "ana", "Stop", "that"][..],
+                Queue::Steer,
+                r#"{"content":"Stop that","by":"ana"}"#,
+                "7\n",
+            ),
+            (
+                &["follow-up", "-c", "c", "--key", "k", "--json", "Stop that"],
+                Queue::FollowUp,
+                r#"{"content":"Stop that","key":"k"}"#,
+                "{\"item\":7}\n",
+            ),
+        ] {
+            let command = client(command);
+            let (ClientCommand::Steer(Steer { said }) | ClientCommand::FollowUp(FollowUp { said })) =
+                &command
+            else {
+                panic!("{command:?}");
+            };
+            let (mut output, record) = recorded();
+            let message = Message {
+                text: said.text.join(" "),
+                ..Message::default()
+            };
+            said.say(queue, message, &home.service().await, &mut output)
+                .await
+                .unwrap();
+            let request = server.requests().pop().unwrap();
+            assert!(request.ends_with(sent), "{request}");
+            assert_eq!(record.out(), printed);
+        }
+    }
+
+    /// Spec: [CLI-71]
+    #[actix::test]
+    async fn what_waits_is_shown_and_withdrawn() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let items = json!({"items": [
+            {"item": 2, "queue": "steer", "content": "Stop\nthat", "by": "ana"},
+            {"item": 1, "queue": "follow_up", "content": "Then test", "attachments":
+                [{"sha256": "00", "media_type": "image/png", "bytes": 1}]},
+        ]});
+        server.on(
+            "/v1/conversations/default/queue",
+            vec![
+                answer(200, &items),
+                answer(200, &json!({"items": []})),
+                answer(200, &json!({"withdrawn": [2, 1]})),
+                answer(200, &json!({"withdrawn": []})),
+            ],
+        );
+        server.on(
+            "/v1/conversations/default/queue/2",
+            vec![answer(200, &json!({"withdrawn": [2]}))],
+        );
+        for (arguments, first_line, printed) in [
+            (
+                &["queue"][..],
+                "GET /v1/conversations/default/queue HTTP/1.1",
+                "2 steering  (ana) Stop\\nthat\n1 follow-up Then test [1 file]\n",
+            ),
+            (
+                &["queue"],
+                "GET /v1/conversations/default/queue HTTP/1.1",
+                "nothing waits\n",
+            ),
+            (
+                &["queue", "withdraw", "2"],
+                "DELETE /v1/conversations/default/queue/2 HTTP/1.1",
+                "withdrawn: 2\n",
+            ),
+            (
+                &["queue", "clear", "--name", "ana b"],
+                "DELETE /v1/conversations/default/queue?by=ana%20b HTTP/1.1",
+                "withdrawn: 2, 1\n",
+            ),
+            (
+                &["queue", "clear"],
+                "DELETE /v1/conversations/default/queue HTTP/1.1",
+                "nothing waited\n",
+            ),
+        ] {
+            let ClientCommand::Queue(queued) = client(arguments) else {
+                panic!("{arguments:?}");
+            };
+            let (mut output, record) = recorded();
+            run(&queued, &home.service().await, &mut output)
+                .await
+                .unwrap();
+            assert_eq!(record.out(), printed);
+            let request = server.requests().pop().unwrap();
+            assert_eq!(request.lines().next(), Some(first_line));
+        }
+    }
+}

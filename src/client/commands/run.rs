@@ -1,0 +1,289 @@
+//! A run that a command starts and shows to its end.
+
+use std::future::pending;
+
+use futures_util::future::LocalBoxFuture;
+use harness_protocol::{CancelOrder, ContinueOrder, Event, Outcome, PromptAnswer};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::error::ApiError;
+use crate::client::api::follower::{Follower, Start};
+use crate::client::api::patience::Patience;
+use crate::client::api::route::Route;
+use crate::client::api::{discovery, routes};
+use crate::client::commands::common::{Caller, Resumed, Sending};
+use crate::client::commands::follow::next_event;
+use crate::client::error::{CommandError, EXIT_CANCELLED};
+use crate::client::interrupts::Interrupts;
+use crate::client::output::Output;
+use crate::client::run_view::{RunView, Shown};
+use crate::config::ClientConfig;
+
+/// How the other clients see this command.
+const NAME: &str = "harness-prompt";
+/// How many events are asked for at once when a run is looked for.
+const PAGE: usize = 100;
+
+/// What is to be sent, and how its run is to be shown.
+pub(super) struct Order {
+    conversation: String,
+    route: Route<PromptAnswer>,
+    /// How the other clients see who asks.
+    by: String,
+    key: Key,
+    json: bool,
+}
+
+/// The key by which the service knows an order that it got before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// There is none, so that the order cannot be sent again without doing it twice.
+    None,
+    /// A new one.
+    New,
+    /// One that may have been sent before.
+    Known,
+}
+
+impl Order {
+    /// An order with a key, so that sending it again after a break cannot run it twice. `route`
+    /// makes the request of the conversation, the key and the name of who asks.
+    pub(super) fn sending(
+        sending: &Sending,
+        route: impl FnOnce(&str, String, String) -> Route<PromptAnswer>,
+    ) -> Self {
+        let by = name(&sending.caller);
+        let random = || format!("{:032x}", fastrand::u128(..));
+        let key = sending.key.clone().unwrap_or_else(random);
+        let conversation = sending.which.conversation.clone();
+        Self {
+            route: route(&conversation, key, by.clone()),
+            conversation,
+            by,
+            key: match sending.key {
+                Some(_) => Key::Known,
+                None => Key::New,
+            },
+            json: sending.json,
+        }
+    }
+
+    /// An order that goes on without a prompt.
+    pub(super) fn without_prompt(
+        resumed: &Resumed,
+        route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer>,
+    ) -> Self {
+        let by = name(&resumed.caller);
+        let order = ContinueOrder {
+            by: Some(by.clone()),
+        };
+        let conversation = resumed.which.conversation.clone();
+        Self {
+            route: route(&conversation, &order),
+            conversation,
+            by,
+            key: Key::None,
+            json: resumed.json,
+        }
+    }
+}
+
+fn name(caller: &Caller) -> String {
+    caller.name().unwrap_or_else(|| NAME.to_owned())
+}
+
+/// Runs the prompt; the exit code says how the run ended.
+///
+/// # Errors
+/// If the prompt cannot be sent or its run cannot be followed.
+pub(crate) async fn run(
+    order: Order,
+    config: &ClientConfig,
+    patience: Patience,
+    interrupts: &mut Interrupts,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    // Attached first, nothing of the run is missed.
+    let attaching = async {
+        let mut follower = follower_of(&order, config, patience, Start::Now).await?;
+        while !matches!(
+            next_event(&mut follower, output).await?.event,
+            Event::Attached { .. }
+        ) {}
+        Ok::<_, CommandError>(follower)
+    };
+    let mut follower = tokio::select! {
+        follower = attaching => follower?,
+        () = interrupts.next() => return Err(CommandError::Stopped),
+    };
+    let mut is_cancelled = false;
+    let run_id = {
+        let mut sending = std::pin::pin!(send(&order, config, patience, &mut follower, output));
+        loop {
+            tokio::select! {
+                run_id = &mut sending => break run_id?,
+                () = interrupts.next() => {
+                    if std::mem::replace(&mut is_cancelled, true) {
+                        return Err(CommandError::Stopped);
+                    }
+                }
+            }
+        }
+    };
+    let cancel = || -> LocalBoxFuture<'_, _> { Box::pin(cancel(&order, config, run_id)) };
+    let mut cancelling = is_cancelled.then(cancel);
+    let mut view = RunView::new(run_id);
+    loop {
+        let arrival = tokio::select! {
+            arrival = next_event(&mut follower, output) => arrival?,
+            () = interrupts.next() => {
+                if std::mem::replace(&mut is_cancelled, true) {
+                    return Err(CommandError::Stopped);
+                }
+                cancelling = Some(cancel());
+                continue;
+            }
+            failed = async {
+                match &mut cancelling {
+                    Some(cancelling) => cancelling.await.err(),
+                    None => pending().await,
+                }
+            } => {
+                cancelling = None;
+                if let Some(error) = failed {
+                    output.note(&format!("harness: cannot cancel: {error}"));
+                }
+                continue;
+            }
+        };
+        let seen = view.take(&arrival.event);
+        if order.json && seen.of_the_run {
+            output.json(&arrival.with_position())?;
+        }
+        for shown in seen.shown {
+            match shown {
+                Shown::Text(_) if order.json => {}
+                Shown::Text(text) => output.text(&text)?,
+                Shown::Note(note) => output.note(&note),
+            }
+        }
+        if let Some(outcome) = seen.end {
+            return Ok(exit_code(outcome));
+        }
+    }
+}
+
+/// The exit code for the end of a run.
+fn exit_code(outcome: Outcome) -> i32 {
+    match outcome {
+        Outcome::Completed => 0,
+        Outcome::Cancelled => EXIT_CANCELLED,
+        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
+    }
+}
+
+/// Sends the prompt, again after a break; its run. If the run may be an old one, the follower
+/// starts anew where it began.
+async fn send(
+    order: &Order,
+    config: &ClientConfig,
+    patience: Patience,
+    follower: &mut Follower,
+    output: &mut Output,
+) -> Result<u64, CommandError> {
+    let mut tries = 0;
+    let (connection, run_id) = loop {
+        match send_once(order, config).await {
+            Ok(sent) => break sent,
+            Err(error)
+                if order.key != Key::None
+                    && error.may_send_again()
+                    && patience.allows(tries + 1) =>
+            {
+                let wait = patience.wait(tries);
+                output.note(&format!("harness: {error}; sending again in {wait:?}"));
+                tries += 1;
+                tokio::time::sleep(wait).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    if order.key == Key::Known || tries > 0 {
+        let start = start_of(&connection, &order.conversation, run_id).await?;
+        let behind = Start::After((start - 1).to_string());
+        *follower = follower_of(order, config, patience, behind).await?;
+    }
+    Ok(run_id)
+}
+
+async fn follower_of(
+    order: &Order,
+    config: &ClientConfig,
+    patience: Patience,
+    start: Start,
+) -> Result<Follower, ApiError> {
+    let follower = Follower::new(config, patience, &order.conversation, &order.by, start);
+    follower.open().await
+}
+
+async fn send_once(order: &Order, config: &ClientConfig) -> Result<(Connection, u64), ApiError> {
+    let connection = discovery::find(config).await?;
+    let PromptAnswer { run_id } = connection.ask(&order.route).await?;
+    Ok((connection, run_id))
+}
+
+/// The number of the first record of a run, found from the end of the history.
+async fn start_of(
+    connection: &Connection,
+    conversation: &str,
+    run_id: u64,
+) -> Result<u64, CommandError> {
+    let snapshot = connection
+        .ask(&routes::snapshot(conversation, PAGE))
+        .await?;
+    let mut page = snapshot.history;
+    loop {
+        for past in &page.events {
+            match past.event {
+                Event::User {
+                    run_id: Some(run), ..
+                }
+                | Event::RunStarted { run_id: run, .. }
+                    if run == run_id =>
+                {
+                    return Ok(past.seq.max(1));
+                }
+                _ => {}
+            }
+        }
+        let before = page.before;
+        let Some(end) = before else {
+            return Err(CommandError::Contradiction {
+                reason: "the run of this key is not in the history any more",
+            });
+        };
+        let before = routes::history_before(conversation, end, PAGE);
+        page = connection.ask(&before).await?;
+        if page.before.is_some_and(|further| further >= end) {
+            return Err(CommandError::SAME_PAGE);
+        }
+    }
+}
+
+async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(), ApiError> {
+    let connection = discovery::find(config).await?;
+    let body = CancelOrder {
+        run_id: Some(run_id),
+        by: Some(order.by.clone()),
+        clear_queue: false,
+    };
+    // Whether it was still going, its end will tell.
+    connection
+        .ask(&routes::cancel(&order.conversation, &body))
+        .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+//! A message that is queued: what `harness steer` and `harness follow-up` have in common.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use harness_protocol::{PromptOrder, Queue, QueueAnswer};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common, Message};
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+
+/// What `harness steer` and `harness follow-up` take.
+#[derive(Debug, Args)]
+pub(crate) struct Said {
+    /// What to say; `-`, or nothing when standard input is not a terminal, reads it from there
+    #[arg(value_name = "TEXT")]
+    pub(super) text: Vec<String>,
+    /// Send this file along: an image, a PDF or a text; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) attach: Vec<PathBuf>,
+    /// Names the message: one that was sent before with this key is not queued again
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) key: Option<String>,
+    /// Who says it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl Said {
+    /// What the command line says.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn message(&self) -> Result<Message, CommandError> {
+        Message::read(&self.text, &self.attach)
+    }
+
+    /// Queues a message and prints its number.
+    ///
+    /// # Errors
+    /// If it cannot be queued.
+    pub(super) async fn say(
+        &self,
+        queue: Queue,
+        message: Message,
+        service: &Connection,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        let order = PromptOrder {
+            content: message.text,
+            key: self.key.clone(),
+            by: self.caller.name(),
+            attachments: message.files,
+        };
+        let route = routes::queue(&self.common.which.conversation, queue, &order);
+        let number = |QueueAnswer { item }| vec![item.to_string()];
+        common::show(route, self.common.json, service, output, number).await
+    }
+}

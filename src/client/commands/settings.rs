@@ -1,0 +1,364 @@
+//! `harness settings`: what the next run of a conversation has.
+
+use clap::{Args, Subcommand};
+use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, SettingsAnswer};
+use serde_json::{Map, Value};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common};
+use crate::client::error::CommandError;
+use crate::client::names::named;
+use crate::client::output::Output;
+use crate::client::visible;
+
+const SETTINGS_HELP: &str = "\
+Examples:
+  harness settings                             what the next run has
+  harness settings set model=claude-opus-5-5 thinking=high
+  harness settings set tools=read,grep         offer only these tools
+  harness settings unset thinking tools        as the service has it again
+
+Changes hold from the next run on, for this conversation. `harness settings set --help` lists the
+settings.
+
+Exit codes:
+  0  done
+  1  failed, a value cannot be, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The help of `harness settings set`, with the table of settings.
+fn set_help() -> String {
+    let row = |setting: &Setting| {
+        let name = match setting.name {
+            "active_tools" => "tools",
+            name => name,
+        };
+        format!("  {name:16}  {}\n", setting.help)
+    };
+    let settings: String = SETTINGS.iter().map(row).collect();
+    format!(
+        "\
+Examples:
+  harness settings set model=claude-opus-5-5 thinking=high
+  harness settings set -c ID tools=read,grep
+
+Settings:
+{settings}
+Exit codes:
+  0  done
+  1  failed, a value cannot be, or no service runs
+  2  wrong use: a flag or a setting cannot be used"
+    )
+}
+
+const UNSET_HELP: &str = "\
+Examples:
+  harness settings unset thinking tools
+
+Exit codes:
+  0  done
+  1  failed, there is no such setting, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// How many characters of a value are shown.
+const MAX_SHOWN: usize = 200;
+
+/// The flags of `harness settings`.
+#[derive(Debug, Args)]
+#[command(after_help = SETTINGS_HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct Settings {
+    /// What to do; shows them if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<SettingsAction>,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What can be done with settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SettingsAction {
+    /// Show what the next run has
+    Show(ShowSettings),
+    /// Change settings of this conversation
+    Set(Set),
+    /// Take settings as the service has them
+    Unset(Unset),
+}
+
+/// The flags of `harness settings show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowSettings {
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of `harness settings set`.
+#[derive(Debug, Args)]
+#[command(after_help = set_help())]
+pub(crate) struct Set {
+    /// Settings and their values, such as `thinking=high`; a list has commas
+    #[arg(value_name = "NAME=VALUE", required = true)]
+    pub(super) settings: Vec<String>,
+    /// Who changes them.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of `harness settings unset`.
+#[derive(Debug, Args)]
+#[command(after_help = UNSET_HELP)]
+pub(crate) struct Unset {
+    /// Settings
+    #[arg(value_name = "NAME", required = true)]
+    pub(super) settings: Vec<String>,
+    /// Who changes them.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl Settings {
+    /// What all commands take, of the one that was given.
+    pub(super) fn common(&self) -> &Common {
+        match &self.action {
+            None => &self.common,
+            Some(SettingsAction::Show(show)) => &show.common,
+            Some(SettingsAction::Set(set)) => &set.common,
+            Some(SettingsAction::Unset(unset)) => &unset.common,
+        }
+    }
+}
+
+/// Shows or changes settings.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn run(
+    order: &Settings,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let (settings, caller) = match &order.action {
+        None | Some(SettingsAction::Show(_)) => (None, None),
+        Some(SettingsAction::Set(set)) => (Some(values(&set.settings)?), Some(&set.caller)),
+        Some(SettingsAction::Unset(unset)) => {
+            let taken_back = |name: &String| (key(name), Value::Null);
+            let settings = unset.settings.iter().map(taken_back).collect();
+            (Some(settings), Some(&unset.caller))
+        }
+    };
+    let Common { which, json, .. } = order.common();
+    let by = caller.and_then(Caller::name);
+    let route = match settings {
+        None => routes::settings(&which.conversation),
+        Some(settings) => routes::change(&which.conversation, &ChangeSettings { settings, by }),
+    };
+    common::show(route, *json, service, output, |answer| lines(&answer)).await
+}
+
+/// The settings that were given as `name=value`, in the wire format.
+///
+/// # Errors
+/// If one has no `=`.
+pub(super) fn values(given: &[String]) -> Result<Map<String, Value>, CommandError> {
+    let mut settings = Map::new();
+    for text in given {
+        let Some((name, text)) = text.split_once('=') else {
+            return Err(CommandError::Usage {
+                reason: format!("{text:?} is not NAME=VALUE; see `harness settings --help`"),
+            });
+        };
+        let name = key(name);
+        let value = value(&name, text);
+        settings.insert(name, value);
+    }
+    Ok(settings)
+}
+
+/// The name of a setting as the service has it; people also write it like a flag.
+fn key(name: &str) -> String {
+    match name.trim().replace('-', "_").as_str() {
+        "tools" => "active_tools".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// The value of a setting. What it cannot be, the service says in its words.
+fn value(name: &str, text: &str) -> Value {
+    Setting::named(name).map_or_else(|_| text.into(), |setting| setting.kind.read(text))
+}
+
+/// The settings, each with its value and whether it is this conversation's own.
+fn lines(answer: &SettingsAnswer) -> Vec<String> {
+    let own = named(&answer.settings);
+    let is_own = |name: &str| own.iter().any(|(own, _)| own == name);
+    let mut rows = named(&answer.effective);
+    rows.retain(|(name, _)| name != "active_tools");
+    let marked = |(name, value): &(String, String)| {
+        let mark = if is_own(name) { "  (own)" } else { "" };
+        let value = match value.as_str() {
+            "" => "(none)".to_owned(),
+            value => visible::short(value, MAX_SHOWN),
+        };
+        format!("{name:16}  {value}{mark}")
+    };
+    let mut lines: Vec<String> = rows.iter().map(marked).collect();
+    let tools = answer.active_tools.join(", ");
+    let shown = ("active_tools".to_owned(), tools);
+    lines.push(marked(&shown));
+    let rest = |tool: &&String| !answer.active_tools.contains(tool);
+    let others: Vec<&str> = answer
+        .tools
+        .iter()
+        .filter(rest)
+        .map(String::as_str)
+        .collect();
+    // Without a default, they are as the model, the API or the service has them.
+    let with_default = named(&FullSettings::default().into());
+    let told = |name: &str| {
+        rows.iter()
+            .chain(&with_default)
+            .any(|(told, _)| told == name)
+    };
+    let names = SETTINGS.iter().map(|setting| setting.name);
+    let unset: Vec<&str> = names.filter(|name| !told(name)).collect();
+    for (title, names) in [("other tools", others), ("not set", unset)] {
+        if !names.is_empty() {
+            let names = visible::short(&names.join(", "), MAX_SHOWN);
+            lines.push(format!("{title:16}  {names}"));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Spec: [CONF-70]
+    #[test]
+    fn the_help_lists_every_setting_with_what_it_does() {
+        let help = ["harness", "settings", "set", "--help"];
+        let help = Cli::try_parse_from(help).unwrap_err().to_string();
+        for setting in SETTINGS {
+            let row = help.lines().find(|line| line.ends_with(setting.help));
+            let name = row.and_then(|row| row.split_whitespace().next());
+            let alias = (setting.name == "active_tools").then_some("tools");
+            assert_eq!(name, alias.or(Some(setting.name)));
+        }
+    }
+    use crate::cli::{Cli, Command};
+    use crate::client::ClientCommand;
+    use crate::client::testing::{Home, Server, answer, recorded};
+
+    fn given(texts: &[&str]) -> Value {
+        let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+        values(&texts).unwrap().into()
+    }
+
+    /// Spec: [CLI-74]
+    #[test]
+    fn values_have_the_types_of_their_settings_and_what_they_cannot_be_is_sent_as_it_is() {
+        assert_eq!(
+            given(&[
+                "max-turns=3",
+                "model=a=b",
+                "tools=read, grep",
+                "auto_compact=false"
+            ]),
+            json!({"max_turns": 3, "model": "a=b", "active_tools": ["read", "grep"],
+                "auto_compact": false})
+        );
+        assert_eq!(
+            given(&[
+                "max_turns=many",
+                "context_files=yes",
+                "later=1",
+                "tools=",
+                "steering-mode=one-at-a-time"
+            ]),
+            json!({"steering_mode": "one_at_a_time", "max_turns": "many", "context_files": "yes", "later": "1",
+                "active_tools": []})
+        );
+        let error = values(&["model".to_owned()]).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    /// Spec: [CLI-73] [CLI-74]
+    #[actix::test]
+    async fn settings_are_shown_with_what_is_their_own_and_changed() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let settings = json!({
+            "settings": {"thinking": "high", "active_tools": ["read"]},
+            "effective": {"model": "m\u{7}", "thinking": "high", "active_tools": ["read"]},
+            "tools": ["read", "grep", "list_dir"], "active_tools": ["read"],
+        });
+        let answers = [(); 4].map(|()| answer(200, &settings));
+        server.on("/v1/conversations/c/settings", answers.into());
+        let shown = "model             m\\u{7}\n\
+            thinking          high  (own)\n\
+            active_tools      read  (own)\n\
+            other tools       grep, list_dir\n\
+            not set           key_source, context_window, compaction_model\n";
+        let json = format!("{settings}\n").replace('\u{7}', "\\u0007");
+        for (arguments, method, sent, printed) in [
+            (&["settings", "-c", "c"][..], "GET", "", shown),
+            (&["settings", "show", "-c", "c"], "GET", "", shown),
+            (
+                &[
+                    "settings",
+                    "set",
+                    "-c",
+                    "c",
+                    "thinking=high",
+                    "--name",
+                    "ana",
+                ],
+                "PATCH",
+                r#"{"settings":{"thinking":"high"},"by":"ana"}"#,
+                shown,
+            ),
+            (
+                &[
+                    "settings",
+                    "unset",
+                    "-c",
+                    "c",
+                    "max-turns",
+                    "tools",
+                    "--json",
+                ],
+                "PATCH",
+                r#"{"settings":{"max_turns":null,"active_tools":null}}"#,
+                &json,
+            ),
+        ] {
+            let line = ["harness"].iter().chain(arguments);
+            let Some(Command::Client(ClientCommand::Settings(order))) =
+                Cli::try_parse_from(line).unwrap().command
+            else {
+                panic!("{arguments:?}");
+            };
+            let (mut output, record) = recorded();
+            run(&order, &home.service().await, &mut output)
+                .await
+                .unwrap();
+            assert_eq!(record.out(), printed);
+            let request = server.requests().pop().unwrap();
+            assert!(request.starts_with(method), "{request}");
+            assert!(request.ends_with(&format!("\r\n\r\n{sent}")), "{request}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `harness skill`: sends a skill as a prompt and shows its run.
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde_json::json;
+
+use crate::client::api::routes;
+use crate::client::commands::common::Sending;
+use crate::client::commands::run::Order;
+use crate::client::error::CommandError;
+use crate::client::prompt_text;
+
+const SKILL_HELP: &str = "\
+Examples:
+  harness skill release                        run with the instructions of the skill `release`
+  harness skill release Only the patch version, please
+  git log -5 | harness skill -c ID release -   what is said besides comes from standard input
+
+What is shown, and what Ctrl-C does, is as with `harness prompt`.
+
+Exit codes:
+    0  the run completed
+    1  the run failed or was interrupted, there is no such skill, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  the run was cancelled";
+
+/// The flags of `harness skill`.
+#[derive(Debug, Args)]
+#[command(after_help = SKILL_HELP)]
+pub(crate) struct Skill {
+    /// The skill
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    skill: String,
+    /// What is said besides; `-` reads it from standard input
+    #[arg(value_name = "TEXT")]
+    pub(super) text: Vec<String>,
+    /// How it is sent.
+    #[command(flatten)]
+    pub(super) sending: Sending,
+}
+
+impl Skill {
+    /// What is to be sent.
+    ///
+    /// # Errors
+    /// If what is said besides cannot be read.
+    pub(super) fn order(&self) -> Result<Order, CommandError> {
+        let instructions = (!self.text.is_empty()).then(|| prompt_text::read(&self.text));
+        Ok(self.saying(instructions.transpose()?.as_deref()))
+    }
+
+    pub(super) fn saying(&self, instructions: Option<&str>) -> Order {
+        Order::sending(&self.sending, |to, key, by| {
+            let mut order = json!({"name": self.skill, "key": key, "by": by});
+            // An empty text is none.
+            if let Some(text) = instructions.filter(|text| !text.is_empty()) {
+                order["instructions"] = text.into();
+            }
+            routes::skill(to, &order)
+        })
+    }
+}

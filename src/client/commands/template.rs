@@ -1,0 +1,49 @@
+//! `harness template`: sends a filled-in prompt template and shows its run.
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde_json::json;
+
+use crate::client::api::routes;
+use crate::client::commands::common::Sending;
+use crate::client::commands::run::Order;
+
+const TEMPLATE_HELP: &str = "\
+Examples:
+  harness template review src/main.rs          run with `review`, $1 being src/main.rs
+  harness template -c ID review \"two words\" x  $1 is `two words`, $2 is `x`
+  harness template review -- -v                an argument that begins with a hyphen
+
+What is shown, and what Ctrl-C does, is as with `harness prompt`.
+
+Exit codes:
+    0  the run completed
+    1  the run failed or was interrupted, there is no such template, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  the run was cancelled";
+
+/// The flags of `harness template`.
+#[derive(Debug, Args)]
+#[command(after_help = TEMPLATE_HELP)]
+pub(crate) struct Template {
+    /// The template
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    template: String,
+    /// What stands in its places
+    #[arg(value_name = "ARGUMENT")]
+    arguments: Vec<String>,
+    /// How it is sent.
+    #[command(flatten)]
+    pub(super) sending: Sending,
+}
+
+impl Template {
+    /// What is to be sent.
+    pub(super) fn order(&self) -> Order {
+        let (name, arguments) = (&self.template, &self.arguments);
+        Order::sending(&self.sending, |to, key, by| {
+            let order = json!({"name": name, "arguments": arguments, "key": key, "by": by});
+            routes::template(to, &order)
+        })
+    }
+}
