@@ -106,8 +106,7 @@ impl SettingKind {
     }
 
     /// What a value can be, as it follows "it is".
-    #[must_use]
-    pub fn rule(self) -> String {
+    fn rule(self) -> String {
         match self {
             Self::Model => {
                 format!("the id of a model: one line, not blank, of at most {MAX_NAME} bytes")
@@ -182,23 +181,17 @@ impl Setting {
     #[must_use]
     pub fn refuse(&self, value: &Value) -> String {
         let rule = self.kind.rule();
-        self.refuse_for(value, &format!("it is {rule}"))
-    }
-
-    /// The line that refuses a value for this reason.
-    #[must_use]
-    pub fn refuse_for(&self, value: &Value, reason: &str) -> String {
         let name = self.name;
         if self.kind == SettingKind::KeySource {
             // It may be a key that was put in the wrong place.
-            return format!("the setting {name:?} cannot be that: {reason}");
+            return format!("the setting {name:?} cannot be that: it is {rule}");
         }
         let value = value.to_string();
         let mut shown: String = value.chars().take(MAX_SHOWN).collect();
         if shown.len() < value.len() {
             shown.push('…');
         }
-        format!("the setting {name:?} cannot be {shown}: {reason}")
+        format!("the setting {name:?} cannot be {shown}: it is {rule}")
     }
 }
 

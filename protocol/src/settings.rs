@@ -71,7 +71,7 @@ macro_rules! settings {
                 for (name, value) in patch {
                     let setting = Setting::named(&name)?;
                     match setting.name {
-                        $(stringify!($name) => parsed.$name = Some(checked(setting, value)?),)+
+                        $(stringify!($name) => parsed.$name = Some(checked(setting, &value)?),)+
                         _ => {}
                     }
                 }
@@ -174,7 +174,7 @@ impl<T: Clone> Full<T> for Option<T> {
         own.or(default.as_ref()).cloned()
     }
 
-    fn some(self) -> Option<T> {
+    fn some(self) -> Self {
         self
     }
 }
@@ -191,12 +191,12 @@ impl FullSettings {
     }
 }
 
-fn checked<T: DeserializeOwned>(setting: &Setting, value: Value) -> Result<Option<T>, String> {
+fn checked<T: DeserializeOwned>(setting: &Setting, value: &Value) -> Result<Option<T>, String> {
     if value.is_null() {
         return Ok(None);
     }
-    setting.check(&value)?;
-    T::deserialize(&value).map_or_else(|_| Err(setting.refuse(&value)), |value| Ok(Some(value)))
+    setting.check(value)?;
+    T::deserialize(value).map_or_else(|_| Err(setting.refuse(value)), |value| Ok(Some(value)))
 }
 
 /// How much a model thinks before it replies. A level that a model does not have is replaced by

@@ -7,6 +7,10 @@ use harness_protocol::FullSettings;
 
 /// Names a setting inside the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "a variant is called as its setting, api_key too"
+)]
 pub(super) enum Key {
     Home,
     ApiKey,

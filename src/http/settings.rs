@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::messages::{ChangeError, ChangeSettings as Change, GetSettings, SettingsView};
 use harness_actors::tool::Registry;
-use harness_protocol::{ChangeSettings, Setting, Settings, SettingsAnswer, SettingsPatch};
+use harness_protocol::{ChangeSettings, Settings, SettingsAnswer, SettingsPatch};
 use serde_json::{Map, Value};
 
 use super::ask::{Name, ask_conversation, refuse_submit};
@@ -27,9 +27,8 @@ pub(super) async fn change(
     shared: web::Data<Shared>,
 ) -> Answer {
     let order: ChangeSettings = body::json(&request, payload).await?;
-    let (patch, _) = parse(order.settings, &shared.key_sources)?;
     let change = Change {
-        patch,
+        patch: parse(order.settings, &shared.key_sources)?,
         by: name_of(order.by),
     };
     let (_, view) = ask_conversation(&shared, &id, change).await?;
@@ -65,7 +64,7 @@ pub(super) fn first(
     tools: &Registry,
     key_sources: &[String],
 ) -> Result<Settings, Refusal> {
-    let (_, settings) = parse(given, key_sources)?;
+    let settings = parse(given, key_sources)?.apply(&Settings::default());
     let is_tool = |name: &&String| tools.get(name).is_some();
     let unknown = settings
         .active_tools
@@ -82,25 +81,21 @@ pub(super) fn first(
     Ok(settings)
 }
 
-/// A patch, and the settings that it makes of none.
+/// Reads a patch.
 ///
 /// # Errors
-/// The answer, if one of them cannot be.
-fn parse(
-    given: Map<String, Value>,
-    key_sources: &[String],
-) -> Result<(SettingsPatch, Settings), Refusal> {
+/// The answer, if a value cannot be.
+fn parse(given: Map<String, Value>, key_sources: &[String]) -> Result<SettingsPatch, Refusal> {
     let refuse = |reason: String| Kind::BadRequest.refuse(reason);
-    let patch = SettingsPatch::parse(given).map_err(refuse)?;
-    let settings = patch.clone().apply(&Settings::default());
-    if let Some(source) = &settings.key_source
+    if let Some(Value::String(source)) = given.get("key_source")
         && !key_sources.contains(source)
     {
-        let setting = Setting::named("key_source").map_err(refuse)?;
         let rule = key_source_rule(key_sources);
-        return Err(refuse(setting.refuse_for(&source.as_str().into(), &rule)));
+        return Err(refuse(format!(
+            "the setting \"key_source\" cannot be that: {rule}"
+        )));
     }
-    Ok((patch, settings))
+    SettingsPatch::parse(given).map_err(refuse)
 }
 
 /// What the source of a key can be. Clients do not say where keys are: they would have any file or
@@ -120,6 +115,7 @@ fn key_source_rule(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use harness_actors::standard_tools;
+    use harness_protocol::Setting;
     use serde_json::json;
 
     use super::*;

@@ -6,7 +6,9 @@ use harness_protocol::{SettingsPatch, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
-use crate::conversation::messages::{ChangeSettings, GetSettings, RenewTools, SettingsView};
+use crate::conversation::messages::{
+    ChangeError, ChangeSettings, GetSettings, RenewTools, SettingsView,
+};
 use crate::reply::Object;
 use crate::tool::{Registry, Tool, ToolShelf};
 
@@ -27,7 +29,7 @@ impl Harness {
     /// # Errors
     /// A value that cannot be changes nothing.
     pub async fn change_settings(&self, patch: Object) -> Result<SettingsView, HarnessError> {
-        let patch = SettingsPatch::parse(patch).map_err(HarnessError::Invalid)?;
+        let patch = SettingsPatch::parse(patch).map_err(ChangeError::Invalid)?;
         let order = ChangeSettings { patch, by: None };
         Ok(self.conversation.send(order).await??)
     }

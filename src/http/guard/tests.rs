@@ -1,3 +1,5 @@
+//! Who is let in, by the token, the user and what a request says of itself.
+
 use actix_web::ResponseError as _;
 use actix_web::http::StatusCode;
 use actix_web::test::TestRequest;
