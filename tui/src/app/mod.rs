@@ -29,7 +29,7 @@ pub(crate) use chooser::{Chooser, names as offer_names};
 pub(crate) use commands::{COMMANDS, Command};
 pub(crate) use field::Field;
 pub(crate) use picker::{Mode, Picker};
-pub(crate) use queue::{author_name, queue_name, when};
+pub(crate) use queue::{author_name, when};
 pub(crate) use search_box::SearchBox;
 pub(crate) use toast::Toast;
 

@@ -1,6 +1,6 @@
 //! What the client without a screen makes of what the link says.
 
-use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary};
+use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary, words};
 
 use super::machine::{CANCELLED, Machine};
 use crate::link::News;
@@ -289,13 +289,7 @@ fn exit_code(outcome: Outcome) -> i32 {
 /// A conversation in a list.
 fn listed(number: usize, summary: &Summary) -> String {
     let title = summary.title.as_deref().unwrap_or("untitled");
-    let state = match summary.state {
-        ConversationState::Idle => "idle",
-        ConversationState::Running => "running",
-        ConversationState::Interrupted => "interrupted",
-        ConversationState::Unreadable => "unreadable",
-        ConversationState::Unknown => "in an unknown state",
-    };
+    let state = words::conversation_state(summary.state);
     format!(
         "{number}. {} ({}) {state}",
         one_line(title),

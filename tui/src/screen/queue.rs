@@ -1,10 +1,11 @@
 //! What waits to be said, above the input.
 
+use harness_protocol::words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line::{Line, width};
-use crate::app::{App, author_name, queue_name, when};
+use crate::app::{App, author_name, when};
 use crate::conversation::{Author, Waits};
 use crate::layout::Look;
 use crate::text::one_line;
@@ -83,7 +84,10 @@ fn message(app: &App, line: &mut Line<'_>, waits: &Waits, can_take: bool) {
         }
     }
     line.say_right(&hint, dim);
-    line.say(&format!("{} {:<9} ", waits.item, queue_name(waits)), dim);
+    line.say(
+        &format!("{} {:<9} ", waits.item, words::queue(waits.queue)),
+        dim,
+    );
     let user = Look::new(Token::User);
     line.say(&format!("{}: ", author_name(&waits.by)), user.bold());
     let mut lines = waits.content.lines().filter(|line| !line.trim().is_empty());
