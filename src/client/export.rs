@@ -1,13 +1,12 @@
 //! `harness conversations export`: the whole history of a conversation.
 
-use harness_protocol::{Event, Snapshot, Summary};
+use harness_protocol::{Event, Snapshot, Summary, words};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::arguments::{Export, Format};
 use super::command::CommandError;
 use super::connection::{Connection, RequestError, path};
-use super::event_line::outcome_name;
 use super::output::Output;
 
 /// How many events are asked for at once.
@@ -102,7 +101,7 @@ fn section(event: &Event) -> String {
         Event::RunEnded {
             outcome, message, ..
         } if !message.is_empty() => {
-            format!("*{}: {message}*\n\n", outcome_name(*outcome))
+            format!("*{}: {message}*\n\n", words::outcome(*outcome))
         }
         _ => String::new(),
     }

@@ -1,7 +1,7 @@
 //! `harness conversations list`: every conversation, page by page.
 
 use harness_actors::Clock;
-use harness_protocol::{ConversationState, Summary};
+use harness_protocol::{Summary, words};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ fn table(summaries: &[Summary], now: u64) -> Vec<String> {
         let title = summary.error.as_ref().or(summary.title.as_ref());
         [
             visible::line(&summary.id),
-            state_name(summary.state).to_owned(),
+            words::conversation_state(summary.state).to_owned(),
             summary.prompts.to_string(),
             ago(now, summary.active_at),
             title.map_or_else(String::new, |title| visible::short(title, MAX_TITLE)),
@@ -95,17 +95,6 @@ fn table(summaries: &[Summary], now: u64) -> Vec<String> {
         line.trim_end().to_owned()
     };
     rows.iter().map(line).collect()
-}
-
-/// What a conversation is doing, in a word.
-pub(super) fn state_name(state: ConversationState) -> &'static str {
-    match state {
-        ConversationState::Idle => "idle",
-        ConversationState::Running => "running",
-        ConversationState::Interrupted => "interrupted",
-        ConversationState::Unreadable => "unreadable",
-        ConversationState::Unknown => "unknown",
-    }
 }
 
 /// How long ago something was; both in Unix seconds.

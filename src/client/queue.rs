@@ -1,6 +1,8 @@
 //! `harness steer`, `harness follow-up` and `harness queue`: messages that wait to be said.
 
-use harness_protocol::{PromptOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer};
+use harness_protocol::{
+    PromptOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer, words,
+};
 use hyper::Method;
 use serde_json::Value;
 
@@ -104,16 +106,8 @@ pub(super) fn waiting(item: &QueueItem) -> String {
         1 => " [1 file]".to_owned(),
         count => format!(" [{count} files]"),
     };
-    let queue = queue_name(item.queue);
+    let queue = words::queue(item.queue);
     format!("{} {queue:9} {by}{content}{files}", item.item)
-}
-
-/// What a queue is called.
-pub(super) fn queue_name(queue: Queue) -> &'static str {
-    match queue {
-        Queue::Steer => "steering",
-        Queue::FollowUp => "follow-up",
-    }
 }
 
 fn withdrawn(answer: &WithdrawAnswer) -> String {

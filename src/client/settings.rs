@@ -1,6 +1,7 @@
 //! `harness settings`: what the next run of a conversation has.
 
-use harness_protocol::{ChangeSettings, Settings, SettingsAnswer};
+use harness_protocol::words::named_settings;
+use harness_protocol::{ChangeSettings, SettingsAnswer};
 use hyper::Method;
 use serde_json::{Map, Value};
 
@@ -114,9 +115,9 @@ fn value(name: &str, text: &str) -> Value {
 
 /// The settings, each with its value and whether it is this conversation's own.
 fn lines(answer: &SettingsAnswer) -> Vec<String> {
-    let own = named(&answer.settings);
+    let own = named_settings(&answer.settings);
     let is_own = |name: &str| own.iter().any(|(own, _)| own == name);
-    let mut rows = named(&answer.effective);
+    let mut rows = named_settings(&answer.effective);
     rows.retain(|(name, _)| name != "active_tools");
     let marked = |(name, value): &(String, String)| {
         let mark = if is_own(name) { "  (own)" } else { "" };
@@ -146,25 +147,6 @@ fn lines(answer: &SettingsAnswer) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The settings that are set, by name.
-pub(super) fn named(settings: &Settings) -> Vec<(String, String)> {
-    let Ok(Value::Object(settings)) = serde_json::to_value(settings) else {
-        return Vec::new();
-    };
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        Value::Array(items) => {
-            let texts = items.iter().map(|item| item.as_str().unwrap_or_default());
-            texts.collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    };
-    settings
-        .into_iter()
-        .map(|(name, value)| (name, text(value)))
-        .collect()
 }
 
 #[cfg(test)]

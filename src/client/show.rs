@@ -1,17 +1,16 @@
 //! `harness conversations show`: one conversation and its last events.
 
 use harness_actors::Clock;
-use harness_protocol::{PastEvent, Settings, Snapshot};
+use harness_protocol::{PastEvent, Settings, Snapshot, words};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::arguments::Show;
 use super::command::CommandError;
 use super::connection::{Connection, RequestError, path};
-use super::event_line::{event_line, state_name};
+use super::event_line::event_line;
 use super::output::Output;
 use super::queue::waiting;
-use super::settings::named;
 use super::{list, visible};
 
 /// How many of the last events are shown.
@@ -109,11 +108,11 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
 }
 
 fn state(snapshot: &Snapshot) -> String {
-    let mut text = list::state_name(snapshot.summary.state).to_owned();
+    let mut text = words::conversation_state(snapshot.summary.state).to_owned();
     if let Some(run) = snapshot.summary.run_id {
         text += &format!(", run {run}");
     }
-    let doing = state_name(snapshot.state);
+    let doing = words::state(snapshot.state);
     if doing != text {
         text += &format!(", {doing}");
     }
@@ -131,7 +130,10 @@ fn settings(settings: &Settings) -> String {
         "active_tools" => format!("tools {}", value.replace(", ", " ")),
         name => format!("{} {value}", name.replace('_', " ")),
     };
-    let told: Vec<String> = named(settings).into_iter().map(told).collect();
+    let told: Vec<String> = words::named_settings(settings)
+        .into_iter()
+        .map(told)
+        .collect();
     told.join(", ")
 }
 
@@ -197,7 +199,7 @@ mod tests {
              waiting   3 follow-up Then test\n\
              position  e-1-0\n\
              \n\
-             21:20:00Z user         Hi\\nyou\n"
+             21:20:00Z user               Hi\\nyou\n"
         );
     }
 
