@@ -174,29 +174,25 @@ impl App {
             Action::Up => self.up(),
             Action::Down => self.down(),
             Action::New | Action::Rename | Action::Trash | Action::Accept => {}
-            action => self.edit(action),
+            Action::Newline => self.edit(Edit::Newline),
+            Action::Left => self.edit(Edit::Left),
+            Action::Right => self.edit(Edit::Right),
+            Action::WordLeft => self.edit(Edit::WordLeft),
+            Action::WordRight => self.edit(Edit::WordRight),
+            Action::LineStart => self.edit(Edit::LineStart),
+            Action::LineEnd => self.edit(Edit::LineEnd),
+            Action::Backspace => self.edit(Edit::Backspace),
+            Action::Delete => self.edit(Edit::Delete),
+            Action::DeleteWordLeft => self.edit(Edit::DeleteWordLeft),
+            Action::DeleteWordRight => self.edit(Edit::DeleteWordRight),
+            Action::KillToEnd => self.edit(Edit::KillToEnd),
+            Action::Yank => self.edit(Edit::Yank),
+            Action::Undo => self.edit(Edit::Undo),
+            Action::Clear => self.edit(Edit::Clear),
         }
     }
 
-    fn edit(&mut self, action: Action) {
-        let edit = match action {
-            Action::Newline => Edit::Newline,
-            Action::Left => Edit::Left,
-            Action::Right => Edit::Right,
-            Action::WordLeft => Edit::WordLeft,
-            Action::WordRight => Edit::WordRight,
-            Action::LineStart => Edit::LineStart,
-            Action::LineEnd => Edit::LineEnd,
-            Action::Backspace => Edit::Backspace,
-            Action::Delete => Edit::Delete,
-            Action::DeleteWordLeft => Edit::DeleteWordLeft,
-            Action::DeleteWordRight => Edit::DeleteWordRight,
-            Action::KillToEnd => Edit::KillToEnd,
-            Action::Yank => Edit::Yank,
-            Action::Undo => Edit::Undo,
-            Action::Clear => Edit::Clear,
-            _ => return,
-        };
+    fn edit(&mut self, edit: Edit) {
         let width = screen::input_width(self.size);
         self.composer.edit(edit, width);
         self.chosen_command = 0;

@@ -12,6 +12,10 @@ const MAX_TRIES: u32 = 10;
 
 impl Machine {
     /// Takes what the link says.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm a piece of news, and all of them in one place"
+    )]
     pub(super) fn news(&mut self, news: News) {
         match news {
             News::Service(service) => self.attached_to(*service),
@@ -101,13 +105,6 @@ impl Machine {
                 self.status(&one_line(&line));
             }
             News::Invalid { reason } => log::warn!("dropped what is no event: {reason}"),
-            news => self.changed(news),
-        }
-    }
-
-    /// Takes what the link says of queues, settings and summaries.
-    fn changed(&mut self, news: News) {
-        match news {
             News::Queued { key, .. } => {
                 if self.sent.as_deref() == Some(&key) {
                     self.sent = None;
@@ -131,7 +128,13 @@ impl Machine {
                 }
             }
             // Nothing of this is asked for.
-            _ => {}
+            News::Older { .. }
+            | News::Whole { .. }
+            | News::Withdrawn { .. }
+            | News::NotWithdrawn { .. }
+            | News::Settings { .. }
+            | News::Offered { .. }
+            | News::NotOffered { .. } => {}
         }
     }
 
