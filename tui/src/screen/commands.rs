@@ -6,9 +6,8 @@ use ratatui::layout::Rect;
 use super::Regions;
 use super::line::{Line, cut, width};
 use crate::app::App;
-use crate::layout::Look;
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How many are shown at once.
 const MAX_ROWS: usize = 8;

@@ -7,9 +7,8 @@ use super::frame;
 use super::line::{Line, width};
 use crate::app::{App, COMMANDS};
 use crate::keys::{BINDINGS, Place};
-use crate::layout::Look;
 use crate::text::{self, broken, one_line};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How wide the box is at most with one column, and with two.
 const WIDTHS: (u16, u16) = (100, 120);

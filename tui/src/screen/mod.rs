@@ -24,8 +24,7 @@ pub(crate) use help::overflow as help_overflow;
 pub(crate) use regions::{Regions, input_width};
 
 use crate::app::{App, Overlay};
-use crate::layout::Look;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// The smallest screen on which more than the input is drawn, in columns and rows.
 const SMALLEST: (u16, u16) = (20, 5);

@@ -7,9 +7,8 @@ use ratatui::layout::{Position, Rect};
 use super::line::{Line, cut, width};
 use super::{Regions, frame};
 use crate::app::{App, Mode, Picker};
-use crate::layout::Look;
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How large the box is at most.
 const SIZE: (u16, u16) = (100, 24);

@@ -7,9 +7,8 @@ use ratatui::layout::Rect;
 use super::line::{Line, width};
 use crate::app::{App, author_name, when};
 use crate::conversation::{Author, Waits};
-use crate::layout::Look;
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How many messages have a row.
 const MAX_ROWS: usize = 3;
