@@ -2,12 +2,11 @@
 
 use harness_protocol::Queue;
 
-use super::{App, Effect, Overlay, Picker};
+use super::{App, Effect, Overlay, Picker, help, input_width};
 use crate::composer::{Edit, Edited};
 use crate::keys::{self, Action, Chord, Place};
 use crate::link::Order;
 use crate::part_view::Fold;
-use crate::screen;
 use crate::terminal::{Key, KeyPress};
 use crate::viewport::Step;
 
@@ -18,7 +17,7 @@ impl App {
     pub(super) fn key(&mut self, press: &KeyPress) {
         if let Some(Overlay::Help { above }) = &mut self.overlay {
             // Only a screen too low for it makes the help move; any other key closes it.
-            let rows = screen::help_overflow(self.size);
+            let rows = help::overflow(self.size);
             match press.code {
                 Key::Down | Key::PageDown if *above < rows => {
                     *above = (*above + HELP_STEP).min(rows);
@@ -193,13 +192,13 @@ impl App {
     }
 
     fn edit(&mut self, edit: Edit) {
-        let width = screen::input_width(self.size);
+        let width = input_width(self.size);
         self.composer.edit(edit, width);
         self.chosen_command = 0;
     }
 
     fn up(&mut self) {
-        let width = screen::input_width(self.size);
+        let width = input_width(self.size);
         if self.composer.edit(Edit::Up, width) == Edited::AtTop {
             self.composer.older(&self.history);
             self.close_commands();
@@ -207,7 +206,7 @@ impl App {
     }
 
     fn down(&mut self) {
-        let width = screen::input_width(self.size);
+        let width = input_width(self.size);
         if self.composer.edit(Edit::Down, width) == Edited::AtBottom {
             self.composer.newer();
             self.close_commands();

@@ -4,10 +4,9 @@ use harness_protocol::{Event, Snapshot};
 use ratatui::layout::Rect;
 
 use super::prompts::Sent;
-use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay};
+use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay, Regions};
 use crate::conversation::{Applied, Conversation};
 use crate::link::{News, Order};
-use crate::screen::Regions;
 use crate::service::Service;
 use crate::viewport::Viewport;
 

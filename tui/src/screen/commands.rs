@@ -3,9 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::Regions;
 use super::line::{Line, cut, width};
-use crate::app::App;
+use crate::app::{App, Regions};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 

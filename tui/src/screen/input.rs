@@ -4,8 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::line::Line;
-use super::regions::input_width;
-use crate::app::App;
+use crate::app::{App, input_width};
 use crate::theme::{Look, Token};
 
 /// Draws it; where the caret is.

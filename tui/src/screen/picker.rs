@@ -4,9 +4,9 @@ use harness_protocol::{Summary, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::frame;
 use super::line::{Line, cut, width};
-use super::{Regions, frame};
-use crate::app::{App, Mode, Picker};
+use crate::app::{App, Mode, Picker, Regions};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 

@@ -5,32 +5,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line::{Line, width};
-use crate::app::{App, author_name, when};
+use crate::app::{App, author_name, shown_in_queue, when};
 use crate::conversation::{Author, Waits};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 
-/// How many messages have a row.
-const MAX_ROWS: usize = 3;
-/// On a narrower or a lower screen only their count is shown, in columns and rows.
-const ROWS_FROM: (u16, u16) = (60, 16);
 /// From so many columns on it is said when each is said.
 const WHEN_FROM: u16 = 40;
-
-/// How many rows it wants on a screen.
-pub(super) fn rows(app: &App, area: Rect) -> u16 {
-    let count = app.conversation.waiting().len();
-    let wanted = if is_count_only(area) {
-        count.min(1)
-    } else {
-        count.min(MAX_ROWS + 1)
-    };
-    u16::try_from(wanted).unwrap_or(0)
-}
-
-fn is_count_only(screen: Rect) -> bool {
-    screen.width < ROWS_FROM.0 || screen.height < ROWS_FROM.1
-}
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let waiting = app.conversation.waiting();
@@ -43,11 +24,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         ..area
     });
     let dim = Look::new(Token::Reasoning);
-    let shown = if is_count_only(buffer.area) {
-        0
-    } else {
-        MAX_ROWS
-    };
+    let shown = shown_in_queue(buffer.area);
     let is_own = |waits: &&Waits| waits.by == Author::You;
     let last_own = waiting.iter().filter(is_own).map(|waits| waits.item).max();
     for (number, row) in rows.enumerate() {
