@@ -334,6 +334,170 @@ pub enum Event {
     Unknown,
 }
 
+/// How an event is treated by those who have no rule of their own for its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// A fact of the conversation: a reader is told of it where it happened.
+    Fact,
+    /// News of the stream that is soon outdated.
+    Passing,
+    /// Something that only a newer service knows.
+    Foreign,
+}
+
+impl Event {
+    /// The value of `type` on the wire. Each type has its lines in `specs/examples/events.jsonl`.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::User { .. } => "user",
+            Self::Text { .. } => "text",
+            Self::ToolCall { .. } => "tool_call",
+            Self::ToolResult { .. } => "tool_result",
+            Self::Reasoning { .. } => "reasoning",
+            Self::Status { .. } => "status",
+            Self::RunStarted { .. } => "run_started",
+            Self::RunEnded { .. } => "run_ended",
+            Self::TurnStarted { .. } => "turn_started",
+            Self::TurnEnded { .. } => "turn_ended",
+            Self::ReplyEnded { .. } => "reply_ended",
+            Self::ReplyFailed { .. } => "reply_failed",
+            Self::Block { .. } => "block",
+            Self::CallsSkipped { .. } => "calls_skipped",
+            Self::Renamed { .. } => "renamed",
+            Self::Queued { .. } => "queued",
+            Self::Withdrawn { .. } => "withdrawn",
+            Self::SettingsChanged { .. } => "settings_changed",
+            Self::ReplyLeftOut { .. } => "reply_left_out",
+            Self::CompactionStarted { .. } => "compaction_started",
+            Self::Compacted { .. } => "compacted",
+            Self::CompactionFailed { .. } => "compaction_failed",
+            Self::Checkpoint { .. } => "checkpoint",
+            Self::Record { .. } => "record",
+            Self::Delta { .. } => "delta",
+            Self::Discarded {} => "discarded",
+            Self::Presence { .. } => "presence",
+            Self::Attached { .. } => "attached",
+            Self::Reset { .. } => "reset",
+            Self::Gap { .. } => "gap",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// How the event is treated where its type has no rule of its own.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        match self {
+            Self::User { .. }
+            | Self::Text { .. }
+            | Self::Reasoning { .. }
+            | Self::Block { .. }
+            | Self::ToolCall { .. }
+            | Self::ToolResult { .. }
+            | Self::CallsSkipped { .. }
+            | Self::Status { .. }
+            | Self::RunStarted { .. }
+            | Self::RunEnded { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. }
+            | Self::ReplyEnded { .. }
+            | Self::ReplyFailed { .. }
+            | Self::Queued { .. }
+            | Self::Withdrawn { .. }
+            | Self::Renamed { .. }
+            | Self::SettingsChanged { .. }
+            | Self::ReplyLeftOut { .. }
+            | Self::CompactionStarted { .. }
+            | Self::Compacted { .. }
+            | Self::CompactionFailed { .. }
+            | Self::Checkpoint { .. } => Family::Fact,
+            Self::Delta { .. }
+            | Self::Discarded {}
+            | Self::Presence { .. }
+            | Self::Attached { .. }
+            | Self::Reset { .. }
+            | Self::Gap { .. } => Family::Passing,
+            Self::Record { .. } | Self::Unknown => Family::Foreign,
+        }
+    }
+
+    /// When it happened, in Unix seconds; events without it are passing.
+    #[must_use]
+    pub fn timestamp(&self) -> Option<u64> {
+        match self {
+            Self::User { timestamp, .. }
+            | Self::Text { timestamp, .. }
+            | Self::ToolCall { timestamp, .. }
+            | Self::ToolResult { timestamp, .. }
+            | Self::Reasoning { timestamp, .. }
+            | Self::Status { timestamp, .. }
+            | Self::RunStarted { timestamp, .. }
+            | Self::RunEnded { timestamp, .. }
+            | Self::TurnStarted { timestamp, .. }
+            | Self::TurnEnded { timestamp, .. }
+            | Self::ReplyEnded { timestamp, .. }
+            | Self::ReplyFailed { timestamp, .. }
+            | Self::Block { timestamp, .. }
+            | Self::CallsSkipped { timestamp, .. }
+            | Self::Renamed { timestamp, .. }
+            | Self::Queued { timestamp, .. }
+            | Self::Withdrawn { timestamp, .. }
+            | Self::SettingsChanged { timestamp, .. }
+            | Self::ReplyLeftOut { timestamp, .. }
+            | Self::CompactionStarted { timestamp, .. }
+            | Self::Compacted { timestamp, .. }
+            | Self::CompactionFailed { timestamp, .. }
+            | Self::Checkpoint { timestamp, .. }
+            | Self::Record { timestamp, .. } => Some(*timestamp),
+            Self::Delta { .. }
+            | Self::Discarded {}
+            | Self::Presence { .. }
+            | Self::Attached { .. }
+            | Self::Reset { .. }
+            | Self::Gap { .. }
+            | Self::Unknown => None,
+        }
+    }
+
+    /// The name of the client that caused it, if it gave one.
+    #[must_use]
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Self::User { by, .. }
+            | Self::RunStarted { by, .. }
+            | Self::RunEnded { by, .. }
+            | Self::Renamed { by, .. }
+            | Self::Queued { by, .. }
+            | Self::Withdrawn { by, .. }
+            | Self::SettingsChanged { by, .. }
+            | Self::ReplyLeftOut { by, .. }
+            | Self::CompactionStarted { by, .. }
+            | Self::CompactionFailed { by, .. }
+            | Self::Checkpoint { by, .. } => by.as_deref(),
+            Self::Text { .. }
+            | Self::ToolCall { .. }
+            | Self::ToolResult { .. }
+            | Self::Reasoning { .. }
+            | Self::Status { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. }
+            | Self::ReplyEnded { .. }
+            | Self::ReplyFailed { .. }
+            | Self::Block { .. }
+            | Self::CallsSkipped { .. }
+            | Self::Compacted { .. }
+            | Self::Record { .. }
+            | Self::Delta { .. }
+            | Self::Discarded {}
+            | Self::Presence { .. }
+            | Self::Attached { .. }
+            | Self::Reset { .. }
+            | Self::Gap { .. }
+            | Self::Unknown => None,
+        }
+    }
+}
+
 /// How a turn or a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -415,44 +579,6 @@ pub enum State {
 mod tests {
     use super::*;
 
-    /// The example of each variant. Adding a variant stops this from compiling, as a reminder
-    /// to add its line to `specs/examples/events.jsonl`.
-    fn name(event: &Event) -> &'static str {
-        match event {
-            Event::User { .. } => "user",
-            Event::Text { .. } => "text",
-            Event::ToolCall { .. } => "tool_call",
-            Event::ToolResult { .. } => "tool_result",
-            Event::Reasoning { .. } => "reasoning",
-            Event::Status { .. } => "status",
-            Event::RunStarted { .. } => "run_started",
-            Event::RunEnded { .. } => "run_ended",
-            Event::TurnStarted { .. } => "turn_started",
-            Event::TurnEnded { .. } => "turn_ended",
-            Event::ReplyEnded { .. } => "reply_ended",
-            Event::ReplyFailed { .. } => "reply_failed",
-            Event::Block { .. } => "block",
-            Event::CallsSkipped { .. } => "calls_skipped",
-            Event::Renamed { .. } => "renamed",
-            Event::Queued { .. } => "queued",
-            Event::Withdrawn { .. } => "withdrawn",
-            Event::SettingsChanged { .. } => "settings_changed",
-            Event::ReplyLeftOut { .. } => "reply_left_out",
-            Event::CompactionStarted { .. } => "compaction_started",
-            Event::Compacted { .. } => "compacted",
-            Event::CompactionFailed { .. } => "compaction_failed",
-            Event::Checkpoint { .. } => "checkpoint",
-            Event::Record { .. } => "record",
-            Event::Delta { .. } => "delta",
-            Event::Discarded {} => "discarded",
-            Event::Presence { .. } => "presence",
-            Event::Attached { .. } => "attached",
-            Event::Reset { .. } => "reset",
-            Event::Gap { .. } => "gap",
-            Event::Unknown => "unknown",
-        }
-    }
-
     const NAMES: [&str; 30] = [
         "user",
         "text",
@@ -494,10 +620,23 @@ mod tests {
         for line in examples.lines() {
             let event: Event = serde_json::from_str(line).unwrap();
             assert_eq!(serde_json::to_string(&event).unwrap(), line);
-            seen.push(name(&event));
+            seen.push(event.type_name());
         }
         seen.dedup();
         assert_eq!(seen, NAMES);
+    }
+
+    /// Spec: [CLI-113]
+    #[test]
+    fn what_is_asked_of_every_event_is_what_the_wire_says() {
+        let examples = include_str!("../../specs/examples/events.jsonl");
+        for line in examples.lines() {
+            let event: Event = serde_json::from_str(line).unwrap();
+            let wire: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(Some(event.type_name()), wire["type"].as_str(), "{line}");
+            assert_eq!(event.timestamp(), wire["timestamp"].as_u64(), "{line}");
+            assert_eq!(event.by(), wire["by"].as_str(), "{line}");
+        }
     }
 
     /// Spec: [EVENT-03]

@@ -1,4 +1,5 @@
-//! What crosses the wire between the service and its clients: serde types and nothing else.
+//! What crosses the wire between the service and its clients: serde types, and the words in which
+//! every client tells them.
 //!
 //! Invariant: no IO, no clock, no actor.
 
@@ -13,12 +14,13 @@ mod service;
 mod setting;
 mod settings;
 mod usage;
+pub mod words;
 
 pub use conversations::{
     ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,
     ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,
 };
-pub use event::{CompactionReason, DeltaKind, Event, Outcome, State, Usage};
+pub use event::{CompactionReason, DeltaKind, Event, Family, Outcome, State, Usage};
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };

@@ -7,7 +7,6 @@ mod commands;
 mod error;
 mod event_line;
 mod interrupts;
-mod names;
 mod output;
 mod prompt_files;
 mod prompt_text;

@@ -4,10 +4,9 @@
 
 use std::collections::HashMap;
 
+use harness_protocol::words::{self, Words};
 use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
 
-use crate::client::event_line::{call, outcome_name};
-use crate::client::names::queue_name;
 use crate::client::reply_text::ReplyText;
 use crate::client::visible;
 
@@ -126,10 +125,6 @@ impl RunView {
                 let remark = "harness: the reply broke off; what was shown of it is void";
                 seen.shown.push(Shown::Note(remark.to_owned()));
             }
-            Event::Gap { .. } => {
-                let remark = "harness: a part of the conversation cannot be read";
-                seen.shown.push(Shown::Note(remark.to_owned()));
-            }
             event => seen.shown.extend(self.note(event).map(Shown::Note)),
         }
     }
@@ -143,7 +138,7 @@ impl RunView {
                 self.tools.insert(id.clone(), name.clone());
                 Some(format!(
                     "> {}",
-                    visible::short(&call(name, input), MAX_TOOL)
+                    visible::short(&words::call(name, input), MAX_TOOL)
                 ))
             }
             Event::ToolResult {
@@ -163,19 +158,10 @@ impl RunView {
                 message,
                 ..
             } if !message.is_empty() => Some(format!("harness: {message}")),
-            Event::CompactionStarted { tokens, .. } => Some(format!(
-                "harness: the conversation has about {tokens} tokens; its past is summarized"
-            )),
-            Event::Compacted {
-                tokens_before,
-                tokens_after,
-                ..
-            } => Some(format!(
-                "harness: the past was summarized: {tokens_before} to {tokens_after} tokens"
-            )),
-            Event::CompactionFailed { error, .. } => {
-                Some(format!("harness: the past was not summarized: {error}"))
-            }
+            Event::CompactionStarted { .. }
+            | Event::Compacted { .. }
+            | Event::CompactionFailed { .. }
+            | Event::Gap { .. } => Some(format!("harness: {}", Words::of(event).sentence())),
             _ => None,
         }
     }
@@ -222,10 +208,10 @@ impl RunView {
 
     fn end(&mut self, outcome: Outcome, message: &str, seen: &mut Seen) {
         seen.shown.push(Shown::Text(self.text.close().to_owned()));
-        let name = outcome_name(outcome);
+        let name = words::outcome(outcome);
         let remark = match outcome {
             Outcome::Completed if message.is_empty() => None,
-            Outcome::Completed | Outcome::Error if !message.is_empty() => {
+            Outcome::Completed | Outcome::Error | Outcome::Unknown if !message.is_empty() => {
                 Some(format!("harness: {message}"))
             }
             // The service's words may begin with the outcome.
@@ -249,11 +235,9 @@ fn said(event: &Event) -> Option<String> {
     else {
         return None;
     };
-    let by = by
-        .as_ref()
-        .map_or_else(String::new, |by| format!(" ({by})"));
+    let by = words::by(by.as_deref());
     let content = visible::short(content, MAX_TOOL);
-    Some(format!("harness: {}{by}: {content}", queue_name(*queue)))
+    Some(format!("harness: {}{by}: {content}", words::queue(*queue)))
 }
 
 #[cfg(test)]

@@ -160,10 +160,10 @@ fn what_is_said_and_summarized_in_a_run_is_remarked() {
     assert_eq!(
         notes,
         [
-            "harness: steering (ana): Hi",
-            "harness: the conversation has about 9 tokens; its past is summarized",
-            "harness: the past was not summarized: busy",
-            "harness: the past was summarized: 9 to 3 tokens",
+            "harness: steering by ana: Hi",
+            "harness: compaction started: about 9 tokens, grown long",
+            "harness: compaction failed: busy",
+            "harness: compacted: 9 to 3 tokens",
         ]
     );
     assert_eq!(end, Some(Outcome::Completed));
@@ -201,7 +201,7 @@ fn how_a_run_ended_is_told_in_one_line_unless_it_is_the_usual_way() {
         ("completed", "", None),
         ("completed", "at the limit", Some("harness: at the limit")),
         ("error", "overloaded", Some("harness: overloaded")),
-        ("error", "", Some("harness: the run ended: error")),
+        ("error", "", Some("harness: the run ended: failed")),
         (
             "cancelled",
             "cancelled",
@@ -212,7 +212,7 @@ fn how_a_run_ended_is_told_in_one_line_unless_it_is_the_usual_way() {
             "",
             Some("harness: the run ended: interrupted"),
         ),
-        ("later", "x", Some("harness: the run ended: unknown: x")),
+        ("later", "x", Some("harness: x")),
     ] {
         let (_, notes, end) = seen(&[user(2), ended(2, outcome, message)]);
         assert_eq!(notes, told.into_iter().collect::<Vec<_>>());

@@ -82,6 +82,10 @@ impl BroadcastActor {
     }
 
     /// Keeps what somebody who attaches later must know.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "watches: most events change nothing here"
+    )]
     fn note(&mut self, event: &Event) {
         match event {
             Event::Status {
@@ -121,26 +125,7 @@ impl BroadcastActor {
             Event::Text { .. } => self.close_block(DeltaKind::Text),
             Event::Reasoning { .. } => self.close_block(DeltaKind::Reasoning),
             Event::ToolCall { .. } => self.close_block(DeltaKind::ToolInput),
-            Event::User { .. }
-            | Event::ToolResult { .. }
-            | Event::TurnEnded { .. }
-            | Event::Block { .. }
-            | Event::CallsSkipped { .. }
-            | Event::Renamed { .. }
-            | Event::Queued { .. }
-            | Event::Withdrawn { .. }
-            | Event::SettingsChanged { .. }
-            | Event::ReplyLeftOut { .. }
-            | Event::CompactionStarted { .. }
-            | Event::Compacted { .. }
-            | Event::CompactionFailed { .. }
-            | Event::Checkpoint { .. }
-            | Event::Record { .. }
-            | Event::Presence { .. }
-            | Event::Attached { .. }
-            | Event::Reset { .. }
-            | Event::Gap { .. }
-            | Event::Unknown => {}
+            _ => {}
         }
     }
 

@@ -119,7 +119,10 @@ mod tests {
     #[actix::test]
     async fn events_are_lines_until_the_first_break_if_so_asked() {
         let (out, target, error) = follow(&["--tail", "3"]).await;
-        assert_eq!(out, "21:20:02Z tool call    read {}\n          discarded\n");
+        assert_eq!(
+            out,
+            "21:20:02Z tool call          read {}\n          discarded\n"
+        );
         assert!(
             target.ends_with("/events?name=harness-events&tail=3"),
             "{target}"

@@ -1,14 +1,17 @@
 //! `harness queue`: shows or withdraws the messages that wait.
 
 use clap::{Args, Subcommand};
-use harness_protocol::{QueueItem, QueueList, WithdrawAnswer};
+use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{self, Caller, Common};
 use crate::client::error::CommandError;
-use crate::client::names::waiting;
 use crate::client::output::Output;
+use crate::client::visible;
+
+/// How many characters of a message are shown.
+const MAX_SHOWN: usize = 200;
 
 const QUEUE_HELP: &str = "\
 Examples:
@@ -108,6 +111,21 @@ fn table(items: &[QueueItem]) -> Vec<String> {
         return vec!["nothing waits".to_owned()];
     }
     items.iter().map(waiting).collect()
+}
+
+/// A message that waits, on one line.
+pub(super) fn waiting(item: &QueueItem) -> String {
+    let by = item.by.as_ref().map_or_else(String::new, |by| {
+        format!("({}) ", visible::short(by, MAX_SHOWN))
+    });
+    let content = visible::short(&item.content, MAX_SHOWN);
+    let files = match item.attachments.len() {
+        0 => String::new(),
+        1 => " [1 file]".to_owned(),
+        count => format!(" [{count} files]"),
+    };
+    let queue = words::queue(item.queue);
+    format!("{} {queue:9} {by}{content}{files}", item.item)
 }
 
 fn withdrawn(answer: &WithdrawAnswer) -> String {

@@ -468,5 +468,5 @@ async fn a_run_with_follow_ups_is_shown_to_its_end() {
     let done = prompt(&server, order(None, false)).await;
     assert_eq!(done.result.unwrap(), 0);
     assert_eq!(done.record.out(), "Hello\nTested\n");
-    assert_eq!(done.record.err(), "harness: follow-up (ana): Then test\n");
+    assert_eq!(done.record.err(), "harness: follow-up by ana: Then test\n");
 }

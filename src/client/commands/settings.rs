@@ -1,6 +1,7 @@
 //! `harness settings`: what the next run of a conversation has.
 
 use clap::{Args, Subcommand};
+use harness_protocol::words::named_settings;
 use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, SettingsAnswer};
 use serde_json::{Map, Value};
 
@@ -8,7 +9,6 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{self, Caller, Common};
 use crate::client::error::CommandError;
-use crate::client::names::named;
 use crate::client::output::Output;
 use crate::client::visible;
 
@@ -198,9 +198,9 @@ fn value(name: &str, text: &str) -> Value {
 
 /// The settings, each with its value and whether it is this conversation's own.
 fn lines(answer: &SettingsAnswer) -> Vec<String> {
-    let own = named(&answer.settings);
+    let own = named_settings(&answer.settings);
     let is_own = |name: &str| own.iter().any(|(own, _)| own == name);
-    let mut rows = named(&answer.effective);
+    let mut rows = named_settings(&answer.effective);
     rows.retain(|(name, _)| name != "active_tools");
     let marked = |(name, value): &(String, String)| {
         let mark = if is_own(name) { "  (own)" } else { "" };
@@ -222,7 +222,7 @@ fn lines(answer: &SettingsAnswer) -> Vec<String> {
         .map(String::as_str)
         .collect();
     // Without a default, they are as the model, the API or the service has them.
-    let with_default = named(&FullSettings::default().into());
+    let with_default = named_settings(&FullSettings::default().into());
     let told = |name: &str| {
         rows.iter()
             .chain(&with_default)

@@ -172,7 +172,7 @@ async fn the_exit_code_says_how_the_last_run_ended() {
     assert_eq!(code, 130, "{said}");
     assert!(
         said.lines()
-            .any(|line| line.starts_with("status: cancelled run ")),
+            .any(|line| line.starts_with("status: run ") && line.contains(" cancelled")),
         "{said}"
     );
 
@@ -181,7 +181,7 @@ async fn the_exit_code_says_how_the_last_run_ended() {
     assert_eq!(code, 1, "{said}");
     assert!(
         said.lines()
-            .any(|line| line.starts_with("status: failed run ")),
+            .any(|line| line.starts_with("status: run ") && line.contains(" failed")),
         "{said}"
     );
 }
@@ -202,7 +202,7 @@ async fn on_a_terminal_lines_are_for_who_asks_in_any_way() {
         screen.keys("hello\r");
         screen.shows("you: hello").await;
         screen.shows("agent: an answer in lines").await;
-        screen.shows("status: finished run").await;
+        screen.shows(" completed").await;
         // Nothing was asked of the terminal, and nothing moved on it.
         assert!(!screen.bytes().contains(&0x1b), "{flags:?} {environment:?}");
         // The end of what is typed.
@@ -252,7 +252,7 @@ async fn hostile_text_in_every_field_writes_nothing_but_text() {
             &title.to_string(),
         )
         .await;
-    ana.says("status: the title is now").await;
+    ana.says("status: renamed").await;
     ana.types("/list");
     ana.says("1. ").await;
     let is_text = |c: char| !c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c);
@@ -286,7 +286,7 @@ async fn two_clients_in_lines_and_one_on_a_screen_see_the_same() {
     script.push(Reply::text("It says two things."));
     ana.types("what is in notes?");
     for plain in [&mut ana, &mut ben] {
-        plain.says("status: finished run").await;
+        plain.says("status: run 1 completed").await;
     }
     super::ended(&screen, "It says two things.").await;
     // What ana calls herself, the others call by her name.

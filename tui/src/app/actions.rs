@@ -2,12 +2,11 @@
 
 use harness_protocol::Queue;
 
-use super::{App, Effect, Overlay, Picker};
+use super::{App, Effect, Overlay, Picker, help, input_width};
 use crate::composer::{Edit, Edited};
 use crate::keys::{self, Action, Chord, Place};
 use crate::link::Order;
 use crate::part_view::Fold;
-use crate::screen;
 use crate::terminal::{Key, KeyPress};
 use crate::viewport::Step;
 
@@ -18,7 +17,7 @@ impl App {
     pub(super) fn key(&mut self, press: &KeyPress) {
         if let Some(Overlay::Help { above }) = &mut self.overlay {
             // Only a screen too low for it makes the help move; any other key closes it.
-            let rows = screen::help_overflow(self.size);
+            let rows = help::overflow(self.size);
             match press.code {
                 Key::Down | Key::PageDown if *above < rows => {
                     *above = (*above + HELP_STEP).min(rows);
@@ -174,36 +173,32 @@ impl App {
             Action::Up => self.up(),
             Action::Down => self.down(),
             Action::New | Action::Rename | Action::Trash | Action::Accept => {}
-            action => self.edit(action),
+            Action::Newline => self.edit(Edit::Newline),
+            Action::Left => self.edit(Edit::Left),
+            Action::Right => self.edit(Edit::Right),
+            Action::WordLeft => self.edit(Edit::WordLeft),
+            Action::WordRight => self.edit(Edit::WordRight),
+            Action::LineStart => self.edit(Edit::LineStart),
+            Action::LineEnd => self.edit(Edit::LineEnd),
+            Action::Backspace => self.edit(Edit::Backspace),
+            Action::Delete => self.edit(Edit::Delete),
+            Action::DeleteWordLeft => self.edit(Edit::DeleteWordLeft),
+            Action::DeleteWordRight => self.edit(Edit::DeleteWordRight),
+            Action::KillToEnd => self.edit(Edit::KillToEnd),
+            Action::Yank => self.edit(Edit::Yank),
+            Action::Undo => self.edit(Edit::Undo),
+            Action::Clear => self.edit(Edit::Clear),
         }
     }
 
-    fn edit(&mut self, action: Action) {
-        let edit = match action {
-            Action::Newline => Edit::Newline,
-            Action::Left => Edit::Left,
-            Action::Right => Edit::Right,
-            Action::WordLeft => Edit::WordLeft,
-            Action::WordRight => Edit::WordRight,
-            Action::LineStart => Edit::LineStart,
-            Action::LineEnd => Edit::LineEnd,
-            Action::Backspace => Edit::Backspace,
-            Action::Delete => Edit::Delete,
-            Action::DeleteWordLeft => Edit::DeleteWordLeft,
-            Action::DeleteWordRight => Edit::DeleteWordRight,
-            Action::KillToEnd => Edit::KillToEnd,
-            Action::Yank => Edit::Yank,
-            Action::Undo => Edit::Undo,
-            Action::Clear => Edit::Clear,
-            _ => return,
-        };
-        let width = screen::input_width(self.size);
+    fn edit(&mut self, edit: Edit) {
+        let width = input_width(self.size);
         self.composer.edit(edit, width);
         self.chosen_command = 0;
     }
 
     fn up(&mut self) {
-        let width = screen::input_width(self.size);
+        let width = input_width(self.size);
         if self.composer.edit(Edit::Up, width) == Edited::AtTop {
             self.composer.older(&self.history);
             self.close_commands();
@@ -211,7 +206,7 @@ impl App {
     }
 
     fn down(&mut self) {
-        let width = screen::input_width(self.size);
+        let width = input_width(self.size);
         if self.composer.edit(Edit::Down, width) == Edited::AtBottom {
             self.composer.newer();
             self.close_commands();

@@ -3,9 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::{App, Overlay};
+use super::{App, Overlay, Regions, help};
 use crate::layout::Block;
-use crate::screen::{self, Regions};
 use crate::selection::{Selection, Unit};
 use crate::terminal::{Button, Mouse, MouseAction};
 use crate::viewport::{Place, Shown, Step};
@@ -69,7 +68,7 @@ impl App {
                 *above = if steps < 0 {
                     above.saturating_sub(rows)
                 } else {
-                    let most = screen::help_overflow(self.size);
+                    let most = help::overflow(self.size);
                     above.saturating_add(rows).min(most)
                 };
             }

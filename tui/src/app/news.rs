@@ -4,10 +4,9 @@ use harness_protocol::{Event, Snapshot};
 use ratatui::layout::Rect;
 
 use super::prompts::Sent;
-use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay};
+use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay, Regions};
 use crate::conversation::{Applied, Conversation};
 use crate::link::{News, Order};
-use crate::screen::Regions;
 use crate::service::Service;
 use crate::viewport::Viewport;
 
@@ -15,6 +14,10 @@ use crate::viewport::Viewport;
 const REMARK_MARGIN: usize = 4;
 
 impl App {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm a piece of news, and all of them in one place"
+    )]
     pub(super) fn news(&mut self, news: News) {
         match news {
             News::Service(service) => self.attached_to(*service),
@@ -110,13 +113,6 @@ impl App {
                 conversation,
                 reason,
             } => self.refused(&conversation, &reason),
-            news => self.changed(news),
-        }
-    }
-
-    /// What the link tells of queues, settings, summaries and what there is to choose from.
-    fn changed(&mut self, news: News) {
-        match news {
             News::Queued { key, item } => self.queued(&key, item),
             News::Withdrawn {
                 conversation,
@@ -144,8 +140,6 @@ impl App {
                 problems,
             } => self.offered(kind, offers, &problems),
             News::NotOffered { kind, reason } => self.not_offered(kind, &reason),
-            // All else was taken before.
-            _ => {}
         }
     }
 

@@ -179,7 +179,7 @@ fn the_wheel_moves_what_lies_on_top() {
     };
     assert_eq!(turn(&mut app, 2), 6);
     assert_eq!(turn(&mut app, -1), 3);
-    let most = crate::screen::help_overflow(app.size);
+    let most = help::overflow(app.size);
     assert_eq!(turn(&mut app, 1000), most);
     assert!(app.viewport.is_following());
     key(&mut app, Key::Escape);

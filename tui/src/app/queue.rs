@@ -1,6 +1,6 @@
 //! What waits in the queues of the conversation: looking at it, and taking it away.
 
-use harness_protocol::Event;
+use harness_protocol::{Event, words};
 
 use super::prompts::Sent;
 use super::{App, Overlay};
@@ -197,7 +197,7 @@ impl App {
         let is_busy = self.is_busy();
         let mut lines: Vec<String> = Vec::new();
         for waits in self.conversation.waiting() {
-            let (kind, who) = (queue_name(waits), author_name(&waits.by));
+            let (kind, who) = (words::queue(waits.queue), author_name(&waits.by));
             let when = when(waits, is_busy);
             lines.push(format!("{:>3} {kind:<9} {who} ({when})", waits.item));
             lines.extend(waits.content.lines().map(|line| format!("      {line}")));
@@ -206,14 +206,6 @@ impl App {
             lines.push("nothing waits".to_owned());
         }
         self.overlay = Some(Overlay::Facts(lines));
-    }
-}
-
-/// What the queue of a message is called.
-pub(crate) fn queue_name(waits: &Waits) -> &'static str {
-    match waits.queue {
-        harness_protocol::Queue::Steer => "steer",
-        harness_protocol::Queue::FollowUp => "follow-up",
     }
 }
 

@@ -240,7 +240,7 @@ fn the_queue_is_listed_and_taken_away_by_number_or_as_a_whole() {
         panic!("nothing is shown");
     };
     let expected = [
-        "  5 steer     you (before the next request)",
+        "  5 steering  you (before the next request)",
         "      first",
         "      second",
     ];

@@ -392,7 +392,7 @@ fn home_leads_to_the_very_beginning_page_by_page_unless_one_goes_elsewhere() {
 #[test]
 fn what_is_being_selected_stays_under_the_pointer_and_the_sides_count_as_text() {
     let mut app = searching();
-    let talk = crate::screen::Regions::of_screen(&app).talk;
+    let talk = Regions::of_screen(&app).talk;
     app.viewport.resize(talk.width, talk.height);
     let point = |app: &mut App, action: MouseAction, column: u16, row: u16| {
         let mouse = Mouse {

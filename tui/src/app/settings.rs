@@ -1,10 +1,9 @@
 //! What is set in the conversation, and orders that are for it as a whole.
 
-use harness_protocol::{CompactAnswer, SettingsAnswer, ThinkingLevel};
+use harness_protocol::{CompactAnswer, SettingsAnswer, ThinkingLevel, words};
 
 use super::completions::{DEFAULT, LEVELS};
 use super::{App, Overlay};
-use crate::conversation::settings_in_words;
 use crate::link::{Change, OfferKind, Order};
 
 impl App {
@@ -70,9 +69,9 @@ impl App {
         if conversation != self.open_id() || self.overlay.is_some() {
             return;
         }
-        let own = settings_in_words(&answer.settings);
+        let own = words::settings(&answer.settings);
         let mark = |line: &String| if own.contains(line) { "*" } else { " " };
-        let effective = settings_in_words(&answer.effective);
+        let effective = words::settings(&answer.effective);
         let mut lines: Vec<String> = effective
             .iter()
             .map(|line| format!("{} {line}", mark(line)))
@@ -127,7 +126,8 @@ impl App {
             format!("{conversation}: ")
         };
         self.say(if *compacted {
-            format!("{of_it}compacted: {tokens_before} → {tokens_after} tokens")
+            let saved = words::saved(*tokens_before, *tokens_after);
+            format!("{of_it}compacted: {saved}")
         } else {
             format!("{of_it}there is nothing to compact")
         });

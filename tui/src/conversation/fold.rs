@@ -1,13 +1,13 @@
 //! What the events of a conversation add up to: its parts.
 
-use harness_protocol::{DeltaKind, Event, State};
+use harness_protocol::words::{Words, unreadable_block};
+use harness_protocol::{DeltaKind, Event, Family, State};
 
 use super::calls::{Calls, Told as Returned};
 use super::entries::{Entries, New, sum};
 use super::live::Live;
 use super::part::{PartId, PartKind, Tool, ToolOutcome};
 use super::pending::Pending;
-use super::summaries::{self, Told};
 use super::{results, words};
 
 /// The parts of a stretch of the record, and what grows behind it.
@@ -17,14 +17,14 @@ pub(super) struct Fold {
     pub(super) calls: Calls,
     pub(super) live: Live,
     /// The reply that failed last, until its run says how it ended.
-    failure: Option<(String, Option<u64>, u64)>,
+    failure: Option<(String, Stamp)>,
 }
 
 /// When something was recorded.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
     seq: Option<u64>,
-    at: u64,
+    at: Option<u64>,
 }
 
 impl Fold {
@@ -37,19 +37,35 @@ impl Fold {
     }
 
     /// Takes a lasting event of record `seq`. Whether a part came or changed.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm an event that makes more than a remark, and all of them in one place"
+    )]
     pub(super) fn take(&mut self, seq: Option<u64>, event: &Event, pending: &Pending) -> bool {
+        let number = seq.unwrap_or(0);
+        let stamp = Stamp {
+            seq,
+            at: event.timestamp(),
+        };
         match event {
-            Event::User { timestamp, .. } => {
-                let stamp = Stamp {
-                    seq,
-                    at: *timestamp,
+            Event::User {
+                content,
+                key,
+                by,
+                item,
+                ..
+            } => {
+                let made = sum(&("user", content, by));
+                let kind = PartKind::User {
+                    content: content.clone(),
+                    by: pending.author(key.as_deref(), by.as_deref()),
+                    is_pending: false,
+                    is_queued: item.is_some(),
                 };
-                self.user(stamp, event, pending);
+                self.push(stamp, kind, made);
             }
             Event::Text {
-                content,
-                partial,
-                timestamp,
+                content, partial, ..
             } => {
                 let kind = PartKind::Text {
                     content: content.clone(),
@@ -57,72 +73,33 @@ impl Fold {
                     is_cut: *partial,
                 };
                 let made = sum(&("text", content, partial));
-                self.finish(Some(DeltaKind::Text), seq, *timestamp, kind, made);
+                self.finish(Some(DeltaKind::Text), stamp, kind, made);
             }
-            Event::Reasoning { content, timestamp } => {
+            Event::Reasoning { content, .. } => {
                 let kind = PartKind::Reasoning {
                     content: content.clone(),
                     is_live: false,
                 };
                 let made = sum(&("reasoning", content));
-                self.finish(Some(DeltaKind::Reasoning), seq, *timestamp, kind, made);
+                self.finish(Some(DeltaKind::Reasoning), stamp, kind, made);
             }
-            Event::Block {
-                block_type,
-                timestamp,
-            } => {
+            Event::Block { block_type, .. } => {
                 let live = match block_type.as_str() {
                     "thinking" | "redacted_thinking" => Some(DeltaKind::Reasoning),
                     "tool_use" | "server_tool_use" => Some(DeltaKind::ToolInput),
                     _ => None,
                 };
-                let kind = words::unreadable_block(block_type);
-                self.finish(live, seq, *timestamp, kind, sum(&("block", block_type)));
+                let kind = PartKind::Note {
+                    text: unreadable_block(block_type),
+                    is_error: false,
+                };
+                self.finish(live, stamp, kind, sum(&("block", block_type)));
             }
-            Event::ToolCall { .. }
-            | Event::ToolResult { .. }
-            | Event::CallsSkipped { .. }
-            | Event::TurnEnded { .. } => self.calls(seq, event),
-            Event::SettingsChanged { .. }
-            | Event::ReplyLeftOut { .. }
-            | Event::CompactionStarted { by: Some(_), .. }
-            | Event::Compacted { .. }
-            | Event::CompactionFailed { .. }
-            | Event::Checkpoint { .. } => self.changed(seq, event),
-            event => return self.course(seq, event),
-        }
-        true
-    }
-
-    fn user(&mut self, stamp: Stamp, event: &Event, pending: &Pending) {
-        if let Event::User {
-            content,
-            key,
-            by,
-            item,
-            ..
-        } = event
-        {
-            let made = sum(&("user", content, by));
-            let kind = PartKind::User {
-                content: content.clone(),
-                by: pending.author(key.as_deref(), by.as_deref()),
-                is_pending: false,
-                is_queued: item.is_some(),
-            };
-            self.push(stamp, kind, made);
-        }
-    }
-
-    /// What says of calls that they were made and what came of them.
-    fn calls(&mut self, seq: Option<u64>, event: &Event) {
-        let number = seq.unwrap_or(0);
-        match event {
             Event::ToolCall {
                 id: call_id,
                 name,
                 input,
-                timestamp,
+                ..
             } => {
                 let input = serde_json::Value::Object(input.clone()).to_string();
                 let made = sum(&("tool", call_id, name, &input));
@@ -132,8 +109,7 @@ impl Fold {
                     input,
                     outcome: ToolOutcome::Waiting,
                 });
-                let live = Some(DeltaKind::ToolInput);
-                let id = self.finish(live, seq, *timestamp, kind, made);
+                let id = self.finish(Some(DeltaKind::ToolInput), stamp, kind, made);
                 self.calls.made(call_id.clone(), id, &mut self.entries);
             }
             Event::ToolResult {
@@ -152,91 +128,77 @@ impl Fold {
                 self.calls.skipped(reason, number, &mut self.entries);
             }
             Event::TurnEnded { .. } => self.calls.over(number, &mut self.entries),
-            _ => {}
-        }
-    }
-
-    /// What is other from now on: settings, and what the model is told of the past.
-    fn changed(&mut self, seq: Option<u64>, event: &Event) {
-        if let Some(Told { kind, made, at }) = summaries::told(event) {
-            self.push(Stamp { seq, at }, kind, made);
-        }
-    }
-
-    /// How runs and replies go on and end. Whether a part came or changed.
-    fn course(&mut self, seq: Option<u64>, event: &Event) -> bool {
-        match event {
-            Event::ReplyEnded { .. } => self.live.clear(&mut self.entries),
-            Event::ReplyFailed { error, timestamp } => {
-                self.failure = Some((error.clone(), seq, *timestamp));
-                self.live.clear(&mut self.entries)
+            Event::ReplyEnded { .. } => return self.live.clear(&mut self.entries),
+            Event::ReplyFailed { error, .. } => {
+                self.failure = Some((error.clone(), stamp));
+                return self.live.clear(&mut self.entries);
             }
             Event::Status { state, .. } => {
                 let is_over = matches!(state, State::Idle | State::Error);
                 let had_live = is_over && self.live.clear(&mut self.entries);
                 self.calls.set_running(!is_over, &mut self.entries);
-                had_live
+                return had_live;
             }
-            Event::RunStarted { by, timestamp, .. } => {
-                self.calls.over(seq.unwrap_or(0), &mut self.entries);
-                let Some(by) = by else {
+            Event::RunStarted { by, .. } => {
+                self.calls.over(number, &mut self.entries);
+                if by.is_none() {
                     return false;
-                };
-                let stamp = Stamp {
-                    seq,
-                    at: *timestamp,
-                };
-                self.push(stamp, words::continued(by), sum(&("continued", by)));
-                true
+                }
+                self.tell(stamp, event);
             }
             // The run goes on without saying what failed.
-            Event::TurnStarted { .. } => match self.failure.take() {
-                Some((text, seq, at)) => {
-                    let made = sum(&("failed", &text));
-                    let is_error = true;
-                    self.push(Stamp { seq, at }, PartKind::Note { text, is_error }, made);
-                    true
-                }
-                None => false,
-            },
-            Event::Renamed {
-                title,
-                by,
-                timestamp,
-            } => {
-                let stamp = Stamp {
-                    seq,
-                    at: *timestamp,
+            Event::TurnStarted { .. } => {
+                let Some((text, stamp)) = self.failure.take() else {
+                    return false;
                 };
-                let note = words::renamed(title, by.as_deref());
-                self.push(stamp, note, sum(&("title", title)));
-                true
+                let made = sum(&("failed", &text));
+                let is_error = true;
+                self.push(stamp, PartKind::Note { text, is_error }, made);
             }
             Event::RunEnded {
                 outcome,
                 message,
                 by,
-                timestamp,
                 ..
             } => {
                 let had_live = self.live.clear(&mut self.entries);
-                self.calls.over(seq.unwrap_or(0), &mut self.entries);
-                let failure = self.failure.take().map(|(error, _, _)| error);
+                self.calls.over(number, &mut self.entries);
+                let failure = self.failure.take().map(|(error, _)| error);
                 let by = by.as_deref();
                 let Some(note) = words::end_of_run(*outcome, message, by, failure.as_deref())
                 else {
                     return had_live;
                 };
                 let made = sum(&("end", format!("{outcome:?}"), message));
-                let stamp = Stamp {
-                    seq,
-                    at: *timestamp,
-                };
                 self.push(stamp, note, made);
-                true
             }
-            _ => false,
+            // The status says it, and the queue shows what waits.
+            Event::CompactionStarted { by: None, .. }
+            | Event::Queued { .. }
+            | Event::Withdrawn { .. } => return false,
+            event => match event.family() {
+                Family::Fact => self.tell(stamp, event),
+                Family::Passing | Family::Foreign => return false,
+            },
         }
+        true
+    }
+
+    /// Adds what an event says in the words that it has everywhere, and nothing else, so that the
+    /// part is the same whatever was loaded before it.
+    fn tell(&mut self, stamp: Stamp, event: &Event) {
+        let words = Words::of(event);
+        let text = words.sentence();
+        let made = sum(&(&text, words.body));
+        let is_error = words.is_error;
+        let kind = match words.body {
+            Some(body) => PartKind::Summary {
+                title: text,
+                content: body.to_owned(),
+            },
+            None => PartKind::Note { text, is_error },
+        };
+        self.push(stamp, kind, made);
     }
 
     /// Adds a remark that no record made.
@@ -254,18 +216,17 @@ impl Fold {
     fn finish(
         &mut self,
         live: Option<DeltaKind>,
-        seq: Option<u64>,
-        at: u64,
+        stamp: Stamp,
         kind: PartKind,
         made: u64,
     ) -> PartId {
         let grown = live.and_then(|live| self.live.finish(live, &mut self.entries));
         let Some(id) = grown else {
-            return self.push(Stamp { seq, at }, kind, made);
+            return self.push(stamp, kind, made);
         };
         self.entries.change(id, |entry| {
-            entry.part.seq = seq;
-            entry.part.at = Some(at);
+            entry.part.seq = stamp.seq;
+            entry.part.at = stamp.at;
             entry.part.kind = kind;
             entry.made = made;
         });
@@ -275,10 +236,14 @@ impl Fold {
     fn push(&mut self, stamp: Stamp, kind: PartKind, made: u64) -> PartId {
         let new = New {
             seq: stamp.seq,
-            at: Some(stamp.at),
+            at: stamp.at,
             kind,
             made,
         };
         self.live.push_before(new, &mut self.entries)
     }
 }
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;

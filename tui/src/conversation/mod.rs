@@ -12,14 +12,12 @@ mod results;
 mod status;
 mod store;
 mod stretch;
-mod summaries;
 mod waiting;
 mod words;
 
 pub(crate) use part::{Author, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
 pub(crate) use store::{Applied, Conversation};
 pub(crate) use waiting::Waits;
-pub(crate) use words::settings_in_words;
 
 #[cfg(test)]
 pub(crate) mod testing;

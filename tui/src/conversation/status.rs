@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness_protocol::{ConversationState, Event, Settings, Snapshot, State, Usage};
+use harness_protocol::{ConversationState, Event, Family, Settings, Snapshot, State, Usage};
 
 /// What a state is about while the past is being summarized.
 const COMPACTING: &str = "compacting";
@@ -123,23 +123,8 @@ impl Status {
             }
             Event::CompactionStarted { .. } => self.is_compacting = true,
             Event::Compacted { .. } | Event::CompactionFailed { .. } => self.is_compacting = false,
-            Event::Record { .. } | Event::Unknown => self.unknown += 1,
-            Event::Text { .. }
-            | Event::ToolCall { .. }
-            | Event::ToolResult { .. }
-            | Event::Reasoning { .. }
-            | Event::TurnEnded { .. }
-            | Event::ReplyFailed { .. }
-            | Event::Block { .. }
-            | Event::CallsSkipped { .. }
-            | Event::Queued { .. }
-            | Event::Withdrawn { .. }
-            | Event::ReplyLeftOut { .. }
-            | Event::Checkpoint { .. }
-            | Event::Delta { .. }
-            | Event::Discarded {}
-            | Event::Reset { .. }
-            | Event::Gap { .. } => return false,
+            event if event.family() == Family::Foreign => self.unknown += 1,
+            _ => return false,
         }
         true
     }

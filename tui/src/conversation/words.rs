@@ -1,7 +1,6 @@
 //! What is said of ends and of what has nothing to read.
 
-use harness_protocol::{Damage, Outcome, Settings};
-use serde_json::Value;
+use harness_protocol::{Damage, Outcome, words};
 
 use super::part::PartKind;
 
@@ -15,13 +14,12 @@ pub(super) fn end_of_run(
     by: Option<&str>,
     failure: Option<&str>,
 ) -> Option<PartKind> {
-    let (name, is_error) = match outcome {
-        Outcome::Completed => ("", false),
-        Outcome::Cancelled => ("cancelled", false),
-        Outcome::Error => ("", true),
-        Outcome::Interrupted => ("interrupted", true),
-        Outcome::Unknown => ("ended", false),
+    // The message of these says all.
+    let name = match outcome {
+        Outcome::Completed | Outcome::Error => "",
+        Outcome::Cancelled | Outcome::Interrupted | Outcome::Unknown => words::outcome(outcome),
     };
+    let is_error = matches!(outcome, Outcome::Error | Outcome::Interrupted);
     let mut text = if message.starts_with(name) {
         message.to_owned()
     } else if message.is_empty() {
@@ -32,49 +30,16 @@ pub(super) fn end_of_run(
     if text.is_empty() && outcome == Outcome::Error {
         text = failure.unwrap_or("error").to_owned();
     }
-    if outcome == Outcome::Cancelled
-        && let Some(by) = by
-    {
-        text = format!("{text} by {by}");
+    if outcome == Outcome::Cancelled {
+        text += &words::by(by);
     }
     (!text.is_empty()).then_some(PartKind::Note { text, is_error })
 }
 
-/// The remark on another title.
-pub(super) fn renamed(title: &str, by: Option<&str>) -> PartKind {
-    let who = by.map(|by| format!(" by {by}")).unwrap_or_default();
-    PartKind::Note {
-        text: format!("renamed{who}: {title}"),
-        is_error: false,
-    }
-}
-
-/// The remark on a run that no prompt began.
-pub(super) fn continued(by: &str) -> PartKind {
-    PartKind::Note {
-        text: format!("continued by {by}"),
-        is_error: false,
-    }
-}
-
-/// The remark on a block that has nothing to read.
-pub(super) fn unreadable_block(block_type: &str) -> PartKind {
-    PartKind::Note {
-        text: block_type.replace('_', " "),
-        is_error: false,
-    }
-}
-
 /// The remark on records that cannot be read: those between the two.
 pub(super) fn gap(after: u64, before: u64) -> PartKind {
-    let (first, last) = (after.saturating_add(1), before.saturating_sub(1));
-    let text = if first >= last {
-        format!("record {first} cannot be read")
-    } else {
-        format!("records {first} to {last} cannot be read")
-    };
     PartKind::Note {
-        text,
+        text: words::unreadable(after, before),
         is_error: true,
     }
 }
@@ -85,55 +50,6 @@ pub(super) fn damage(damage: &Damage) -> PartKind {
     PartKind::Note {
         text: format!("{bytes} bytes of the record cannot be read; a copy is in {file}"),
         is_error: true,
-    }
-}
-
-/// How much of the text of a setting is shown, in characters.
-const MAX_SETTING: usize = 60;
-
-/// What is set, one setting each, in the order of the fields.
-pub(crate) fn settings_in_words(settings: &Settings) -> Vec<String> {
-    // Settings are an object.
-    let Ok(Value::Object(fields)) = serde_json::to_value(settings) else {
-        return Vec::new();
-    };
-    let word = |value: &Value| match value {
-        Value::String(text) => short(text),
-        Value::Array(values) => {
-            let names = values.iter().map(|value| match value {
-                Value::String(name) => name.clone(),
-                other => other.to_string(),
-            });
-            let names: Vec<_> = names.collect();
-            short(&names.join(", "))
-        }
-        other => other.to_string(),
-    };
-    let mut words: Vec<String> = FIRST
-        .iter()
-        .filter_map(|name| {
-            Some(format!(
-                "{}: {}",
-                name.replace('_', " "),
-                word(fields.get(*name)?)
-            ))
-        })
-        .collect();
-    let rest = fields
-        .iter()
-        .filter(|(name, _)| !FIRST.contains(&name.as_str()));
-    words.extend(rest.map(|(name, value)| format!("{}: {}", name.replace('_', " "), word(value))));
-    words
-}
-
-/// The settings that matter most.
-const FIRST: [&str; 2] = ["model", "thinking"];
-
-/// The beginning of a text.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_SETTING) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
@@ -216,7 +132,5 @@ mod tests {
         };
         let said = "130 bytes of the record cannot be read; a copy is in /s/c.damaged";
         assert_eq!(text(damage(&harm)), row(said, true));
-        let block = unreadable_block("redacted_thinking");
-        assert_eq!(text(block), row("redacted thinking", false));
     }
 }

@@ -9,8 +9,8 @@ use super::code;
 use super::containers::Containers;
 use super::inline::{self, Inline};
 use super::table::Table;
-use crate::layout::{Look, Piece, Row, Words};
-use crate::theme::Token;
+use crate::layout::{Piece, Row, Words};
+use crate::theme::{Look, Token};
 
 const TEXT: Look = Look::new(Token::Text);
 const BORDER: Look = Look::new(Token::Border);

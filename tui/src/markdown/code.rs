@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::containers::Containers;
 use super::inline;
-use crate::layout::{Look, Piece, Row};
+use crate::layout::{Piece, Row};
 use crate::text;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 const CODE: Look = Look::new(Token::Text).on(Token::Code);
 const LANGUAGE: Look = Look::new(Token::Reasoning).on(Token::Code);

@@ -1,8 +1,8 @@
 //! What blocks stand in, and what that puts before each of their rows.
 
-use crate::layout::{Look, Piece};
+use crate::layout::Piece;
 use crate::text;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 const TEXT: Look = Look::new(Token::Text);
 const BORDER: Look = Look::new(Token::Border);

@@ -6,9 +6,9 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use ratatui::style::Modifier;
 
-use crate::layout::{Look, Piece, Row, Words};
+use crate::layout::{Piece, Row, Words};
 use crate::text::{self, Hidden};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// The lines of one paragraph, while its events come.
 #[derive(Debug, Default)]

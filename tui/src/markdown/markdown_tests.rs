@@ -1,9 +1,9 @@
 use ratatui::style::Modifier;
 
 use super::*;
+use crate::layout::Block;
 use crate::layout::picture::{picture, text};
-use crate::layout::{Block, Look};
-use crate::theme::{Depth, Scheme, Theme, Token};
+use crate::theme::{Depth, Look, Scheme, Theme, Token};
 
 const TEXT: Look = Look::new(Token::Text);
 

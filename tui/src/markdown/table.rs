@@ -2,9 +2,9 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::layout::{Look, Piece};
+use crate::layout::Piece;
 use crate::text;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// What stands in a cell, on one line.
 type Cell = Vec<Piece>;

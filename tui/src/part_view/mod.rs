@@ -12,10 +12,10 @@ mod tool;
 use std::ops::Range;
 
 use crate::conversation::{Author, Part, PartKind};
-use crate::layout::{Block, Look, Piece, Row};
+use crate::layout::{Block, Piece, Row};
 use crate::markdown;
 use crate::text::{self, Hidden, sanitize};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 pub(crate) use growing::Growing;
 pub(crate) use layouter::Layouter;

@@ -1,9 +1,9 @@
 //! A summary of what was before it.
 
 use super::{Fold, Sign, Writer};
-use crate::layout::{Block, Look, Piece};
+use crate::layout::{Block, Piece};
 use crate::text::{Hidden, one_line, sanitize};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 const QUIET: Look = Look::new(Token::Reasoning);
 

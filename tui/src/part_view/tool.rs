@@ -2,9 +2,9 @@
 
 use super::{Fold, MAX_RESULT_LINES, Sign, Writer, json, lines_of, room};
 use crate::conversation::{Tool, ToolOutcome, ToolResult};
-use crate::layout::{Block, Look, Piece};
+use crate::layout::{Block, Piece};
 use crate::text::{self, Hidden, sanitize};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 const QUIET: Look = Look::new(Token::Reasoning);
 const TEXT: Look = Look::new(Token::Text);

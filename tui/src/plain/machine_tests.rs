@@ -164,10 +164,10 @@ fn submit(key: &str, content: &str) -> String {
 #[test]
 fn a_piped_prompt_waits_for_its_reply_and_leaves() {
     let outcomes = [
-        (Outcome::Completed, "status: finished run 7", "exit 0"),
-        (Outcome::Cancelled, "status: cancelled run 7", "exit 130"),
-        (Outcome::Error, "status: failed run 7", "exit 1"),
-        (Outcome::Interrupted, "status: interrupted run 7", "exit 1"),
+        (Outcome::Completed, "status: run 7 completed", "exit 0"),
+        (Outcome::Cancelled, "status: run 7 cancelled", "exit 130"),
+        (Outcome::Error, "status: run 7 failed", "exit 1"),
+        (Outcome::Interrupted, "status: run 7 interrupted", "exit 1"),
     ];
     for (outcome, status, exit) in outcomes {
         let begins = [
@@ -201,7 +201,7 @@ fn a_run_may_be_over_before_its_prompt_is_known_to_be_accepted() {
         event(user(7, Some("k1"), "hi")),
         event(ended(7, Outcome::Completed)),
     ];
-    let expected = ["you: hi", "status: finished run 7", "exit 0"];
+    let expected = ["you: hi", "status: run 7 completed", "exit 0"];
     assert_eq!(play(&mut machine, events), expected);
 }
 
@@ -223,12 +223,12 @@ fn prompts_are_sent_one_after_the_other() {
         event(ended(5, Outcome::Completed)),
     ];
     let expected = [
-        "status: finished run 3",
+        "status: run 3 completed",
         &submit("k1", "a"),
         "you: a",
-        "status: failed run 4",
+        "status: run 4 failed",
         &submit("k2", "b"),
-        "status: finished run 5",
+        "status: run 5 completed",
         "exit 0",
     ];
     assert_eq!(play(&mut machine, goes_on), expected);
@@ -321,7 +321,7 @@ fn a_run_that_ended_in_a_break_is_over() {
     assert_eq!(play(&mut begins(), [attached(Some(7))]), none);
     let told = [past(9, ended(7, Outcome::Completed))];
     let shown = play(&mut begins(), [snapshot(None, told.to_vec())]);
-    assert_eq!(shown, ["status: finished run 7", "exit 0"]);
+    assert_eq!(shown, ["status: run 7 completed", "exit 0"]);
 }
 
 /// Spec: [PLAIN-02]
@@ -372,7 +372,7 @@ fn commands_become_orders() {
         "1. untitled (c1) idle",
         "2. untitled (c9) running",
         "-> Rename { conversation: \"c1\", title: \"A b\" }",
-        "status: the title is now A b",
+        "status: renamed: A b",
         "-> Open { conversation: \"c9\" }",
         "status: attached to untitled (c9)",
         "status: run 4 is going",
@@ -397,7 +397,7 @@ fn leaving_waits_until_the_prompts_are_accepted_and_not_for_their_runs() {
     let begins = [snapshot(None, vec![]), accepted("k1", 4)];
     assert_eq!(play(&mut machine, begins), [ATTACHED, &submit("k1", "a")]);
     let goes_on = [event(ended(4, Outcome::Error)), accepted("k2", 5)];
-    let expected = ["status: failed run 4", &submit("k2", "b"), "exit 0"];
+    let expected = ["status: run 4 failed", &submit("k2", "b"), "exit 0"];
     assert_eq!(play(&mut machine, goes_on), expected);
     // What stands behind it is nothing any more.
     let mut early = super::tests::machine(false);
@@ -477,9 +477,9 @@ fn a_cancel_is_for_the_run_of_the_prompt_before_it() {
         "you: a",
         "status: cancelling run 7",
         "-> Cancel { conversation: \"c1\", run_id: Some(7), clear_queue: false }",
-        "status: cancelled run 7",
+        "status: run 7 cancelled",
         &submit("k2", "b"),
-        "status: finished run 8",
+        "status: run 8 completed",
         "exit 0",
     ];
     assert_eq!(play(&mut machine, goes_on), expected);
@@ -518,10 +518,7 @@ fn each_line_waits_for_those_before_it_and_help_for_nobody() {
         ),
         (
             renamed("T"),
-            &[
-                "status: the title is now T",
-                "-> Create { title: Some(\"N\") }",
-            ],
+            &["status: renamed: T", "-> Create { title: Some(\"N\") }"],
         ),
         (event(text("late")), &["agent: late"]),
         (

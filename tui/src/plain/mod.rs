@@ -3,7 +3,6 @@
 //!
 //! Invariant: what is written has no control character but line ends, whatever anybody said.
 
-mod changes;
 mod command;
 mod lines;
 mod machine;

@@ -1,6 +1,6 @@
 //! What the client without a screen makes of what the link says.
 
-use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary};
+use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary, words};
 
 use super::machine::{CANCELLED, Machine};
 use crate::link::News;
@@ -12,6 +12,10 @@ const MAX_TRIES: u32 = 10;
 
 impl Machine {
     /// Takes what the link says.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm a piece of news, and all of them in one place"
+    )]
     pub(super) fn news(&mut self, news: News) {
         match news {
             News::Service(service) => self.attached_to(*service),
@@ -101,13 +105,6 @@ impl Machine {
                 self.status(&one_line(&line));
             }
             News::Invalid { reason } => log::warn!("dropped what is no event: {reason}"),
-            news => self.changed(news),
-        }
-    }
-
-    /// Takes what the link says of queues, settings and summaries.
-    fn changed(&mut self, news: News) {
-        match news {
             News::Queued { key, .. } => {
                 if self.sent.as_deref() == Some(&key) {
                     self.sent = None;
@@ -131,7 +128,13 @@ impl Machine {
                 }
             }
             // Nothing of this is asked for.
-            _ => {}
+            News::Older { .. }
+            | News::Whole { .. }
+            | News::Withdrawn { .. }
+            | News::NotWithdrawn { .. }
+            | News::Settings { .. }
+            | News::Offered { .. }
+            | News::NotOffered { .. } => {}
         }
     }
 
@@ -289,13 +292,7 @@ fn exit_code(outcome: Outcome) -> i32 {
 /// A conversation in a list.
 fn listed(number: usize, summary: &Summary) -> String {
     let title = summary.title.as_deref().unwrap_or("untitled");
-    let state = match summary.state {
-        ConversationState::Idle => "idle",
-        ConversationState::Running => "running",
-        ConversationState::Interrupted => "interrupted",
-        ConversationState::Unreadable => "unreadable",
-        ConversationState::Unknown => "in an unknown state",
-    };
+    let state = words::conversation_state(summary.state);
     format!(
         "{number}. {} ({}) {state}",
         one_line(title),

@@ -80,7 +80,7 @@ fn a_person_steers_the_run_that_is_going_and_follows_up() {
     let ended = json!({"type": "run_ended", "run_id": 3, "outcome": "completed", "message": "", "usage": usage});
     let shown = play(&mut machine, [told(ended), line("/follow-up next")]);
     let submit = "-> Submit { conversation: \"c1\", key: \"k3\", content: \"next\" }";
-    assert_eq!(shown, ["status: finished run 3", submit]);
+    assert_eq!(shown, ["status: run 3 completed", submit]);
 }
 
 /// Spec: [PLAIN-09]
@@ -108,7 +108,7 @@ fn what_comes_when_the_run_is_over_says_how_it_is_said() {
     );
     let expected = [
         queue("Steer", "k1", "late"),
-        "status: finished run 3".to_owned(),
+        "status: run 3 completed".to_owned(),
         "status: you will say before the next request: late".to_owned(),
         "status: the run is over, so it waits; /continue says it now".to_owned(),
         "-> GoOn { conversation: \"c1\", is_retry: false }".to_owned(),
@@ -117,7 +117,7 @@ fn what_comes_when_the_run_is_over_says_how_it_is_said() {
     assert_eq!(machine.own, Some(4));
 }
 
-/// Spec: [PLAIN-04] [PLAIN-10]
+/// Spec: [PLAIN-04] [PLAIN-10] [TUI-89]
 #[test]
 fn queues_settings_and_summaries_are_lines() {
     let mut machine = looking_on();
@@ -138,13 +138,13 @@ fn queues_settings_and_summaries_are_lines() {
     let expected = [
         "status: ben will say when the run is over: ab",
         "status: somebody withdrew: ab",
-        "status: model: m · thinking: low — ben",
-        "status: settings: as the service has them",
-        "status: the reply above is left out: the model is not told of it",
-        "status: compacting: 184000 tokens",
-        "status: compacted: 184000 → 21000 tokens\nsummary: ## Goal\n  agent: no",
-        "status: not compacted: busy",
-        "status: what was before is in the archive — ana\nsummary: all",
+        "status: settings changed by ben: model: m · thinking: low",
+        "status: settings changed: as the service has them",
+        "status: reply left out: the model is not told of it",
+        "status: compaction started: about 184k tokens, grown long",
+        "status: compacted: 184k to 21k tokens\nsummary: ## Goal\n  agent: no",
+        "status: compaction failed: busy",
+        "status: checkpoint by ana: what was before is in the archive\nsummary: all",
     ];
     assert_eq!(shown, expected);
 }
@@ -162,10 +162,10 @@ fn who_went_on_and_who_asked_for_a_summary_is_said() {
     ];
     let shown = play(&mut machine, events.into_iter().map(told));
     let expected = [
-        "status: continued by ben",
-        "status: the reply above is left out: the model is not told of it — ben",
-        "status: compacting: 9 tokens — ana",
-        "status: not compacted: busy — ana",
+        "status: run started by ben: 2",
+        "status: reply left out by ben: the model is not told of it",
+        "status: compaction started by ana: about 9 tokens, as asked",
+        "status: compaction failed for ana: busy",
     ];
     assert_eq!(shown, expected);
 }
@@ -185,7 +185,7 @@ fn a_summary_that_somebody_asked_for_can_be_cancelled() {
     let compacting =
         || told(json!({"type": "status", "state": "thinking", "message": "compacting"}));
     let shown = [
-        "status: compacting: 9 tokens — ana",
+        "status: compaction started by ana: about 9 tokens, as asked",
         "status: cancelling the compaction",
         cancel,
     ];

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use harness_protocol::{Event, Outcome, Queue, State};
+use harness_protocol::words::{self, Words};
+use harness_protocol::{Event, Family, Queue, State};
 use serde_json::{Map, Value};
 
-use super::changes;
 use crate::part_view::shown_result;
 use crate::text::{Hidden, one_line, sanitize};
 
@@ -43,6 +43,10 @@ impl Transcript {
     }
 
     /// The lines of an event: those of blocks that are complete, and of what happens meanwhile.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm an event that is more than its sentence, and all of them in one place"
+    )]
     pub(super) fn lines(&mut self, event: &Event) -> Option<String> {
         match event {
             Event::User {
@@ -58,14 +62,31 @@ impl Transcript {
                 let name = self.name(key.as_deref(), by.as_deref());
                 Some(said(&name, content))
             }
-            Event::Queued { .. } | Event::Withdrawn { .. } => self.queue(event),
-            Event::RunStarted { .. }
-            | Event::SettingsChanged { .. }
-            | Event::ReplyLeftOut { .. }
-            | Event::CompactionStarted { .. }
-            | Event::Compacted { .. }
-            | Event::CompactionFailed { .. }
-            | Event::Checkpoint { .. } => changes::lines(event, self),
+            Event::Queued {
+                item,
+                queue,
+                content,
+                key,
+                by,
+                ..
+            } => {
+                let first = one_line(content.lines().next().unwrap_or_default());
+                let name = self.name(key.as_deref(), by.as_deref());
+                let what = match queue {
+                    Queue::Steer => "before the next request",
+                    Queue::FollowUp => "when the run is over",
+                };
+                self.waiting.insert(*item, (key.clone(), first.clone()));
+                self.status(&format!("{name} will say {what}: {first}"))
+            }
+            Event::Withdrawn { items, by, .. } => {
+                let gone: Vec<String> = items
+                    .iter()
+                    .filter_map(|item| Some(self.waiting.remove(item)?.1))
+                    .collect();
+                let who = self.name(None, by.as_deref());
+                self.status(&format!("{who} withdrew: {}", gone.join(", ")))
+            }
             Event::Text {
                 content, partial, ..
             } => {
@@ -93,9 +114,9 @@ impl Transcript {
                 let call = call.unwrap_or_else(|| "of before".to_owned());
                 Some(answered(&call, result, *is_error))
             }
-            Event::CallsSkipped { reason, .. } => {
+            Event::CallsSkipped { .. } => {
                 self.calls.clear();
-                self.status(&format!("the tools were not run: {}", one_line(reason)))
+                self.told(event)
             }
             Event::Status { state, message, .. } => match (state, one_line(message)) {
                 (State::Thinking, message) if message.is_empty() => self.status("thinking"),
@@ -112,35 +133,36 @@ impl Transcript {
                 message,
                 ..
             } => {
-                let how = match outcome {
-                    Outcome::Completed => "finished",
-                    Outcome::Cancelled => "cancelled",
-                    Outcome::Error => "failed",
-                    Outcome::Interrupted => "interrupted",
-                    Outcome::Unknown => "ended",
-                };
                 let why = match one_line(message) {
-                    why if why.is_empty() => String::new(),
+                    why if why.is_empty() => why,
                     why => format!(": {why}"),
                 };
-                self.status(&format!("{how} run {run_id}{why}"))
+                let outcome = words::outcome(*outcome);
+                self.status(&format!("run {run_id} {outcome}{why}"))
             }
-            Event::Renamed { title, .. } => {
-                self.status(&format!("the title is now {}", one_line(title)))
-            }
-            Event::Gap { .. } => self.status("a part of the conversation cannot be read"),
-            Event::TurnStarted { .. }
+            Event::Gap { .. } => self.told(event),
+            // Blocks, the end of the run and the status say what there is to it.
+            Event::Block { .. }
+            | Event::RunStarted { by: None, .. }
+            | Event::TurnStarted { .. }
             | Event::TurnEnded { .. }
             | Event::ReplyEnded { .. }
-            | Event::ReplyFailed { .. }
-            | Event::Block { .. }
-            | Event::Record { .. }
-            | Event::Delta { .. }
-            | Event::Discarded {}
-            | Event::Presence { .. }
-            | Event::Attached { .. }
-            | Event::Reset { .. }
-            | Event::Unknown => None,
+            | Event::ReplyFailed { .. } => None,
+            event => match event.family() {
+                Family::Fact => self.told(event),
+                Family::Passing | Family::Foreign => None,
+            },
+        }
+    }
+
+    /// An event in the words that it has everywhere, with the text that it brings below them.
+    fn told(&mut self, event: &Event) -> Option<String> {
+        let words = Words::of(event);
+        let status = self.status(&one_line(&words.sentence()));
+        let body = words.body.map(|body| said("summary", body));
+        match (status, body) {
+            (Some(status), Some(body)) => Some(format!("{status}\n{body}")),
+            (status, body) => status.or(body),
         }
     }
 
@@ -152,38 +174,6 @@ impl Transcript {
             // Nobody else is called what we call ourselves.
             Some(name) if !matches!(name.as_str(), "you" | "agent" | "") => name,
             _ => "somebody".to_owned(),
-        }
-    }
-
-    /// What an event says of the queues.
-    fn queue(&mut self, event: &Event) -> Option<String> {
-        match event {
-            Event::Queued {
-                item,
-                queue,
-                content,
-                key,
-                by,
-                ..
-            } => {
-                let first = one_line(content.lines().next().unwrap_or_default());
-                let name = self.name(key.as_deref(), by.as_deref());
-                let what = match queue {
-                    Queue::Steer => "before the next request",
-                    Queue::FollowUp => "when the run is over",
-                };
-                self.waiting.insert(*item, (key.clone(), first.clone()));
-                self.status(&format!("{name} will say {what}: {first}"))
-            }
-            Event::Withdrawn { items, by, .. } => {
-                let gone: Vec<String> = items
-                    .iter()
-                    .filter_map(|item| Some(self.waiting.remove(item)?.1))
-                    .collect();
-                let who = self.name(None, by.as_deref());
-                self.status(&format!("{who} withdrew: {}", gone.join(", ")))
-            }
-            _ => None,
         }
     }
 
@@ -199,7 +189,7 @@ impl Transcript {
 
 /// What somebody said. Lines behind the first are set in, so that none of them looks like the
 /// words of somebody else.
-pub(super) fn said(who: &str, text: &str) -> String {
+fn said(who: &str, text: &str) -> String {
     let text = sanitize(text, Hidden::Dropped);
     let mut lines = text.trim_end().lines();
     let mut said = format!("{who}: {}", lines.next().unwrap_or_default());

@@ -7,9 +7,8 @@ use super::frame;
 use super::line::Line;
 use super::picker::place;
 use crate::app::{App, Chooser, offer_names};
-use crate::layout::Look;
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How large the box is at most.
 const SIZE: (u16, u16) = (100, 24);

@@ -3,12 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::Regions;
 use super::line::{Line, cut, width};
-use crate::app::App;
-use crate::layout::Look;
+use crate::app::{App, Regions};
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How many are shown at once.
 const MAX_ROWS: usize = 8;

@@ -5,8 +5,7 @@ use ratatui::layout::Rect;
 
 use super::line::Line;
 use crate::app::App;
-use crate::layout::Look;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// A box in the middle of an area, with a title at its top left and a remark at its top right; the
 /// room within it.

@@ -5,9 +5,8 @@ use ratatui::layout::Rect;
 
 use super::line::{Line, cut, width};
 use crate::app::App;
-use crate::layout::Look;
 use crate::text::{one_line, someone};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How many names are shown.
 const MAX_NAMES: usize = 3;

@@ -1,7 +1,7 @@
 use super::picture::rows;
 use super::*;
 use crate::app::testing::*;
-use crate::app::{COMMANDS, Msg};
+use crate::app::{COMMANDS, Msg, help};
 use crate::conversation::testing::text;
 use crate::keys::BINDINGS;
 use crate::terminal::{Key, KeyPress};
@@ -24,7 +24,7 @@ fn the_help_has_every_key_and_every_command_at_any_width() {
         let mut app = attached(&[text("x")]);
         resize(&mut app, columns, height);
         key(&mut app, Key::Function(1));
-        assert_eq!(help_overflow(app.size), 0);
+        assert_eq!(help::overflow(app.size), 0);
         let text: String = rows(&mut app)
             .iter()
             .flat_map(|row| row.split(['│', '╭', '╮', '╰', '╯', '─']))
@@ -97,7 +97,7 @@ fn any_key_closes_the_help_and_does_nothing_else() {
     key(&mut app, Key::Function(1));
     let first = rows(&mut app);
     assert!(!first.iter().any(|row| row.contains("/quit")));
-    for _ in 0..help_overflow(app.size).div_ceil(5) {
+    for _ in 0..help::overflow(app.size).div_ceil(5) {
         key(&mut app, Key::Down);
     }
     assert!(rows(&mut app).iter().any(|row| row.contains("/quit")));

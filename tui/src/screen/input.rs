@@ -4,10 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::line::Line;
-use super::regions::input_width;
-use crate::app::App;
-use crate::layout::Look;
-use crate::theme::Token;
+use crate::app::{App, input_width};
+use crate::theme::{Look, Token};
 
 /// Draws it; where the caret is.
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Position> {

@@ -5,9 +5,8 @@ use ratatui::layout::Rect;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::app::App;
-use crate::layout::Look;
 use crate::text;
-use crate::theme::Theme;
+use crate::theme::{Look, Theme};
 
 /// A row that is being written. What does not fit is left out.
 pub(super) struct Line<'a> {

@@ -11,7 +11,6 @@ mod input;
 mod line;
 mod picker;
 mod queue;
-mod regions;
 mod seam;
 mod status;
 mod talk;
@@ -20,12 +19,8 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) use help::overflow as help_overflow;
-pub(crate) use regions::{Regions, input_width};
-
-use crate::app::{App, Overlay};
-use crate::layout::Look;
-use crate::theme::Token;
+use crate::app::{App, Overlay, Regions};
+use crate::theme::{Look, Token};
 
 /// The smallest screen on which more than the input is drawn, in columns and rows.
 const SMALLEST: (u16, u16) = (20, 5);

@@ -1,15 +1,14 @@
 //! The list of conversations.
 
-use harness_protocol::{ConversationState, Summary};
+use harness_protocol::{Summary, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::frame;
 use super::line::{Line, cut, width};
-use super::{Regions, frame};
-use crate::app::{App, Mode, Picker};
-use crate::layout::Look;
+use crate::app::{App, Mode, Picker, Regions};
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How large the box is at most.
 const SIZE: (u16, u16) = (100, 24);
@@ -99,13 +98,7 @@ fn entry(app: &App, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
     let mark = if is_chosen { "› " } else { "  " };
     line.say(mark, Look::new(Token::Status));
     if line.room() >= FACTS_FROM {
-        let state = match summary.state {
-            ConversationState::Idle => "idle",
-            ConversationState::Running => "running",
-            ConversationState::Interrupted => "interrupted",
-            ConversationState::Unreadable => "unreadable",
-            ConversationState::Unknown => "?",
-        };
+        let state = words::conversation_state(summary.state);
         let plural = if summary.prompts == 1 { " " } else { "s" };
         let facts = format!(" {state:>11}  {:>4} prompt{plural}", summary.prompts);
         line.say_right(&facts, dim);

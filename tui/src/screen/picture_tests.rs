@@ -121,7 +121,7 @@ fn the_help() {
     keep("help", &mut app);
     for _ in 0..99 {
         app.update(Msg::Resized(80, 24), app.now);
-        if super::help_overflow(app.size) > 0 {
+        if crate::app::help::overflow(app.size) > 0 {
             key(&mut app, Key::Down);
         }
         if app.overlay.is_none() {

@@ -1,36 +1,17 @@
 //! What waits to be said, above the input.
 
+use harness_protocol::words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line::{Line, width};
-use crate::app::{App, author_name, queue_name, when};
+use crate::app::{App, author_name, shown_in_queue, when};
 use crate::conversation::{Author, Waits};
-use crate::layout::Look;
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
-/// How many messages have a row.
-const MAX_ROWS: usize = 3;
-/// On a narrower or a lower screen only their count is shown, in columns and rows.
-const ROWS_FROM: (u16, u16) = (60, 16);
 /// From so many columns on it is said when each is said.
 const WHEN_FROM: u16 = 40;
-
-/// How many rows it wants on a screen.
-pub(super) fn rows(app: &App, area: Rect) -> u16 {
-    let count = app.conversation.waiting().len();
-    let wanted = if is_count_only(area) {
-        count.min(1)
-    } else {
-        count.min(MAX_ROWS + 1)
-    };
-    u16::try_from(wanted).unwrap_or(0)
-}
-
-fn is_count_only(screen: Rect) -> bool {
-    screen.width < ROWS_FROM.0 || screen.height < ROWS_FROM.1
-}
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let waiting = app.conversation.waiting();
@@ -43,11 +24,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         ..area
     });
     let dim = Look::new(Token::Reasoning);
-    let shown = if is_count_only(buffer.area) {
-        0
-    } else {
-        MAX_ROWS
-    };
+    let shown = shown_in_queue(buffer.area);
     let is_own = |waits: &&Waits| waits.by == Author::You;
     let last_own = waiting.iter().filter(is_own).map(|waits| waits.item).max();
     for (number, row) in rows.enumerate() {
@@ -83,7 +60,10 @@ fn message(app: &App, line: &mut Line<'_>, waits: &Waits, can_take: bool) {
         }
     }
     line.say_right(&hint, dim);
-    line.say(&format!("{} {:<9} ", waits.item, queue_name(waits)), dim);
+    line.say(
+        &format!("{} {:<9} ", waits.item, words::queue(waits.queue)),
+        dim,
+    );
     let user = Look::new(Token::User);
     line.say(&format!("{}: ", author_name(&waits.by)), user.bold());
     let mut lines = waits.content.lines().filter(|line| !line.trim().is_empty());

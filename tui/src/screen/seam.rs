@@ -5,9 +5,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::line::{Line, width};
 use crate::app::{App, SearchBox};
-use crate::layout::Look;
 use crate::text::one_line;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// The keys of a search, in as many words as there is room for.
 const SEARCH_HINTS: [&str; 3] = [

@@ -9,9 +9,8 @@ use ratatui::layout::Rect;
 use super::line::Line;
 use crate::app::{App, LinkState};
 use crate::conversation::Author;
-use crate::layout::Look;
 use crate::text::{one_line, someone};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// The steps of the spinner, one each [`STEP`].
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

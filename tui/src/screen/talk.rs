@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 
 use super::line::Line;
 use crate::app::{App, LinkState, Overlay};
-use crate::layout::{Look, Mark};
+use crate::layout::Mark;
 use crate::text;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 use crate::viewport::Shown;
 
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {

@@ -3,13 +3,13 @@
 //! Invariant: no other file names a colour.
 
 mod depth;
+mod look;
 mod palette;
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::layout::Look;
-
 pub use depth::Depth;
+pub(crate) use look::Look;
 
 /// What something on the screen means. Views name these and never a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,9 +7,9 @@ use ratatui::style::Modifier;
 use super::{Shown, Viewport};
 use crate::conversation::testing::shown;
 use crate::conversation::{Conversation, Part, PartKind};
-use crate::layout::{Block, Look, Piece, Row, Words};
+use crate::layout::{Block, Piece, Row, Words};
 use crate::part_view::Fold;
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 const LOOK: Look = Look {
     token: Token::Text,

@@ -2,14 +2,13 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use harness_protocol::{Event, Summary};
+use harness_protocol::{Event, Summary, words};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::routes;
 use crate::client::error::CommandError;
-use crate::client::event_line::outcome_name;
 use crate::client::output::Output;
 use crate::config::HomeFlag;
 
@@ -124,7 +123,7 @@ fn section(event: &Event) -> String {
         Event::RunEnded {
             outcome, message, ..
         } if !message.is_empty() => {
-            format!("*{}: {message}*\n\n", outcome_name(*outcome))
+            format!("*{}: {message}*\n\n", words::outcome(*outcome))
         }
         _ => String::new(),
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use harness_actors::Clock;
-use harness_protocol::Summary;
+use harness_protocol::{Summary, words};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,7 +10,6 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::parsed;
 use crate::client::error::CommandError;
-use crate::client::names::state_name;
 use crate::client::output::Output;
 use crate::client::visible;
 use crate::config::HomeFlag;
@@ -84,7 +83,7 @@ fn table(summaries: &[Summary], now: u64) -> Vec<String> {
         let title = summary.error.as_ref().or(summary.title.as_ref());
         [
             visible::line(&summary.id),
-            state_name(summary.state).to_owned(),
+            words::conversation_state(summary.state).to_owned(),
             summary.prompts.to_string(),
             ago(now, summary.active_at),
             title.map_or_else(String::new, |title| visible::short(title, MAX_TITLE)),

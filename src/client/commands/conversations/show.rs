@@ -3,15 +3,15 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_actors::Clock;
-use harness_protocol::{PastEvent, Settings, Snapshot};
+use harness_protocol::{PastEvent, Settings, Snapshot, words};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::commands::conversations::list::ago;
+use crate::client::commands::queue::waiting;
 use crate::client::error::CommandError;
-use crate::client::event_line::{event_line, state_name};
-use crate::client::names::{self, named, waiting};
+use crate::client::event_line::event_line;
 use crate::client::output::Output;
 use crate::client::visible;
 use crate::config::HomeFlag;
@@ -107,11 +107,11 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
 }
 
 fn state(snapshot: &Snapshot) -> String {
-    let mut text = names::state_name(snapshot.summary.state).to_owned();
+    let mut text = words::conversation_state(snapshot.summary.state).to_owned();
     if let Some(run) = snapshot.summary.run_id {
         text += &format!(", run {run}");
     }
-    let doing = state_name(snapshot.state);
+    let doing = words::state(snapshot.state);
     if doing != text {
         text += &format!(", {doing}");
     }
@@ -129,7 +129,10 @@ fn settings(settings: &Settings) -> String {
         "active_tools" => format!("tools {}", value.replace(", ", " ")),
         name => format!("{} {value}", name.replace('_', " ")),
     };
-    let told: Vec<String> = named(settings).into_iter().map(told).collect();
+    let told: Vec<String> = words::named_settings(settings)
+        .into_iter()
+        .map(told)
+        .collect();
     told.join(", ")
 }
 
@@ -195,7 +198,7 @@ mod tests {
              waiting   3 follow-up Then test\n\
              position  e-1-0\n\
              \n\
-             21:20:00Z user         Hi\\nyou\n"
+             21:20:00Z user               Hi\\nyou\n"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::App;
+use super::App;
 use crate::composer::MAX_ROWS;
 
 /// Columns left free at each side of the conversation.
@@ -11,6 +11,11 @@ const MARGIN: u16 = 1;
 const HEADER_FROM: u16 = 10;
 /// What the border and the spaces within it take of the width.
 const INPUT_MARGIN: u16 = 4;
+
+/// How many messages that wait have a row.
+const MAX_QUEUED: usize = 3;
+/// On a narrower or a lower screen only their count is shown, in columns and rows.
+const QUEUE_FROM: (u16, u16) = (60, 16);
 
 /// Where things are on the screen, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +60,7 @@ impl Regions {
         let seam = take(1);
         let pastes = take(u16::from(!app.composer.chips().is_empty()));
         let header = take(u16::from(area.height >= HEADER_FROM));
-        let queue = take(super::queue::rows(app, area));
+        let queue = take(queue_rows(app, area));
         let heights = [header, left, seam, queue, pastes, status, input];
         let mut y = area.y;
         let [header, talk, seam, queue, pastes, status, input] = heights.map(|height| {
@@ -88,4 +93,19 @@ fn rows(area: Rect) -> u16 {
 /// How many columns what is written has on a screen of that size.
 pub(crate) fn input_width(size: (u16, u16)) -> u16 {
     size.0.saturating_sub(INPUT_MARGIN).max(1)
+}
+
+/// How many rows the queue wants on a screen: the last one has the count of what is not shown.
+fn queue_rows(app: &App, screen: Rect) -> u16 {
+    let count = app.conversation.waiting().len();
+    u16::try_from(count.min(shown_in_queue(screen) + 1)).unwrap_or(0)
+}
+
+/// How many messages that wait have a row on a screen.
+pub(crate) fn shown_in_queue(screen: Rect) -> usize {
+    if screen.width < QUEUE_FROM.0 || screen.height < QUEUE_FROM.1 {
+        0
+    } else {
+        MAX_QUEUED
+    }
 }

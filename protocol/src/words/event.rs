@@ -1,0 +1,225 @@
+//! Each event in words: one row of one table.
+
+use serde_json::{Map, Value};
+
+use super::names::{by, delta_kind, outcome, queue, reason, state};
+use super::settings::settings;
+use crate::{Event, Outcome, State};
+
+/// An event in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words<'e> {
+    /// What happened: the type of the event, with spaces.
+    pub kind: String,
+    /// Who did it, if that is known.
+    pub by: Option<&'e str>,
+    /// What there is to say of it; may be empty.
+    pub text: String,
+    /// The text that it brings, which may be long: a prompt, a reply, a result, a summary.
+    pub body: Option<&'e str>,
+    /// Whether something went wrong.
+    pub is_error: bool,
+}
+
+impl<'e> Words<'e> {
+    /// The words for an event.
+    #[must_use]
+    pub fn of(event: &'e Event) -> Self {
+        let (text, body) = text_and_body(event);
+        Self {
+            kind: event.type_name().replace('_', " "),
+            by: event.by(),
+            text,
+            body,
+            is_error: is_error(event),
+        }
+    }
+
+    /// One sentence, without the text that the event brings: `renamed by ana: The folder src`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let who = match self.by {
+            // It went wrong for the one who asked, and was not done by anyone.
+            Some(name) if self.is_error => format!(" for {name}"),
+            name => by(name),
+        };
+        remark(&format!("{}{who}", self.kind), &self.text)
+    }
+
+    /// What there is to say, with the text that the event brings behind it.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        remark(&self.text, self.body.unwrap_or_default())
+    }
+}
+
+/// A tool call in short, such as `list_dir {"path":"src"}`.
+#[must_use]
+pub fn call(name: &str, input: &Map<String, Value>) -> String {
+    let input = serde_json::to_string(input).unwrap_or_default();
+    format!("{name} {input}")
+}
+
+/// What a block is called that has nothing to read.
+#[must_use]
+pub fn unreadable_block(block_type: &str) -> String {
+    block_type.replace('_', " ")
+}
+
+/// Says that the records between two cannot be read.
+#[must_use]
+pub fn unreadable(after: u64, before: u64) -> String {
+    let (first, last) = (after.saturating_add(1), before.saturating_sub(1));
+    if first >= last {
+        format!("record {first} cannot be read")
+    } else {
+        format!("records {first} to {last} cannot be read")
+    }
+}
+
+/// How long the next request was before a summary, and how long it is with it, in tokens.
+#[must_use]
+pub fn saved(before: u64, after: u64) -> String {
+    format!("{} to {} tokens", thousands(before), thousands(after))
+}
+
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row an event, and all of them in one place"
+)]
+fn text_and_body(event: &Event) -> (String, Option<&str>) {
+    let empty = String::new();
+    match event {
+        Event::User { content, .. } | Event::Reasoning { content, .. } => (empty, Some(content)),
+        Event::Text {
+            content, partial, ..
+        } => {
+            let cut = if *partial { "cut short" } else { "" };
+            (cut.to_owned(), Some(content))
+        }
+        Event::ToolCall { name, input, .. } => (call(name, input), None),
+        Event::ToolResult {
+            result, is_error, ..
+        } => {
+            let failed = if *is_error { "failed" } else { "" };
+            (failed.to_owned(), Some(result))
+        }
+        Event::Status { state, message, .. } => (doing(*state, message), None),
+        Event::RunStarted { run_id, .. } => (run_id.to_string(), None),
+        Event::RunEnded {
+            run_id,
+            outcome: how,
+            message,
+            ..
+        } => {
+            let ended = format!("{run_id} {}", outcome(*how));
+            (remark(&ended, message), None)
+        }
+        Event::TurnStarted { run_id, turn, .. } => (format!("{run_id}.{turn}"), None),
+        Event::TurnEnded {
+            run_id,
+            turn,
+            outcome: how,
+            ..
+        } => (format!("{run_id}.{turn} {}", outcome(*how)), None),
+        Event::ReplyEnded {
+            model, stop_reason, ..
+        } => (remark(stop_reason, model), None),
+        Event::ReplyFailed { error, .. } | Event::CompactionFailed { error, .. } => {
+            (error.clone(), None)
+        }
+        Event::Block { block_type, .. } => (unreadable_block(block_type), None),
+        Event::CallsSkipped { reason, .. } => (reason.clone(), None),
+        Event::Renamed { title, .. } => (title.clone(), None),
+        Event::Queued {
+            item,
+            queue: place,
+            content,
+            ..
+        } => (format!("{item} {}", queue(*place)), Some(content)),
+        Event::Withdrawn { items, .. } => {
+            let items: Vec<String> = items.iter().map(u64::to_string).collect();
+            (items.join(", "), None)
+        }
+        Event::SettingsChanged { settings: own, .. } => {
+            let own = settings(own).join(" · ");
+            let none = own.is_empty().then(|| "as the service has them".to_owned());
+            (none.unwrap_or(own), None)
+        }
+        Event::ReplyLeftOut { .. } => ("the model is not told of it".to_owned(), None),
+        Event::CompactionStarted {
+            reason: why,
+            tokens,
+            ..
+        } => {
+            let tokens = thousands(*tokens);
+            (format!("about {tokens} tokens{}", reason(*why)), None)
+        }
+        Event::Compacted {
+            summary,
+            tokens_before,
+            tokens_after,
+            ..
+        } => (saved(*tokens_before, *tokens_after), Some(summary)),
+        Event::Checkpoint { summary, .. } => {
+            let text = "what was before is in the archive";
+            (text.to_owned(), Some(summary))
+        }
+        Event::Record { record_type, .. } => (record_type.clone(), None),
+        Event::Delta {
+            index,
+            kind,
+            offset,
+            text,
+        } => {
+            let kind = delta_kind(*kind);
+            (format!("{kind} {index}+{offset} {text:?}"), None)
+        }
+        Event::Presence { count, names } => (remark(&count.to_string(), &names.join(", ")), None),
+        Event::Attached {
+            conversation,
+            state,
+            message,
+            run_id,
+            ..
+        } => {
+            let run = run_id.map_or_else(String::new, |run| format!(", run {run}"));
+            let doing = doing(*state, message);
+            (format!("{conversation}{run}, {doing}"), None)
+        }
+        Event::Reset { reason, .. } => (reason.clone(), None),
+        Event::Gap { after, before } => (unreadable(*after, *before), None),
+        Event::Discarded {} | Event::Unknown => (empty, None),
+    }
+}
+
+fn is_error(event: &Event) -> bool {
+    match event {
+        Event::ToolResult { is_error, .. } => *is_error,
+        Event::Status { state, .. } => *state == State::Error,
+        Event::RunEnded { outcome, .. } => {
+            matches!(outcome, Outcome::Error | Outcome::Interrupted)
+        }
+        Event::ReplyFailed { .. } | Event::CompactionFailed { .. } | Event::Gap { .. } => true,
+        _ => false,
+    }
+}
+
+fn doing(doing: State, message: &str) -> String {
+    remark(state(doing), message)
+}
+
+fn remark(what: &str, more: &str) -> String {
+    match (what, more) {
+        (text, "") | ("", text) => text.to_owned(),
+        (what, more) => format!("{what}: {more}"),
+    }
+}
+
+/// A count of tokens in few characters.
+fn thousands(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        _ => format!("{}k", tokens.saturating_add(500) / 1_000),
+    }
+}

@@ -1,0 +1,11 @@
+//! The words in which clients tell what crosses the wire: the same for lines and for the screen.
+//!
+//! Invariant: plain strings. Foreign text is as it came; whoever shows it makes it fit to be shown.
+
+mod event;
+mod names;
+mod settings;
+
+pub use event::{Words, call, saved, unreadable, unreadable_block};
+pub use names::{by, conversation_state, outcome, queue, state};
+pub use settings::{named_settings, settings};

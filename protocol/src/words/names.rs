@@ -1,0 +1,74 @@
+//! What states, outcomes and queues are called.
+
+use crate::{CompactionReason, ConversationState, DeltaKind, Outcome, Queue, State};
+
+/// What a conversation is doing.
+#[must_use]
+pub fn state(state: State) -> &'static str {
+    match state {
+        State::Idle => "idle",
+        State::Thinking => "thinking",
+        State::RunningTool => "running tool",
+        State::Error => "error",
+        State::Unknown => "unknown",
+    }
+}
+
+/// The state of a conversation in a list.
+#[must_use]
+pub fn conversation_state(state: ConversationState) -> &'static str {
+    match state {
+        ConversationState::Idle => "idle",
+        ConversationState::Running => "running",
+        ConversationState::Interrupted => "interrupted",
+        ConversationState::Unreadable => "unreadable",
+        ConversationState::Unknown => "unknown",
+    }
+}
+
+/// How a run or a turn ended.
+#[must_use]
+pub fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Error => "failed",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Unknown => "ended",
+    }
+}
+
+/// What a queue is called.
+#[must_use]
+pub fn queue(queue: Queue) -> &'static str {
+    match queue {
+        Queue::Steer => "steering",
+        Queue::FollowUp => "follow-up",
+    }
+}
+
+/// Who did something, behind what was done; empty if that is not known.
+#[must_use]
+pub fn by(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!(" by {name}"))
+}
+
+/// Why the past is summarized, behind how long it is.
+pub(super) fn reason(reason: CompactionReason) -> &'static str {
+    match reason {
+        CompactionReason::Threshold => ", grown long",
+        CompactionReason::Overflow => ", too long for the model",
+        CompactionReason::Manual => ", as asked",
+        CompactionReason::Unknown => "",
+    }
+}
+
+/// What a piece belongs to.
+pub(super) fn delta_kind(kind: DeltaKind) -> &'static str {
+    match kind {
+        DeltaKind::Text => "text",
+        DeltaKind::Reasoning => "reasoning",
+        DeltaKind::ToolInput => "tool input",
+        DeltaKind::Unknown => "unknown",
+    }
+}

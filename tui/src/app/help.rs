@@ -1,0 +1,147 @@
+//! What the help says, in columns, made from the tables of keys and commands.
+
+use super::COMMANDS;
+use crate::keys::{BINDINGS, Place};
+use crate::text::{self, broken};
+use crate::theme::{Look, Token};
+
+/// How wide the box is at most with one column, and with two.
+pub(crate) const WIDTHS: (u16, u16) = (100, 120);
+/// The columns between two columns.
+pub(crate) const GAP: usize = 2;
+/// From this width on keys and what they do stand beside each other.
+const BESIDE_FROM: usize = 50;
+/// How far what the keys do is set in, beside them and below them.
+const BESIDE: usize = 24;
+const BELOW: usize = 4;
+
+/// A row of the help.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Row {
+    Heading(&'static str),
+    Entry { keys: String, text: &'static str },
+}
+
+/// All rows: every binding of the table stands in one of them.
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (heading, places) in [
+        ("Keys", &[Place::Empty, Place::Writing][..]),
+        ("While something is selected", &[Place::Selecting]),
+        ("While a command is named", &[Place::Commands]),
+        ("In the list of conversations", &[Place::Picker]),
+        (
+            "In a list of models, skills or templates",
+            &[Place::Chooser],
+        ),
+        ("In a search", &[Place::Search]),
+    ] {
+        rows.push(Row::Heading(heading));
+        for binding in BINDINGS {
+            if binding.places.iter().any(|place| places.contains(place)) {
+                let keys: Vec<String> = binding.chords.iter().map(ToString::to_string).collect();
+                rows.push(Row::Entry {
+                    keys: keys.join(", "),
+                    text: binding.help,
+                });
+            }
+        }
+    }
+    rows.push(Row::Heading("Mouse"));
+    rows.push(Row::Entry {
+        keys: "wheel, drag".to_owned(),
+        text: "scroll, select (twice: word, thrice: paragraph)",
+    });
+    rows.push(Row::Entry {
+        keys: "Shift+drag".to_owned(),
+        text: "the terminal's own selection, in most terminals",
+    });
+    rows.push(Row::Entry {
+        keys: "click".to_owned(),
+        text: "on the heading of a tool: fold or unfold it",
+    });
+    rows.push(Row::Heading(
+        "Commands (// sends a prompt that begins with /)",
+    ));
+    rows.extend(COMMANDS.iter().map(|command| Row::Entry {
+        keys: format!("/{} {}", command.name, command.arguments),
+        text: command.help,
+    }));
+    rows
+}
+
+/// What stands in a row of the screen, from left to right.
+pub(crate) type Words = Vec<(String, Look)>;
+
+/// How many rows of the help do not fit on a screen of that size.
+pub(crate) fn overflow(size: (u16, u16)) -> u16 {
+    let rows = columns(size.0).iter().map(Vec::len).max().unwrap_or(0);
+    let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+    rows.saturating_sub(size.1.saturating_sub(2))
+}
+
+/// How wide the box is on a screen of that width.
+pub(crate) fn box_width(screen: u16) -> u16 {
+    if screen < WIDTHS.1 {
+        screen.min(WIDTHS.0)
+    } else {
+        WIDTHS.1
+    }
+}
+
+/// The help as it is drawn on a screen of that width: in one column, or in two.
+pub(crate) fn columns(screen: u16) -> Vec<Vec<Words>> {
+    let inner = usize::from(box_width(screen).saturating_sub(4));
+    if screen < WIDTHS.1 {
+        return vec![rows().iter().flat_map(|row| lines(row, inner)).collect()];
+    }
+    let width = (inner - GAP) / 2;
+    let rows: Vec<(bool, Vec<Words>)> = rows()
+        .iter()
+        .map(|row| (matches!(row, Row::Heading(_)), lines(row, width)))
+        .collect();
+    let half = rows.iter().map(|(_, lines)| lines.len()).sum::<usize>() / 2;
+    let mut columns = vec![Vec::new(), Vec::new()];
+    let mut is_second = false;
+    for (is_heading, lines) in rows {
+        // A heading goes with what is below it.
+        let full = columns[0].len() + usize::from(is_heading);
+        is_second = is_second || full > half;
+        columns[usize::from(is_second)].extend(lines);
+    }
+    columns
+}
+
+/// A row of the help in so many columns.
+fn lines(row: &Row, width: usize) -> Vec<Words> {
+    let look = Look::new(Token::Text);
+    let (keys, text) = match row {
+        Row::Heading(heading) => {
+            let look = Look::new(Token::Status).bold();
+            let broken = broken(heading, width);
+            return broken.map(|line| vec![(line, look)]).collect();
+        }
+        Row::Entry { keys, text } => (format!("  {keys}"), *text),
+    };
+    let is_beside = width >= BESIDE_FROM;
+    let set_in = if is_beside { BESIDE } else { BELOW };
+    let blank = |line: String| vec![(format!("{}{line}", " ".repeat(set_in)), look)];
+    let mut said = broken(text, width.saturating_sub(set_in).max(1));
+    let mut lines: Vec<Words> = broken_keys(&keys, width)
+        .map(|line| vec![(line, Look::new(Token::User))])
+        .collect();
+    if let Some(last) = lines.last_mut() {
+        let taken: usize = last.iter().map(|(words, _)| text::width(words)).sum();
+        if is_beside && taken + GAP <= BESIDE {
+            let gap = " ".repeat(BESIDE - taken);
+            last.extend(said.next().map(|line| (format!("{gap}{line}"), look)));
+        }
+    }
+    lines.extend(said.map(blank));
+    lines
+}
+
+/// The names of keys, with those behind set in as the first is.
+fn broken_keys(keys: &str, width: usize) -> impl Iterator<Item = String> {
+    broken(keys.trim_start(), width.saturating_sub(2).max(1)).map(|line| format!("  {line}"))
+}
