@@ -20,10 +20,6 @@ use crate::storage::StorageError;
 /// How long a conversation may take to say how it is; one that cannot holds no list up.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many conversations that are not open are looked at once, by all lists: each takes an open
-/// file for as long.
-pub(super) const LOOKS: usize = 32;
-
 /// What is asked of a conversation that is open. It does not keep it from being let go.
 #[derive(Clone)]
 struct Asked {

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::position::{Epoch, Position};
 use super::record::Record;
 use super::{Entry, NewRecord};
+use crate::storage::StorageError;
 
 /// What stands before a line's checksum; the checksum covers everything before it.
 const SUM: &[u8] = b",\"crc\":\"";
@@ -266,6 +267,21 @@ pub(super) fn encode(
     // The record's object goes on where the number and the time stand.
     lines[record] = b',';
     Ok(seal.close(lines, start))
+}
+
+impl NewRecord {
+    /// The JSON object of the record, like [`Entry::json`], for a journal that is made or replaced
+    /// at once; its number is given there.
+    ///
+    /// # Errors
+    /// When the record has no JSON form.
+    pub fn to_json(&self) -> Result<Bytes, StorageError> {
+        object(self).map_err(|error| StorageError {
+            doing: "write".to_owned(),
+            path: "a record".to_owned(),
+            reason: error.to_string(),
+        })
+    }
 }
 
 /// The object of a record without a checksum, like [`Entry::json`].

@@ -111,21 +111,6 @@ pub struct Replaced {
     pub archive: String,
 }
 
-impl NewRecord {
-    /// The JSON object of the record, like [`Entry::json`], for a journal that is made or replaced
-    /// at once; its number is given there.
-    ///
-    /// # Errors
-    /// When the record has no JSON form.
-    pub fn to_json(&self) -> Result<Bytes, StorageError> {
-        line::object(self).map_err(|error| StorageError {
-            doing: "write".to_owned(),
-            path: "a record".to_owned(),
-            reason: error.to_string(),
-        })
-    }
-}
-
 /// The log of one conversation. Clones of the `Arc` share it; the last one that goes closes it.
 pub trait Journal: Send + Sync + 'static {
     /// The header.
