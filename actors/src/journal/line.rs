@@ -288,7 +288,7 @@ impl NewRecord {
 ///
 /// # Errors
 /// When the record has no JSON form.
-pub(super) fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
+fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
     let mut line = Vec::new();
     encode(new, 1, Seal(0), &mut line)?;
     line.truncate(line.len() - SEAL - 1);
