@@ -52,6 +52,15 @@ pub enum BlockKind<'a> {
 }
 
 impl Block {
+    /// Whether it is thinking, readable or not.
+    #[must_use]
+    pub fn is_thinking(&self) -> bool {
+        matches!(
+            self.kind(),
+            BlockKind::Thinking { .. } | BlockKind::RedactedThinking
+        )
+    }
+
     /// A block as the API sent it.
     #[must_use]
     pub fn new(json: Object) -> Self {

@@ -29,8 +29,8 @@ const CLIENT: Limit = Limit {
 };
 const ACTORS: Limit = Limit {
     folder: "actors/src",
-    circles: 11,
-    files: 7,
+    circles: 1,
+    files: 5,
 };
 
 fn root() -> &'static Path {

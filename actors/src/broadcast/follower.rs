@@ -18,7 +18,7 @@ use tokio::time::Sleep;
 use super::attendance::{Attendance, Following};
 use super::budget::{Lent, ReadBudget};
 use super::frame::View;
-use super::lack::{Begun, Lack, LentPage};
+use super::lack::{Begun, End, Lack, LentPage};
 use super::messages::{Closing, Join, Joined};
 use super::subscription::{Delivery, Subscription};
 use crate::journal::{Epoch, Journal, Position};
@@ -49,17 +49,6 @@ pub enum Followed {
     Live(Position),
     /// The stream is over.
     Ended(End),
-}
-
-/// Why a stream is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    /// The broadcaster closed.
-    Closed(Closing),
-    /// The journal cannot be read.
-    Unreadable(String),
-    /// The conversation's actors are gone; a client that comes back gets new ones.
-    Gone,
 }
 
 /// Where a client's events come from.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use harness_protocol::Event;
 
 use super::budget::{Loan, Part, ReadBudget};
-use super::follower::End;
 use super::frame::{Frame, View};
 use super::messages::Closing;
 use crate::event::event;
@@ -17,6 +16,17 @@ const PAGE: PageLimit = PageLimit {
     records: 128,
     bytes: 64 * 1024,
 };
+
+/// Why a stream is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The broadcaster closed.
+    Closed(Closing),
+    /// The journal cannot be read.
+    Unreadable(String),
+    /// The conversation's actors are gone; a client that comes back gets new ones.
+    Gone,
+}
 
 /// The records behind `after` up to `end`.
 pub(super) struct Lack {

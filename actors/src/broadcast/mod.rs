@@ -16,7 +16,8 @@ pub use budget::{
     ANSWER_BYTES, ANSWER_GRACE, Lent, Loan, Part, ReadBudget, STREAM_BYTES, STREAM_GRACE, TURNS,
     Turn,
 };
-pub use follower::{End, Followed, Follower, PIECE, Source, Start};
+pub use follower::{Followed, Follower, PIECE, Source, Start};
 pub use frame::{Frame, View};
+pub use lack::End;
 pub use ring::{RING_BYTES, RING_EVENTS};
 pub use subscription::{BOUND, Bound, Delivery, Subscription};

@@ -9,12 +9,11 @@ use actix::prelude::*;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
 use tokio::sync::Semaphore;
 
-use super::conversation::{Conversation, Door};
-use super::fork::COPIES;
-use super::list::{Folders, LOOKS};
+use super::conversation::{Conversation, Door, Place};
+use super::folders::Folders;
 use super::messages::{CreateConversation, ForgetFailed, Made, OpenConversation, StopAll};
 use super::parts::Parts;
-use super::places::{Place, Places};
+use super::places::Places;
 use crate::broadcast::messages::{CloseSubscribers, Closing};
 use crate::conversation::glance;
 use crate::conversation::messages::{RetireIfIdle, StopRuns};
@@ -26,6 +25,11 @@ use crate::send::tell;
 const MAILBOX: usize = 1024;
 /// How often conversations are asked whether they may end; one that is idle twice does.
 const SWEEP: Duration = Duration::from_secs(15);
+/// How many conversations that are not open are looked at once, by all lists: each takes an open
+/// file for as long.
+const LOOKS: usize = 32;
+/// How many journals are copied at once. Each is in memory as a whole meanwhile.
+const COPIES: usize = 1;
 /// The conversation that is there without being made.
 pub const DEFAULT_CONVERSATION: &str = "default";
 /// A conversation that is open, or about to be.
@@ -175,7 +179,7 @@ async fn open(
         let place = if id.as_str() == DEFAULT_CONVERSATION {
             Place::reserved()
         } else {
-            places.take(&directory).await?
+            places.take(&directory.clone().recipient()).await?
         };
         open_at(place, store, parts, id.clone()).await
     };

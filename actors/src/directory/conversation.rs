@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use actix::Addr;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::places::Place;
 use crate::broadcast::{Attendance, BroadcastActor};
 use crate::conversation::ConversationActor;
 use crate::journal::Journal;
@@ -40,5 +40,25 @@ impl std::fmt::Debug for Conversation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let id = self.journal.header().conversation;
         f.debug_tuple("Conversation").field(&id).finish()
+    }
+}
+
+/// One place, which is free again when nobody holds a clone of it.
+#[derive(Debug, Clone)]
+pub struct Place(Arc<Option<OwnedSemaphorePermit>>);
+
+impl Place {
+    /// The place of the default conversation, which nobody else gets.
+    pub(super) fn reserved() -> Self {
+        Self(Arc::new(None))
+    }
+
+    pub(super) fn of(permit: OwnedSemaphorePermit) -> Self {
+        Self(Arc::new(Some(permit)))
+    }
+
+    /// Whether anybody but the directory holds it, and is about to ask the conversation something.
+    pub(super) fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 }

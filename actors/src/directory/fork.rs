@@ -12,9 +12,6 @@ use crate::ids::ItemId;
 use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record};
 use crate::storage::{StorageError, aside};
 
-/// How many journals are copied at once. Each is in memory as a whole meanwhile.
-pub(super) const COPIES: usize = 1;
-
 /// The beginning of a journal.
 #[derive(Debug)]
 struct Copied {

@@ -1,9 +1,8 @@
 //! The list of conversations, open or not.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -12,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::actor::DirectoryActor;
 use super::conversation::{Conversation, Door};
+use super::folders::Folders;
 use super::messages::{CountRuns, ListConversations, Row};
 use crate::conversation::glance;
 use crate::conversation::messages::{GetOverview, IsRunning, Overview};
@@ -22,36 +22,8 @@ use crate::storage::StorageError;
 /// How long a conversation may take to say how it is; one that cannot holds no list up.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many conversations that are not open are looked at once, by all lists: each takes an open
-/// file for as long.
-pub(super) const LOOKS: usize = 32;
-
 /// How many conversations are looked at together for those of one folder.
 const PART: usize = 200;
-
-/// In which folders conversations work, as digests, as far as it was looked up. It never changes, so
-/// that a list of one folder looks at no journal of another twice.
-#[derive(Clone, Default)]
-pub(super) struct Folders(Arc<Mutex<HashMap<String, u64>>>);
-
-impl Folders {
-    /// Whether a conversation may work there, as far as is known.
-    fn may_be_in(&self, id: &str, folder: &Path) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(id).is_none_or(|known| *known == digest(folder))
-    }
-
-    fn note(&self, id: &str, folder: &Path) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(id.to_owned(), digest(folder));
-    }
-}
-
-fn digest(folder: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    folder.hash(&mut hasher);
-    hasher.finish()
-}
 
 /// What is asked of a conversation that is open. It does not keep it from being let go.
 #[derive(Clone)]

@@ -2,7 +2,9 @@
 
 mod actor;
 mod conversation;
+mod folders;
 mod fork;
+mod let_go;
 mod list;
 pub mod messages;
 mod parts;
@@ -10,6 +12,6 @@ mod places;
 mod removal;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
-pub use conversation::Conversation;
+pub use conversation::{Conversation, Place};
 pub use parts::{GuidanceOf, Parts, Seams};
-pub use places::{MAX_OPEN_CONVERSATIONS, Place};
+pub use places::MAX_OPEN_CONVERSATIONS;

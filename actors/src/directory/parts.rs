@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::conversation::Conversation;
-use super::places::Place;
+use super::conversation::{Conversation, Place};
 use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::messages::Publish;
 use crate::broadcast::{Attendance, BroadcastActor, Now};

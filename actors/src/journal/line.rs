@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::position::{Epoch, Position};
 use super::record::Record;
 use super::{Entry, NewRecord};
+use crate::storage::StorageError;
 
 /// What stands before a line's checksum; the checksum covers everything before it.
 const SUM: &[u8] = b",\"crc\":\"";
@@ -268,11 +269,26 @@ pub(super) fn encode(
     Ok(seal.close(lines, start))
 }
 
+impl NewRecord {
+    /// The JSON object of the record, like [`Entry::json`], for a journal that is made or replaced
+    /// at once; its number is given there.
+    ///
+    /// # Errors
+    /// When the record has no JSON form.
+    pub fn to_json(&self) -> Result<Bytes, StorageError> {
+        object(self).map_err(|error| StorageError {
+            doing: "write".to_owned(),
+            path: "a record".to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}
+
 /// The object of a record without a checksum, like [`Entry::json`].
 ///
 /// # Errors
 /// When the record has no JSON form.
-pub(super) fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
+fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
     let mut line = Vec::new();
     encode(new, 1, Seal(0), &mut line)?;
     line.truncate(line.len() - SEAL - 1);

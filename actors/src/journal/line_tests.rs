@@ -1,6 +1,8 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::ids::RunId;
-use crate::journal::header_line;
+use crate::journal::{Durability, header_line};
 
 /// One line of every type there was at first, and the header before it.
 const FIRST: &str = include_str!("../../../specs/examples/journal-v1.jsonl");
@@ -162,4 +164,24 @@ fn a_line_by_hand_needs_no_checksum_but_has_to_be_a_record() {
         "[".repeat(10_000)
     );
     assert!(find(deep.as_bytes(), seal).is_err());
+}
+
+/// Spec: [JRNL-95]
+#[test]
+fn what_an_operator_was_told_outlives_a_power_cut() {
+    let lines = FIRST.lines().chain(SECOND.lines()).skip(1);
+    let records = lines.filter_map(|line| serde_json::from_str::<Record>(line).ok());
+    let synced: BTreeSet<_> = records
+        .filter(|record| record.durability() == Durability::Synced)
+        .filter_map(|record| kind(&record))
+        .collect();
+    let expected = [
+        "prompt",
+        "queued",
+        "renamed",
+        "run_ended",
+        "settings_changed",
+        "withdrawn",
+    ];
+    assert_eq!(synced, BTreeSet::from(expected));
 }

@@ -3,6 +3,8 @@
 //! [`Journal`] and [`JournalStore`] are what the actors know. Two implementations come with the
 //! crate; one on a remote log needs to do no more than these two traits say.
 
+#[cfg(any(test, feature = "testing"))]
+pub mod contract;
 mod conversation_name;
 mod header;
 mod header_line;
@@ -12,7 +14,7 @@ mod listed;
 mod memory;
 mod position;
 mod record;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod testing;
 
 use std::sync::Arc;
@@ -28,7 +30,7 @@ pub use json_lines::{
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
 pub use position::{Epoch, Position, PositionError};
-pub use record::{Activity, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
+pub use record::{Activity, Durability, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
 
 use crate::ids::ConversationId;
 use crate::storage::{StorageError, StorageFuture};
@@ -54,15 +56,6 @@ pub struct Entry {
     /// The JSON object that the record was read from, without its checksum; holds the fields
     /// that this version does not know, too.
     pub json: Bytes,
-}
-
-/// When an append is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// When the records outlive this process.
-    Written,
-    /// When they outlive a power cut.
-    Synced,
 }
 
 /// Consecutive records.
@@ -109,21 +102,6 @@ pub struct Replaced {
     pub position: Position,
     /// Where the old one is kept, as errors name it; empty if there was none.
     pub archive: String,
-}
-
-impl NewRecord {
-    /// The JSON object of the record, like [`Entry::json`], for a journal that is made or replaced
-    /// at once; its number is given there.
-    ///
-    /// # Errors
-    /// When the record has no JSON form.
-    pub fn to_json(&self) -> Result<Bytes, StorageError> {
-        line::object(self).map_err(|error| StorageError {
-            doing: "write".to_owned(),
-            path: "a record".to_owned(),
-            reason: error.to_string(),
-        })
-    }
 }
 
 /// The log of one conversation. Clones of the `Arc` share it; the last one that goes closes it.

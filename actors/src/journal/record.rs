@@ -13,6 +13,15 @@ use serde_json::value::RawValue;
 use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
 
+/// When an append is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// When the records outlive this process.
+    Written,
+    /// When they outlive a power cut.
+    Synced,
+}
+
 /// One durable fact of a conversation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
@@ -443,6 +452,36 @@ impl Record {
         "checkpoint",
         "tools_renewed",
     ];
+
+    /// What the record is to outlive before anything behind it is done: an operator who was
+    /// answered, and a run that was shown to end, rely on it.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        match self {
+            Self::Prompt { .. }
+            | Self::RunEnded { .. }
+            | Self::Renamed { .. }
+            | Self::Queued { .. }
+            | Self::Withdrawn { .. }
+            | Self::SettingsChanged { .. }
+            | Self::ToolsRenewed { .. } => Durability::Synced,
+            Self::RunStarted { .. }
+            | Self::Status { .. }
+            | Self::TurnStarted { .. }
+            | Self::Block { .. }
+            | Self::ReplyEnded { .. }
+            | Self::ReplyFailed { .. }
+            | Self::ToolResult { .. }
+            | Self::CallsSkipped { .. }
+            | Self::TurnEnded { .. }
+            | Self::ReplyLeftOut { .. }
+            | Self::CompactionStarted { .. }
+            | Self::Compacted { .. }
+            | Self::CompactionFailed { .. }
+            | Self::Checkpoint { .. }
+            | Self::Unknown { .. } => Durability::Written,
+        }
+    }
 }
 
 /// As JSON, since unknown data has no other form.

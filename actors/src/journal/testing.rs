@@ -1,5 +1,7 @@
 //! What the tests of journals share.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use super::{

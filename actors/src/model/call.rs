@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::assemble::Assembler;
 use super::attempt::{AttemptError, Piece, Prepared, SharedAssembler, attempt};
-use super::catalog::{Catalog, Models};
+use super::catalog::Catalog;
 use super::client::ApiClient;
-use super::live_models::{live_models, successor};
+use super::live_models::{Models, live_models, successor};
 use super::messages::{ModelEvent, StartModelCall};
 use super::retry::Retries;
 use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};

@@ -11,7 +11,7 @@ use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
 use tokio::time::Instant;
 
 use super::client::ApiClient;
-use super::live_models::{list, one};
+use super::live_models::{Models, list, one};
 use super::{ModelError, ModelInfo};
 
 /// How long an answer of the API holds.
@@ -25,9 +25,6 @@ const MAX_ANSWERS: usize = 256;
 
 /// How many models are remembered beyond their answers' time before all are forgotten.
 const MAX_MODELS: usize = 4096;
-
-/// Some models.
-pub(super) type Models = Arc<[Arc<ModelInfo>]>;
 
 /// What is asked: another key may see other models.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use awc::http::Version;
 use awc::http::header;
 use awc::{Client, ClientRequest, Connector};
 
-use super::{ModelError, ModelSeams, RetryPolicy, Transport};
+use super::{Credential, ModelError, ModelSeams, RetryPolicy, Transport};
 use crate::attachment::AttachmentStore;
 use crate::ids::ConversationId;
 use crate::secret::{Redaction, Secret};
@@ -18,15 +18,6 @@ const API_VERSION: &str = "2023-06-01";
 const MAX_CONNECTIONS: usize = 4096;
 /// How long finding a key may take.
 const KEY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How the service proves who it is. Never both: the API refuses that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Credential {
-    /// An API key, sent as `x-api-key`.
-    ApiKey(Secret),
-    /// A bearer token, sent as `authorization`.
-    Bearer(Secret),
-}
 
 /// Where and how the model is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,13 @@ use bytes::Bytes;
 use harness_protocol::Attachment;
 use serde_json::{Value, json};
 
-use super::{MAX_REQUEST_BYTES, ModelError, ModelInfo};
+use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
+
+/// The largest body that the API takes, in bytes.
+///
+/// Source: the API's documentation of errors, `request_too_large`.
+pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
 /// What a model can see of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,15 @@ use futures_util::future::BoxFuture;
 use super::KeyOrigin;
 use crate::secret::Secret;
 
+/// How the service proves who it is. Never both: the API refuses that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// An API key, sent as `x-api-key`.
+    ApiKey(Secret),
+    /// A bearer token, sent as `authorization`.
+    Bearer(Secret),
+}
+
 /// Finds the key for a call. Asked before every call of the model, so that a key may change while
 /// the service runs.
 pub trait KeyResolver: Send + Sync + 'static {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::catalog::Models;
 use super::client::ApiClient;
 use super::{ModelError, ModelInfo};
 
@@ -16,6 +15,9 @@ const MAX_PAGES: usize = 10;
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// How long reading one page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Some models.
+pub(super) type Models = Arc<[Arc<ModelInfo>]>;
 
 #[derive(Deserialize)]
 struct Page {

@@ -27,17 +27,17 @@ mod transport;
 
 pub use actor::ModelActor;
 pub use assemble::{Assembler, Step};
-pub use client::{Credential, ModelSettings};
+pub use client::ModelSettings;
 pub use error::{ModelError, ModelFailure};
+pub use files::MAX_REQUEST_BYTES;
 pub use info::{
     EffortSupport, ModelCapabilities, ModelInfo, Support, ThinkingSupport, ThinkingTypes,
 };
 pub use key_origin::KeyOrigin;
-pub use keys::{EnvOrFileKeys, KeyResolver};
+pub use keys::{Credential, EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
 pub use request::{
-    Caching, DEFAULT_MODEL, HeadSettings, MAX_REQUEST_BYTES, ModelChoice, ModelRequest, Piece,
-    RequestHead,
+    Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, Piece, RequestHead,
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};

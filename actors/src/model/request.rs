@@ -11,11 +11,6 @@ use super::thinking::thinking_fields;
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
 
-/// The largest body that the API takes, in bytes.
-///
-/// Source: the API's documentation of errors, `request_too_large`.
-pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
-
 /// How many tokens a reply of any model in service may have; most may have more.
 ///
 /// Source: the API's documentation of models.

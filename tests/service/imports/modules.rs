@@ -187,6 +187,7 @@ impl Crate {
                 place += 1;
                 continue;
             };
+            let is_member = place > 0 && tokens[place - 1].is('.');
             let mut path = vec![name.to_owned()];
             while let (Some(Token::Colons), Some(Token::Name(next))) =
                 (tokens.get(place + 1), tokens.get(place + 2))
@@ -195,6 +196,11 @@ impl Crate {
                 place += 2;
             }
             place += 1;
+            // A field or a parameter of that name, or something of a value.
+            let is_label = tokens.get(place).is_some_and(|next| next.is(':'));
+            if path.len() == 1 && (is_label || is_member) {
+                continue;
+            }
             self.modules[module].names.insert(path[0].clone());
             self.modules[module].paths.push(path);
         }

@@ -21,7 +21,7 @@ use crate::conversation::messages::{CompactError, Compacted, Overview, RunOutcom
 use crate::conversation::past::{Ledger, revive};
 use crate::event::{Passing, event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{AppendError, Durability, Journal, NewRecord, Position, Record};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Position};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
@@ -264,7 +264,7 @@ impl ConversationActor {
         self.proceed(ctx);
     }
 
-    /// Hands records to the journal. A prompt and the end of a run are to outlive a power cut.
+    /// Hands records to the journal.
     fn append(
         &mut self,
         records: &mut Vec<NewRecord>,
@@ -275,22 +275,8 @@ impl ConversationActor {
             return;
         }
         let records = std::mem::take(records);
-        let must_last = |new: &NewRecord| {
-            matches!(
-                new.record,
-                Record::Prompt { .. }
-                    | Record::RunEnded { .. }
-                    | Record::Renamed { .. }
-                    | Record::Queued { .. }
-                    | Record::Withdrawn { .. }
-                    | Record::SettingsChanged { .. }
-            )
-        };
-        let durability = if records.iter().any(must_last) {
-            Durability::Synced
-        } else {
-            before_next
-        };
+        let own = records.iter().map(|new| new.record.durability());
+        let durability = own.fold(before_next, Durability::max);
         self.appends += 1;
         let append = self.appends;
         let appending = self

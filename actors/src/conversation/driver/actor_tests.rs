@@ -18,7 +18,7 @@ use crate::conversation::messages::{
     WaitForEnd,
 };
 use crate::ids::CallId;
-use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit};
+use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit, Record};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};

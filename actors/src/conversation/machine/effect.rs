@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compaction::SummaryCall;
+use crate::compaction::SummaryRequest;
 use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::event::Passing;
 use crate::ids::{CallId, RunId};
@@ -47,4 +47,15 @@ pub enum Effect {
     CancelTool(CallId),
     /// Tell who waits for it that the run has ended.
     EndRun(RunId, RunOutcome),
+}
+
+/// A request for a summary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryCall {
+    /// Which model to ask.
+    pub model: ModelChoice,
+    /// Where the key comes from.
+    pub key_source: Option<Arc<str>>,
+    /// What it is asked.
+    pub request: SummaryRequest,
 }

@@ -7,14 +7,18 @@
 mod compaction;
 mod effect;
 mod input;
+mod manual;
 mod offered;
 mod plan;
 mod projected;
 mod queues;
 mod replies;
 mod resume;
+mod run;
 mod settings;
+mod summary;
 mod tool_calls;
+mod tools;
 mod turns;
 
 use std::sync::Arc;
@@ -27,20 +31,19 @@ use crate::conversation::past::{History, Ledger, Named};
 use crate::ids::{CallId, ConversationId, RunId};
 use crate::journal::{Activity, Record};
 use crate::model::messages::ModelEvent;
-use crate::model::{ModelError, ModelFailure, ModelInfo, ModelRequest, RequestHead};
+use crate::model::{ModelError, ModelFailure, ModelRequest};
 use crate::tool::messages::ToolEvent;
 use crate::tool::{Registry, ToolOutcome};
-use compaction::{Manual, Summarizing};
-use plan::Plan;
 use projected::projected;
-use tool_calls::Tools;
+use run::{Ending, Run, Step};
+use summary::{Manual, Summarizing};
 
-pub use compaction::{CompactOrder, SummaryCall};
-pub use effect::Effect;
+pub use effect::{Effect, SummaryCall};
 pub use input::Input;
 pub(super) use offered::listed;
 pub use plan::{Defaults, Planner, Projection, SystemPromptBuilder, TurnInfo};
 pub use queues::Message;
+pub use summary::CompactOrder;
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -76,56 +79,6 @@ pub struct Machine {
     manual: Option<Manual>,
     stopping: bool,
     calls: u64,
-}
-
-/// What of a run is not in the ledger.
-#[derive(Debug)]
-struct Run {
-    id: RunId,
-    plan: Plan,
-    /// What the requests of the turn begin with.
-    head: RequestHead,
-    /// How many turns it had.
-    turns: u32,
-    /// How many of them since an operator said something.
-    asked: u32,
-    pauses: u32,
-    step: Step,
-    ending: Option<Ending>,
-    /// Who cancelled it first.
-    cancelled_by: Option<String>,
-    /// Whether it was looked up what the model can do.
-    is_described: bool,
-    /// What the model can do, as far as the API says it.
-    info: Option<Arc<ModelInfo>>,
-    /// How many compactions were begun since the last reply.
-    attempts: u32,
-    /// How many compactions failed since the last one that did not.
-    failures: u32,
-    /// Whether the API said since the last reply that the request is too long.
-    overflowed: bool,
-    /// Whether steering was said since the last request.
-    is_steered: bool,
-}
-
-/// What a run waits for.
-#[derive(Debug)]
-enum Step {
-    /// What the model can do.
-    Describe(CallId),
-    /// A summary.
-    Summarize,
-    /// A reply.
-    Model(CallId),
-    /// Tools.
-    Tools(Tools),
-}
-
-/// Why a run is to end as soon as what it waits for has stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Cancelled,
-    Stopped,
 }
 
 impl Machine {

@@ -1,13 +1,20 @@
-//! How turns and runs end.
+//! How turns begin and end, and how runs end.
 
-use harness_protocol::Queue;
+use std::sync::Arc;
 
+use harness_protocol::{CompactionReason, Queue};
+
+use super::Machine;
 use super::effect::Effect;
-use super::{Ending, Machine, Run, Step};
+use super::run::{Ending, Run, Step};
+use super::summary::{MAX_ATTEMPTS, describe, fitting, window};
 use crate::conversation::messages::RunOutcome;
 use crate::ids::{CallId, RunId};
-use crate::journal::{Activity, Outcome, Record};
-use crate::model::{ModelError, ModelFailure};
+use crate::journal::{Activity, Outcome, Record, Unanswered};
+use crate::model::{ModelError, ModelFailure, ModelInfo};
+
+/// How many tokens a request may have without a look at what the model can take.
+const SMALL: u64 = 2_000;
 
 impl Machine {
     /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
@@ -65,6 +72,92 @@ impl Machine {
             }
         }
         self.ask()
+    }
+
+    /// Asks the model, unless something is to be done before: a look at what it can take, or a
+    /// summary of what is too long for it.
+    pub(super) fn ask(&mut self) -> Vec<Effect> {
+        let tokens = self.tokens();
+        let call_id = self.next_call();
+        let Some(run) = &mut self.run else {
+            return vec![];
+        };
+        if !run.plan.compaction.auto {
+            return self.start_turn(call_id);
+        }
+        if !run.is_described && tokens > SMALL {
+            run.is_described = true;
+            run.step = Step::Describe(call_id.clone());
+            return vec![describe(call_id, &run.plan)];
+        }
+        let plan = &run.plan;
+        let Some(window) = window(plan, run.info.as_deref()) else {
+            return self.start_turn(call_id);
+        };
+        let settings = fitting(plan.compaction, window);
+        if tokens <= window.saturating_sub(settings.reserve_tokens) {
+            return self.start_turn(call_id);
+        }
+        // As long as the request fits, what has failed again and again is not tried again.
+        let is_hopeless = run.failures >= MAX_ATTEMPTS && tokens <= window;
+        let may_try = run.attempts < MAX_ATTEMPTS && !is_hopeless;
+        match may_try.then(|| self.plan_cut(window)).flatten() {
+            Some(cut) => self.compact_run(CompactionReason::Threshold, cut),
+            None if tokens > window => self.fail_too_long(window),
+            None => self.start_turn(call_id),
+        }
+    }
+
+    /// The estimate of the next request, in tokens.
+    pub(super) fn tokens(&self) -> u64 {
+        let head = self.run.as_ref().map_or(0, |run| run.head.tokens());
+        self.ledger.history().estimate(head)
+    }
+
+    /// What the model can take, as far as the API says it.
+    pub(super) fn described(
+        &mut self,
+        described: &CallId,
+        info: Option<Arc<ModelInfo>>,
+    ) -> Vec<Effect> {
+        if let Some(effects) = self.compact_described(described, info.as_deref()) {
+            return effects;
+        }
+        let Some(run) = &mut self.run else {
+            return vec![];
+        };
+        match &run.step {
+            Step::Describe(call_id) if call_id == described => {}
+            Step::Describe(_) | Step::Model(_) | Step::Summarize | Step::Tools(_) => {
+                return vec![];
+            }
+        }
+        run.info = info;
+        if run.ending.is_some() {
+            return self.end_as_asked();
+        }
+        let mut effects = self.drain_late();
+        effects.extend(self.ask());
+        effects
+    }
+
+    /// The request does not fit, and no summary helps: what is new in it is left out from now on,
+    /// or no later request would fit either.
+    fn fail_too_long(&mut self, window: u64) -> Vec<Effect> {
+        let failure = ModelFailure {
+            error: ModelError::TooLong {
+                tokens: self.tokens(),
+                window,
+            },
+            interrupted: false,
+        };
+        let mut effects = vec![self.note(Record::ReplyFailed {
+            error: failure.to_string(),
+            unanswered: Unanswered::Interrupted,
+            refused: true,
+        })];
+        effects.extend(self.fail(failure));
+        effects
     }
 
     /// Sends the request.

@@ -1,12 +1,14 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::PathBuf;
 
 use nix::libc::ENOSPC;
 
 use super::super::super::testing::wait;
+use super::super::contents::UNFINISHED;
 use super::super::simulated::{Fault, Loss, SimulatedDisk};
 use super::*;
-use crate::attachment::is_missing;
+use crate::attachment::{is_missing, sha256};
 
 fn put(store: &FolderAttachments, content: &[u8]) -> Result<String, StorageError> {
     wait(store.put(Bytes::copy_from_slice(content)))

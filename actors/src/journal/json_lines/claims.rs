@@ -4,10 +4,7 @@
 //! the first of those who claimed it since, and none of their orders was taken.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 
-use super::attachments::Contents;
-use super::pool::lock;
 use crate::attachment::Fate;
 
 /// The contents that are claimed now. Looked at and removed from the disk under one lock.
@@ -38,61 +35,34 @@ impl Claims {
             .is_some_and(|since| since.contains(sha256));
         !is_claimed && !was_claimed
     }
-}
 
-impl Contents {
-    /// Claims a content for an order.
-    pub(super) fn claim(&self, sha256: &str) {
-        let mut claims = lock(&self.claims);
-        if let Some(since) = &mut claims.since_sweep {
+    /// Claims a content for an order; `is_new` tells whether there is certainly none yet.
+    pub(super) fn claim(&mut self, sha256: &str, is_new: impl FnOnce() -> bool) {
+        if let Some(since) = &mut self.since_sweep {
             since.insert(sha256.to_owned());
         }
-        let claim = claims
-            .claimed
-            .entry(sha256.to_owned())
-            .or_insert_with(|| Claim {
-                orders: 0,
-                is_new: self.is_missing(sha256),
-                is_named: false,
-            });
+        let claimed = self.claimed.entry(sha256.to_owned());
+        let claim = claimed.or_insert_with(|| Claim {
+            orders: 0,
+            is_new: is_new(),
+            is_named: false,
+        });
         claim.orders += 1;
     }
 
-    /// Ends a claim.
-    pub(super) fn settle(&self, sha256: &str, fate: Fate) {
-        let mut claims = lock(&self.claims);
-        let Some(claim) = claims.claimed.get_mut(sha256) else {
-            return;
+    /// Ends a claim; tells whether the content is to be removed.
+    pub(super) fn settle(&mut self, sha256: &str, fate: Fate) -> bool {
+        let Some(claim) = self.claimed.get_mut(sha256) else {
+            return false;
         };
         claim.orders -= 1;
         claim.is_named |= fate == Fate::Named;
         if claim.orders > 0 {
-            return;
+            return false;
         }
         let is_in_vain = claim.is_new && !claim.is_named;
-        claims.claimed.remove(sha256);
-        if is_in_vain {
-            self.remove(sha256);
-        }
-    }
-
-    /// Whether there is certainly no such content.
-    fn is_missing(&self, sha256: &str) -> bool {
-        let (_, path) = self.place(sha256);
-        let looked = self.disk.stat(&path);
-        looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-    }
-
-    /// Removes a content. The lock of the claims must be held.
-    pub(super) fn remove(&self, sha256: &str) {
-        let (_, path) = self.place(sha256);
-        let length = self.disk.stat(&path).map_or(0, |stat| stat.length);
-        match self.disk.remove(&path) {
-            Ok(()) => self.size.shrank(length),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // The next start finds it.
-            Err(error) => log::warn!("cannot remove {}: {error}", path.display()),
-        }
+        self.claimed.remove(sha256);
+        is_in_vain
     }
 }
 

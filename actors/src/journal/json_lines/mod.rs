@@ -4,6 +4,7 @@ mod append;
 mod attachments;
 mod check;
 mod claims;
+mod contents;
 mod damage;
 mod disk;
 mod doctor;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::attachments::Contents;
+use super::contents::Contents;
 use super::disk::{DiskFile, FileKind, Opening};
 use super::pool::lock;
 use crate::clock::Clock;

@@ -8,7 +8,6 @@
 use harness_protocol::{CompactionReason, Event};
 use serde_json::json;
 
-use super::super::compaction::SummaryCall;
 use super::talk::{Talk, long};
 use super::testing::*;
 use super::*;

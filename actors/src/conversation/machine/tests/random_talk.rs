@@ -12,7 +12,6 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use super::super::compaction::Manual;
 use super::super::plan::Defaults;
 use super::random::check_pairs;
 use super::talk::{Talk, check_fates, long, message};

@@ -1,6 +1,6 @@
 //! Changing settings, tools and the system prompt.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use harness_protocol::ThinkingLevel;
 use serde_json::{Value, json};

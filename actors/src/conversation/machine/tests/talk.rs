@@ -8,19 +8,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use harness_protocol::SettingsPatch;
 use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use serde_json::{Value, json};
 
-use super::super::compaction::CompactOrder;
 use super::super::plan::Defaults;
 use super::super::queues::Message;
 use super::testing::*;
 use super::*;
 use crate::conversation::messages::{ChangeError, Resumption};
 use crate::ids::ItemId;
-use crate::model::{Caching, HeadSettings, ModelChoice};
+use crate::model::{Caching, HeadSettings, ModelChoice, ModelInfo, RequestHead};
 
 /// A machine and what is known of it from outside.
 pub(super) struct Talk {

@@ -1,6 +1,6 @@
 //! A summary in place of the beginning.
 
-use super::message::{Item, Message, is_thinking, text_block};
+use super::message::{Item, Message, text_block};
 use super::sealed::Sealed;
 use super::{History, Place, Summary, estimate};
 
@@ -22,7 +22,7 @@ impl History {
             self.open.calls.clear();
             self.paused.clear();
         }
-        self.paused.retain(|block| !is_thinking(block));
+        self.paused.retain(|block| !block.is_thinking());
         for message in &mut kept_messages {
             message.strip_thinking();
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::estimate;
 use crate::model::Piece;
-use crate::reply::{Block, BlockKind};
+use crate::reply::Block;
 
 /// How the messages of each side begin.
 const USER: &str = r#"{"role":"user","content":["#;
@@ -69,8 +69,8 @@ impl Message {
             Item::Json(json.to_string())
         });
         let kind = Kind::Assistant {
-            thinks: content.iter().any(|block| is_thinking(block)),
-            begins_thinking: content.first().is_some_and(|block| is_thinking(block)),
+            thinks: content.iter().any(|block| block.is_thinking()),
+            begins_thinking: content.first().is_some_and(|block| block.is_thinking()),
         };
         Self {
             kind,
@@ -158,7 +158,7 @@ impl Message {
             let Ok(block) = serde_json::from_str::<Block>(raw.get()) else {
                 continue;
             };
-            if !is_thinking(&block) {
+            if !block.is_thinking() {
                 chars += estimate::block(&block);
                 items.push(Item::Json(raw.get().to_owned()));
             }
@@ -265,11 +265,4 @@ pub(super) fn text_block(text: &str) -> String {
 /// What stands for a file where its content is not told.
 fn describe(attachment: &Attachment) -> String {
     json!({"type": "attachment", "attachment": attachment}).to_string()
-}
-
-pub(super) fn is_thinking(block: &Block) -> bool {
-    matches!(
-        block.kind(),
-        BlockKind::Thinking { .. } | BlockKind::RedactedThinking
-    )
 }

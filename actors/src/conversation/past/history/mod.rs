@@ -226,7 +226,7 @@ impl History {
     /// Forgets all thinking so far: it was signed behind another beginning.
     pub fn strip_thinking(&mut self) {
         self.meter.forget();
-        self.paused.retain(|block| !message::is_thinking(block));
+        self.paused.retain(|block| !block.is_thinking());
         let mut messages = self.sealed.take();
         for message in &mut messages {
             message.strip_thinking();
@@ -239,7 +239,7 @@ impl History {
     #[must_use]
     pub fn lacks_thinking(&self) -> bool {
         if let Some(first) = self.paused.first() {
-            return !message::is_thinking(first);
+            return !first.is_thinking();
         }
         let last = self.sealed.messages().last();
         !self.open.calls.is_empty() && last.is_some_and(|message| !message.begins_thinking())

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::message::is_thinking;
 use crate::reply::{Block, BlockKind};
 
 /// The blocks of a reply that the API takes back, in an order that it takes. `paused`: the reply
@@ -38,7 +37,7 @@ pub(super) fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
     {
         kept.sort_by_key(|block| is_call(block));
     }
-    while kept.last().is_some_and(|block| is_thinking(block)) {
+    while kept.last().is_some_and(|block| block.is_thinking()) {
         kept.pop();
     }
     kept

@@ -1,0 +1,191 @@
+//! A summary that is being written, and how much it may have.
+
+use std::sync::Arc;
+
+use harness_protocol::{CompactionReason, Usage};
+
+use super::effect::{Effect, SummaryCall};
+use super::plan::Plan;
+use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, prompt};
+use crate::ids::CallId;
+use crate::model::{ModelChoice, ModelInfo};
+use crate::reply::Object;
+
+/// How many compactions there may be between two replies.
+pub(super) const MAX_ATTEMPTS: u32 = 2;
+/// The least that a summary may have, in tokens.
+pub(super) const MIN_SUMMARY: u64 = 256;
+/// The least that a model is given to write one, in tokens.
+pub(super) const MIN_ROOM: u64 = 8_192;
+
+/// A summary that is being written.
+#[derive(Debug)]
+pub(super) struct Summarizing {
+    pub(super) call_id: CallId,
+    pub(super) reason: CompactionReason,
+    pub(super) model: ModelChoice,
+    pub(super) key_source: Option<Arc<str>>,
+    pub(super) max_tokens: u32,
+    /// How many tokens the cut was planned with for the summary.
+    pub(super) allowance: u64,
+    pub(super) cut: Cut,
+    /// How many of the cut's pieces are in the summary.
+    pub(super) done: usize,
+    /// The summary so far.
+    pub(super) summary: Option<String>,
+    /// What came of the summary that includes the next piece.
+    pub(super) text: String,
+    pub(super) usage: Usage,
+    /// Whether somebody wants no summary any more.
+    pub(super) cancelled: bool,
+}
+
+/// The window of a model of which nothing is known, in tokens; only tells how much one request for
+/// a summary may have.
+pub(super) const DEFAULT_WINDOW: u64 = 200_000;
+
+/// A compaction that an operator asked for.
+#[derive(Debug)]
+pub(super) struct Manual {
+    /// The look at what the model can take, as long as it goes on.
+    pub(super) call_id: Option<CallId>,
+    pub(super) order: CompactOrder,
+    pub(super) plan: Plan,
+    pub(super) head_tokens: u64,
+    pub(super) cancelled: bool,
+}
+
+impl Manual {
+    /// The look at what the model can take, as long as it goes on.
+    pub(super) fn describing(&self) -> Option<&CallId> {
+        self.call_id.as_ref()
+    }
+}
+
+/// An operator's order to summarize for good.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompactOrder {
+    /// Whether it is done even if there is no need.
+    pub force: bool,
+    /// What the summary is to look at above all.
+    pub instructions: Option<String>,
+    /// Who asks for it.
+    pub by: Option<String>,
+}
+
+impl Summarizing {
+    pub(super) fn call(&self) -> SummaryCall {
+        let earlier = self.summary.as_deref();
+        let piece = self.cut.pieces.get(self.done).map_or("", String::as_str);
+        SummaryCall {
+            model: self.model.clone(),
+            key_source: self.key_source.clone(),
+            request: SummaryRequest {
+                model: self.model.id.to_string(),
+                max_tokens: self.max_tokens,
+                system_prompt: SYSTEM_PROMPT,
+                prompt: prompt(piece, earlier),
+            },
+        }
+    }
+}
+
+/// How many tokens a summary may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// What the cut was planned with.
+    pub(super) allowance: u64,
+    /// What the model is given: one that thinks does so within the same limit.
+    pub(super) room: u64,
+}
+
+impl Room {
+    pub(super) fn new(allowance: u64, info: Option<&ModelInfo>, window: Option<u64>) -> Self {
+        let least = window.map_or(MIN_ROOM, |window| MIN_ROOM.min(window / 8));
+        let most = info.and_then(|info| info.max_tokens).unwrap_or(u64::MAX);
+        Self {
+            allowance,
+            room: allowance.max(least).min(most),
+        }
+    }
+}
+
+/// Looks up what the model can take.
+pub(super) fn describe(call_id: CallId, plan: &Plan) -> Effect {
+    Effect::DescribeModel {
+        call_id,
+        model: plan.model.clone(),
+        key_source: plan.key_source.clone(),
+    }
+}
+
+/// How many tokens a request may have.
+pub(super) fn window(plan: &Plan, info: Option<&ModelInfo>) -> Option<u64> {
+    info.and_then(|info| info.max_input_tokens)
+        .filter(|window| *window > 0)
+        .or(plan.settings.context_window)
+}
+
+/// How many tokens a request for a summary may have: of another model nothing is known.
+pub(super) fn readable(plan: &Plan, window: u64) -> u64 {
+    match &plan.settings.compaction_model {
+        Some(other) if **other != *plan.model.id => window.min(DEFAULT_WINDOW),
+        Some(_) | None => window,
+    }
+}
+
+/// The settings as far as they make sense for a window.
+pub(super) fn fitting(settings: CompactionSettings, window: u64) -> CompactionSettings {
+    let reserve_tokens = settings.reserve_tokens.min(window / 2);
+    CompactionSettings {
+        auto: settings.auto,
+        reserve_tokens,
+        keep_tokens: settings.keep_tokens.min((window - reserve_tokens) / 2),
+    }
+}
+
+/// How many tokens a summary may have: 0.8 of the reserve, no more than the model can write, nor
+/// than half of what it replaces, nor than an eighth of the window. A request for a summary has the
+/// earlier one in it too, and most of it is to be what is summarized.
+pub(super) fn summary_tokens(
+    settings: CompactionSettings,
+    info: Option<&ModelInfo>,
+    tokens: u64,
+    window: Option<u64>,
+) -> u64 {
+    let most = info.and_then(|info| info.max_tokens).unwrap_or(u64::MAX);
+    let eighth = window.map_or(u64::MAX, |window| window / 8);
+    let wanted = settings.reserve_tokens.saturating_mul(4) / 5;
+    wanted
+        .min(most)
+        .min(tokens / 2)
+        .min(eighth)
+        .max(MIN_SUMMARY)
+}
+
+pub(super) fn summary_model(plan: &Plan) -> ModelChoice {
+    let own = plan.settings.compaction_model.as_deref();
+    own.map_or_else(
+        || plan.model.clone(),
+        |id| ModelChoice {
+            id: id.into(),
+            chosen: true,
+        },
+    )
+}
+
+/// Token counts as the API names them.
+pub(super) fn object(usage: &Usage) -> Object {
+    [
+        ("input_tokens", usage.input_tokens),
+        ("output_tokens", usage.output_tokens),
+        (
+            "cache_creation_input_tokens",
+            usage.cache_creation_input_tokens,
+        ),
+        ("cache_read_input_tokens", usage.cache_read_input_tokens),
+    ]
+    .into_iter()
+    .map(|(name, count)| (name.to_owned(), count.into()))
+    .collect()
+}
