@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use harness_actors::Clock;
 use harness_actors::Redaction;
+use harness_actors::directory::messages::StopAll;
 use harness_actors::journal::Epoch;
-use harness_actors::messages::StopAll;
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
 use nix::unistd::Uid;
 use tokio::signal::unix::{Signal, SignalKind, signal};

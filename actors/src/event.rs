@@ -4,6 +4,7 @@ use harness_protocol::{DeltaKind, Event, Outcome as ShownOutcome, State, Usage};
 
 use crate::journal::{Activity, Outcome, Record, Totals};
 use crate::reply::{Block, BlockKind, Object};
+use crate::tool::defined_name;
 
 /// What is shown and not written down.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,8 +185,9 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             by: by.clone(),
             timestamp,
         },
-        Record::ToolsRenewed { .. } => Event::Record {
-            record_type: "tools_renewed".to_owned(),
+        Record::ToolsRenewed { tools, by } => Event::ToolsRenewed {
+            tools: tools.iter().map(defined_name).map(str::to_owned).collect(),
+            by: by.clone(),
             timestamp,
         },
         Record::Unknown { kind, .. } => Event::Record {

@@ -35,7 +35,6 @@ pub mod guidance;
 mod harness;
 mod ids;
 pub mod journal;
-pub mod messages;
 pub mod model;
 mod reply;
 mod secret;

@@ -26,9 +26,10 @@ use bytes::Bytes;
 use harness_actors::conversation::{
     Defaults, Effect, Input, Ledger, Machine, Planner, Prompt, Submitted,
 };
-use harness_actors::messages::{ModelEvent, ToolEvent};
+use harness_actors::model::messages::ModelEvent;
 use harness_actors::model::{Assembler, Caching, SseLines, Step};
 use harness_actors::tool::ToolOutcome;
+use harness_actors::tool::messages::ToolEvent;
 use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
 
 fn main() {

@@ -177,6 +177,16 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// The conversation is offered other tools from the next run on.
+    ToolsRenewed {
+        /// The names of all of them, in their order.
+        tools: Vec<String>,
+        /// The name of the client that renewed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// A message waits to be said.
     Queued {
         /// Names it within its conversation.
@@ -368,6 +378,7 @@ impl Event {
             Self::Queued { .. } => "queued",
             Self::Withdrawn { .. } => "withdrawn",
             Self::SettingsChanged { .. } => "settings_changed",
+            Self::ToolsRenewed { .. } => "tools_renewed",
             Self::ReplyLeftOut { .. } => "reply_left_out",
             Self::CompactionStarted { .. } => "compaction_started",
             Self::Compacted { .. } => "compacted",
@@ -406,6 +417,7 @@ impl Event {
             | Self::Withdrawn { .. }
             | Self::Renamed { .. }
             | Self::SettingsChanged { .. }
+            | Self::ToolsRenewed { .. }
             | Self::ReplyLeftOut { .. }
             | Self::CompactionStarted { .. }
             | Self::Compacted { .. }
@@ -443,6 +455,7 @@ impl Event {
             | Self::Queued { timestamp, .. }
             | Self::Withdrawn { timestamp, .. }
             | Self::SettingsChanged { timestamp, .. }
+            | Self::ToolsRenewed { timestamp, .. }
             | Self::ReplyLeftOut { timestamp, .. }
             | Self::CompactionStarted { timestamp, .. }
             | Self::Compacted { timestamp, .. }
@@ -470,6 +483,7 @@ impl Event {
             | Self::Queued { by, .. }
             | Self::Withdrawn { by, .. }
             | Self::SettingsChanged { by, .. }
+            | Self::ToolsRenewed { by, .. }
             | Self::ReplyLeftOut { by, .. }
             | Self::CompactionStarted { by, .. }
             | Self::CompactionFailed { by, .. }
@@ -579,7 +593,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 30] = [
+    const NAMES: [&str; 31] = [
         "user",
         "text",
         "tool_call",
@@ -598,6 +612,7 @@ mod tests {
         "queued",
         "withdrawn",
         "settings_changed",
+        "tools_renewed",
         "reply_left_out",
         "compaction_started",
         "compacted",

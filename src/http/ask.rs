@@ -4,9 +4,10 @@ use actix::MailboxError;
 use actix_web::{HttpRequest, web};
 use harness_actors::ConversationId;
 use harness_actors::conversation::ConversationActor;
+use harness_actors::conversation::messages::SubmitError;
 use harness_actors::directory::Conversation;
+use harness_actors::directory::messages::OpenConversation;
 use harness_actors::journal::OpenError;
-use harness_actors::messages::{OpenConversation, SubmitError};
 use serde::de::DeserializeOwned;
 
 use super::problem::{Kind, Refusal};

@@ -2,7 +2,7 @@
 
 use actix::MailboxError;
 use actix_web::{HttpRequest, HttpResponse, web};
-use harness_actors::messages::{CompactConversation, CompactError};
+use harness_actors::conversation::messages::{CompactConversation, CompactError};
 use harness_protocol::{CompactAnswer, CompactOrder};
 
 use super::ask::{Name, open, refuse_submit, unanswered};
@@ -75,7 +75,7 @@ fn refuse_compact(error: &CompactError) -> Refusal {
 #[cfg(test)]
 mod tests {
     use actix_web::ResponseError as _;
-    use harness_actors::messages::SubmitError;
+    use harness_actors::conversation::messages::SubmitError;
 
     use super::*;
 

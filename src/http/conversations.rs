@@ -2,11 +2,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::ConversationId;
-use harness_actors::journal::Listed;
-use harness_actors::messages::{
+use harness_actors::conversation::messages::RenameConversation;
+use harness_actors::directory::messages::{
     CreateConversation, ForkConversation, ForkError, ListConversations, Made, RemoveConversation,
-    RemoveError, RenameConversation, Row,
+    RemoveError, Row,
 };
+use harness_actors::journal::Listed;
 use harness_protocol::{
     ChangeConversation, ConversationPage, ConversationState, Deleted, ForkOrder, Summary, Usage,
 };

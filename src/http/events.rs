@@ -10,12 +10,12 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use actix_web_lab::header::{CacheControl, CacheDirective};
 use bytes::Bytes;
 use futures_util::Stream;
+use harness_actors::broadcast::messages::Closing;
 use harness_actors::broadcast::{
     End, Followed, Follower, Frame, Lent, Loan, PIECE, Source, Start, View,
 };
 use harness_actors::directory::{Conversation, DEFAULT_CONVERSATION};
 use harness_actors::journal::Position;
-use harness_actors::messages::Closing;
 use harness_protocol::Event;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};

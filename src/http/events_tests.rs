@@ -3,11 +3,12 @@ use std::sync::Arc;
 use actix::{Actor as _, Addr};
 use futures_util::StreamExt as _;
 use harness_actors::ConversationId;
+use harness_actors::broadcast::messages::{CloseSubscribers, Publish};
 use harness_actors::broadcast::{
     Attendance, BroadcastActor, Now, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
 use harness_actors::journal::{Header, Journal as _, MemoryJournal, Position};
-use harness_actors::messages::{CloseSubscribers, Publish, publish};
+use harness_actors::tell;
 use harness_protocol::State;
 
 use super::*;
@@ -66,7 +67,7 @@ async fn a_large_event_is_handed_out_in_slices() {
         timestamp: 0,
     };
     let position = Position { seq: 1, ..end };
-    publish(
+    tell(
         &broadcast.clone().recipient(),
         Publish::Lasting { position, event },
     );

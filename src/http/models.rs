@@ -1,8 +1,8 @@
 //! The models that there are to choose from.
 
 use actix_web::{HttpResponse, web};
-use harness_actors::messages::ListModels;
 use harness_actors::model::ModelInfo;
+use harness_actors::model::messages::ListModels;
 use harness_protocol::{ModelEntry, ModelList, ThinkingLevel};
 
 use super::problem::{Answer, Kind};

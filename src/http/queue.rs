@@ -2,8 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::ItemId;
+use harness_actors::conversation::messages::{GetOverview, WithdrawMessages};
 use harness_actors::journal::Totals;
-use harness_actors::messages::{GetOverview, WithdrawMessages};
 use harness_protocol::{Queue, QueueItem, QueueList, WithdrawAnswer};
 use serde::Deserialize;
 

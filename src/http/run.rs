@@ -2,8 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::RunId;
+use harness_actors::conversation::messages::{CancelRun, ContinueRun, Resumption};
 use harness_actors::directory::DEFAULT_CONVERSATION;
-use harness_actors::messages::{CancelRun, ContinueRun, Resumption};
 use harness_protocol::{CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
 use super::ask::{Name, ask_conversation, refuse_submit};

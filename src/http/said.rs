@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::attachment::HeldAttachments;
-use harness_actors::messages::{QueueMessage, SubmitPrompt, WouldTake};
+use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTake};
 use harness_actors::{ItemId, RunId};
 use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
 

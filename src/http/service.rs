@@ -1,7 +1,7 @@
 //! `GET /healthz` and `GET /v1/service`: that a service answers, which one it is, and what it is.
 
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
-use harness_actors::messages::CountRuns;
+use harness_actors::directory::messages::CountRuns;
 use harness_protocol::{Health, ServiceInfo};
 use serde::Deserialize;
 

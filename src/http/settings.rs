@@ -1,7 +1,9 @@
 //! The settings of a conversation: looking at them and changing them.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use harness_actors::messages::{ChangeError, ChangeSettings as Change, GetSettings, SettingsView};
+use harness_actors::conversation::messages::{
+    ChangeError, ChangeSettings as Change, GetSettings, SettingsView,
+};
 use harness_actors::tool::Registry;
 use harness_protocol::{ChangeSettings, Settings, SettingsAnswer, SettingsPatch};
 use serde_json::{Map, Value};

@@ -8,7 +8,7 @@ use actix::{Addr, Recipient};
 use harness_actors::AttachmentStore;
 use harness_actors::broadcast::ReadBudget;
 use harness_actors::directory::DirectoryActor;
-use harness_actors::messages::ListModels;
+use harness_actors::model::messages::ListModels;
 use harness_actors::tool::ToolShelf;
 use harness_protocol::ServiceInfo;
 use tokio::sync::Semaphore;

@@ -2,10 +2,10 @@
 
 use actix_web::{HttpRequest, web};
 use harness_actors::broadcast::Turn;
+use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::{INTERRUPTED, state};
 use harness_actors::directory::Conversation;
 use harness_actors::guidance::Guidance;
-use harness_actors::messages::{GetOverview, Overview};
 use harness_protocol::{ContextFile, Damage, Snapshot, State};
 use serde::Deserialize;
 

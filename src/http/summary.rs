@@ -1,9 +1,9 @@
 //! A conversation as a list shows it.
 
+use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::usage;
 use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
-use harness_actors::messages::{GetOverview, Overview};
 use harness_protocol::{ConversationState, Summary};
 
 use super::ask::ask;

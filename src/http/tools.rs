@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::Tool;
-use harness_actors::messages::RenewTools;
+use harness_actors::conversation::messages::RenewTools;
 use harness_protocol::{RenewOrder, ToolEntry, ToolList};
 
 use super::ask::{Name, ask_conversation, refuse_submit};

@@ -1,9 +1,9 @@
 //! What a conversation has used, and what that cost.
 
 use actix_web::{HttpResponse, web};
+use harness_actors::conversation::messages::GetOverview;
 use harness_actors::conversation::usage;
 use harness_actors::journal::{Journal, Record, Totals};
-use harness_actors::messages::GetOverview;
 use harness_protocol::{ModelUsage, RunUsage, Usage, UsageAnswer};
 
 use super::ask::{Name, ask_conversation};

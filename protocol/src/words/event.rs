@@ -131,6 +131,7 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::Block { block_type, .. } => (unreadable_block(block_type), None),
         Event::CallsSkipped { reason, .. } => (reason.clone(), None),
         Event::Renamed { title, .. } => (title.clone(), None),
+        Event::ToolsRenewed { tools, .. } => (tools.join(", "), None),
         Event::Queued {
             item,
             queue: place,
