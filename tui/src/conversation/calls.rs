@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::entries::{Entries, sum};
 use super::part::{PartId, PartKind, ToolOutcome, ToolResult};
-use super::words::NO_RESULT;
+use super::remarks::NO_RESULT;
 
 /// A result with the sum of what was received.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use super::entries::{Entries, New, sum};
 use super::live::Live;
 use super::part::{PartId, PartKind, Tool, ToolOutcome};
 use super::pending::Pending;
-use super::{results, words};
+use super::{remarks, results};
 
 /// The parts of a stretch of the record, and what grows behind it.
 #[derive(Debug, Default)]
@@ -165,7 +165,7 @@ impl Fold {
                 self.calls.over(number, &mut self.entries);
                 let failure = self.failure.take().map(|(error, _)| error);
                 let by = by.as_deref();
-                let Some(note) = words::end_of_run(*outcome, message, by, failure.as_deref())
+                let Some(note) = remarks::end_of_run(*outcome, message, by, failure.as_deref())
                 else {
                     return had_live;
                 };

@@ -8,12 +8,12 @@ mod part;
 mod past;
 mod pending;
 mod position;
+mod remarks;
 mod results;
 mod status;
 mod store;
 mod stretch;
 mod waiting;
-mod words;
 
 pub(crate) use part::{Author, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
 pub(crate) use store::{Applied, Conversation};

@@ -11,10 +11,10 @@ use super::fold::Fold;
 use super::part::{Part, PartId, PartKind};
 use super::pending::Pending;
 use super::position::Position;
+use super::remarks;
 use super::status::Status;
 use super::stretch::last_run;
 use super::waiting::{Waiting, Waits};
-use super::words;
 
 /// What came of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,7 +218,7 @@ impl Conversation {
             self.status.take(&past.event, now);
         }
         self.last = position;
-        let damage = snapshot.damage.as_ref().map(words::damage);
+        let damage = snapshot.damage.as_ref().map(remarks::damage);
         self.damage = damage.map(|said| self.fold.remark(said));
         self.status.restore(snapshot, now);
         self.waiting.restore(&snapshot.queue, &mut self.pending);

@@ -10,7 +10,7 @@ use super::fold::Fold;
 use super::part::PartId;
 use super::pending::Pending;
 use super::position::Position;
-use super::words;
+use super::remarks;
 
 impl Fold {
     /// Takes the parts of a snapshot. Returns the first record that is accounted for then.
@@ -55,7 +55,7 @@ impl Fold {
         let new = New {
             seq: Some(seq),
             at: None,
-            kind: words::gap(after, before),
+            kind: remarks::gap(after, before),
             made: sum(&("gap", after, before)),
         };
         (seq < before).then(|| self.live.push_before(new, &mut self.entries))

@@ -1,4 +1,4 @@
-//! What is said of ends and of what has nothing to read.
+//! Remarks on how runs ended and on what cannot be read.
 
 use harness_protocol::{Damage, Outcome, words};
 
