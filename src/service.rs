@@ -141,7 +141,7 @@ fn about(
     let info = ServiceInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
-        features: Vec::new(),
+        features: vec!["workspaces".to_owned()],
         epoch: Epoch::random().to_string(),
         pid: std::process::id(),
         address: address.to_string(),

@@ -6,6 +6,7 @@ mod background;
 mod commands;
 mod error;
 mod event_line;
+mod folder;
 mod interrupts;
 mod output;
 mod prompt_files;

@@ -7,6 +7,7 @@ use harness_protocol::{ServiceInfo, SettingValue, UpstreamKind};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery::VERSION;
+use crate::client::folder;
 use crate::config::{Config, ConfigError};
 use crate::difference::{Difference, Said, differences};
 
@@ -79,9 +80,12 @@ fn of(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<Remark> {
             return None;
         }
         if key == "workspace" && !difference.shell.is_given() {
+            if folder::are_known(info) {
+                return None;
+            }
             return Some(Remark {
                 about: "folder".to_owned(),
-                line: folder(&info.workspace, &difference.shell),
+                line: elsewhere(&info.workspace, &difference.shell),
             });
         }
         difference.shell.is_given().then(|| Remark {
@@ -95,7 +99,7 @@ fn of(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<Remark> {
         .collect()
 }
 
-fn folder(theirs: &str, here: &Said) -> String {
+fn elsewhere(theirs: &str, here: &Said) -> String {
     let here = here.value.as_deref().unwrap_or_default();
     format!(
         "the service works in {theirs}, not in {here}: `harness stop`, then `harness` serves this folder; with another HARNESS_HOME it serves both"

@@ -218,7 +218,7 @@ async fn one_unreadable_journal_keeps_nothing_else_from_working() {
     let wrong: [(&str, &[u8]); 5] = [
         ("empty", b""),
         ("garbage", b"\0\0\0\xff\xfe no journal\n"),
-        ("newer", b"{\"format\":\"harness-journal\",\"version\":2,\"conversation\":\"newer\",\"epoch\":\"0000000000000001\",\"created_at\":1}\n"),
+        ("newer", b"{\"format\":\"harness-journal\",\"version\":3,\"conversation\":\"newer\",\"epoch\":\"0000000000000001\",\"created_at\":1}\n"),
         ("torn", b"{\"format\":\"harness-jou"),
         ("foreign", b"{\"seq\":1}\n"),
     ];

@@ -26,20 +26,30 @@ pub(crate) fn models() -> Route<ModelList> {
     Route::get("/v1/models")
 }
 
-/// The skills, and what is wrong with those that are none.
-pub(crate) fn skills() -> Route<Value> {
-    Route::get("/v1/skills")
+/// The skills of a folder, or of the service's own, and what is wrong with those that are none.
+pub(crate) fn skills(folder: Option<&str>) -> Route<Value> {
+    Route::get("/v1/skills").with("workspace", folder)
 }
 
-/// The prompt templates, and what is wrong with those that are none.
-pub(crate) fn templates() -> Route<Value> {
-    Route::get("/v1/templates")
+/// The prompt templates of a folder, or of the service's own, and what is wrong with those that are
+/// none.
+pub(crate) fn templates(folder: Option<&str>) -> Route<Value> {
+    Route::get("/v1/templates").with("workspace", folder)
 }
 
 /// A page of the conversations, the last active first.
 pub(crate) fn conversations(limit: usize, cursor: Option<&str>) -> Route<ConversationPage> {
     let page = Route::get(CONVERSATIONS).with("limit", Some(limit));
     page.with("cursor", cursor)
+}
+
+/// A page of the conversations of one folder, the last active first.
+pub(crate) fn conversations_in(
+    folder: &str,
+    limit: usize,
+    cursor: Option<&str>,
+) -> Route<ConversationPage> {
+    conversations(limit, cursor).with("workspace", Some(folder))
 }
 
 /// Makes a conversation. The order is a `NewConversation`, or what the service is to judge as one.

@@ -28,15 +28,11 @@ use crate::config::ClientConfig;
 /// the service copes with.
 const MAX_NEWS: usize = 512;
 
-/// Shows the conversation, or a new one of that title, until the user leaves; the exit code.
+/// Shows the conversation until the user leaves; the exit code.
 ///
 /// # Errors
 /// If there is no service, or the terminal cannot be used.
-pub(super) async fn run(
-    mut options: Options,
-    new: Option<Option<String>>,
-    config: &ClientConfig,
-) -> Result<i32, CommandError> {
+pub(super) async fn run(options: Options, config: &ClientConfig) -> Result<i32, CommandError> {
     let (news, to_show) = mpsc::channel(MAX_NEWS);
     let (orders, to_carry_out) = mpsc::unbounded_channel();
     let contact = Contact {
@@ -46,9 +42,6 @@ pub(super) async fn run(
         news,
         told_epoch: RefCell::default(),
     };
-    if let Some(title) = new {
-        options.conversation = errands::create(&contact, title).await?;
-    }
     log::info!("{} attaches to {}", options.name, options.conversation);
     let link = actix::spawn(link::run(contact, to_carry_out));
     let shown = harness_tui::run(options, orders, to_show).await;

@@ -62,8 +62,8 @@ async fn all(contact: &Contact, kind: OfferKind) -> Result<(Vec<Offer>, Vec<Stri
             let Models { models } = contact.ask(&routes::models().answered_as()).await?;
             return Ok((models.into_iter().map(model).collect(), Vec::new()));
         }
-        OfferKind::Skills => routes::skills(),
-        OfferKind::Templates => routes::templates(),
+        OfferKind::Skills => routes::skills(None),
+        OfferKind::Templates => routes::templates(None),
     };
     let Named { named, problems } = contact.ask(&route.answered_as()).await?;
     let offers = named.into_iter().map(|one| Offer {

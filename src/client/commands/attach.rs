@@ -10,12 +10,14 @@ use env_logger::Target;
 use harness_actors::Redaction;
 use harness_protocol::{ServiceInfo, UpstreamKind};
 
+use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
 use crate::client::attach;
 use crate::client::attach::name::client_name;
 use crate::client::background::{self, Waits, tell_end};
 use crate::client::commands::common::{Caller, Which};
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::client::output::Output;
 use crate::config::{ClientConfig, HomeFlag};
 use crate::{log_file, log_setup};
@@ -122,13 +124,15 @@ pub(super) async fn run(
     without_service: WithoutService,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    match without_service {
-        WithoutService::Fail => {
-            let looking = discovery::find(config);
-            drop(patiently(looking, output).await?);
-        }
+    let service = match without_service {
+        WithoutService::Fail => patiently(discovery::find(config), output).await?,
         WithoutService::Start { is_demo } => start(config, is_demo, output).await?,
-    }
+    };
+    let conversation = match &attach.new {
+        Some(title) => folder::make(title.clone(), &service).await?,
+        None => attach.which.find(&service).await?,
+    };
+    drop(service);
     start_log(attach, config, output);
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| CommandError::System {
@@ -138,11 +142,11 @@ pub(super) async fn run(
         name: client_name(attach.caller.name()),
         client_key: format!("tui-{:016x}", u64::from_ne_bytes(random)),
         home: config.home.clone(),
-        conversation: attach.which.conversation.clone(),
+        conversation,
         theme: attach.theme.chosen().map(str::to_owned),
         is_plain: attach.plain,
     };
-    attach::run(options, attach.new.clone(), config).await
+    attach::run(options, config).await
 }
 
 /// Starts logging: to a file if the client has the screen, on which a line would be over what it
@@ -176,7 +180,7 @@ async fn start(
     config: &ClientConfig,
     is_demo: bool,
     output: &mut Output,
-) -> Result<(), CommandError> {
+) -> Result<Connection, CommandError> {
     let serve = background::serve(&config.home, is_demo)?;
     let looking = background::find_or_start(config, serve, Waits::default());
     let found = patiently(looking, output).await;
@@ -191,7 +195,7 @@ async fn start(
     if let Some(remark) = remark {
         output.note(&format!("harness: {remark}"));
     }
-    Ok(())
+    Ok(connection)
 }
 
 /// Nobody who asks for the demo is to pay for an answer.
@@ -242,9 +246,9 @@ mod tests {
             assert!(attach.plain);
             assert_eq!(attach.theme.chosen(), Some("light"));
             assert_eq!(attach.caller.name().as_deref(), Some("ana"));
-            assert_eq!(attach.which.conversation, "x");
+            assert_eq!(attach.which.named(), Some("x"));
             let attach = parse(command).unwrap();
-            assert_eq!(attach.which.conversation, "default");
+            assert_eq!(attach.which.named(), None);
             assert_eq!((attach.new, attach.plain), (None, false));
             assert_eq!(attach.theme, Theme::Auto);
             assert_eq!(attach.theme.chosen(), None);

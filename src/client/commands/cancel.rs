@@ -12,7 +12,7 @@ use crate::config::HomeFlag;
 
 const CANCEL_HELP: &str = "\
 Examples:
-  harness cancel                               stop whatever runs in `default`
+  harness cancel                               stop what runs in the last conversation of this folder
   harness cancel -c ID --run 3                 stop run 3, if it still runs
   harness cancel --clear-queue                 and say nothing of what waits
 
@@ -56,7 +56,7 @@ pub(super) async fn run(
         by: order.caller.name(),
         clear_queue: order.clear_queue,
     };
-    let route = routes::cancel(&order.which.conversation, &body);
+    let route = routes::cancel(&order.which.find(service).await?, &body);
     output.line(if service.ask(&route).await?.cancelled {
         "the run was stopped"
     } else {

@@ -12,19 +12,30 @@ use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::{prompt_files, prompt_text};
+use crate::client::{folder, prompt_files, prompt_text};
 use crate::config::HomeFlag;
-
-/// The conversation that the service always has.
-const DEFAULT_CONVERSATION: &str = "default";
 
 /// Which conversation a command is about.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The conversation
-    #[arg(short, long, value_name = "ID", default_value = DEFAULT_CONVERSATION,
-          value_parser = NonEmptyStringValueParser::new())]
-    pub(super) conversation: String,
+    /// The conversation; the last one of this folder if left out, or a new one if it has none
+    #[arg(short, long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    conversation: Option<String>,
+}
+
+impl Which {
+    /// What was named.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.conversation.as_deref()
+    }
+
+    /// The conversation that is meant. It is made if this folder has none.
+    ///
+    /// # Errors
+    /// See [`folder::conversation`].
+    pub(super) async fn find(&self, service: &Connection) -> Result<String, CommandError> {
+        folder::conversation(self.named(), service).await
+    }
 }
 
 /// Who the other clients are told it was.

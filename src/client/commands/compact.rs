@@ -62,7 +62,7 @@ pub(super) async fn run(
         by: compact.caller.name(),
     };
     let Common { which, json, .. } = &compact.common;
-    let route = routes::compact(&which.conversation, &order, COMPACT_TIMEOUT);
+    let route = routes::compact(&which.find(service).await?, &order, COMPACT_TIMEOUT);
     let lines = |answer| vec![line(&answer, compact.force)];
     common::show(route, *json, service, output, lines).await
 }

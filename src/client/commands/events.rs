@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::client::api::connection::Connection;
 use crate::client::api::follower::{Follower, Start};
 use crate::client::api::patience::{GivesUp, Patience};
 use crate::client::commands::common::Which;
@@ -16,7 +17,7 @@ const NAME: &str = "harness-events";
 
 const EVENTS_HELP: &str = "\
 Examples:
-  harness events                               follow the conversation `default`
+  harness events                               follow the last conversation of this folder
   harness events -c ID --tail 20               its last 20 events first
   harness events --json --after 0 | jq .type   everything, as JSON Lines
 
@@ -58,6 +59,7 @@ pub(crate) struct Events {
 /// Why there are no more.
 pub(super) async fn run(
     events: &Events,
+    service: &Connection,
     config: &ClientConfig,
     mut patience: Patience,
     output: &mut Output,
@@ -70,7 +72,7 @@ pub(super) async fn run(
     if events.no_reconnect {
         patience.gives_up = GivesUp::AtOnce;
     }
-    let conversation = &events.which.conversation;
+    let conversation = &events.which.find(service).await?;
     let follower = Follower::new(config, patience, conversation, NAME, start);
     let mut follower = follower.open().await?;
     loop {
@@ -107,9 +109,15 @@ mod tests {
             panic!("{flags:?}");
         };
         let (mut output, record) = recorded();
-        let error = run(&events, &home.config, impatient(), &mut output)
-            .await
-            .unwrap_err();
+        let error = run(
+            &events,
+            &home.service().await,
+            &home.config,
+            impatient(),
+            &mut output,
+        )
+        .await
+        .unwrap_err();
         assert_eq!((error.exit_code(), record.err()), (1, String::new()));
         let target = server.requests()[0].split(' ').nth(1).unwrap().to_owned();
         (record.out(), target, error.to_string())

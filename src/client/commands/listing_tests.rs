@@ -32,8 +32,8 @@ async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandErro
         home: HomeFlag::default(),
     };
     let route = match kind {
-        "skills" => routes::skills(),
-        _ => routes::templates(),
+        "skills" => routes::skills(None),
+        _ => routes::templates(None),
     };
     let result = list(kind, &route, &listing, &connection, &mut output).await;
     (result, record)
@@ -109,8 +109,9 @@ async fn sent(arguments: &[&str], text: &str, route: &str) -> (i32, String, Valu
         frames(&rest).into(),
     ];
     server.say("/v1/conversations/c/events", vec![stream]);
-    let order = match parse(arguments) {
-        ClientCommand::Skill(skill) => skill.saying(Some(text)),
+    let command = parse(arguments);
+    let order = match &command {
+        ClientCommand::Skill(skill) => skill.saying(Some(text.to_owned())),
         ClientCommand::Template(template) => template.order(),
         other => panic!("{other:?}"),
     };
@@ -118,6 +119,7 @@ async fn sent(arguments: &[&str], text: &str, route: &str) -> (i32, String, Valu
     let mut interrupts = Interrupts::new(presses);
     let (mut output, record) = recorded();
     let patience: Patience = impatient();
+    let order = order.find(&home.service().await).await.unwrap();
     let code = run::run(order, &home.config, patience, &mut interrupts, &mut output).await;
     let requests = server.requests();
     let posted = requests.iter().find(|request| request.starts_with("POST"));

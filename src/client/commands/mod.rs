@@ -151,9 +151,10 @@ impl ClientCommand {
             Self::Skills(it) => asked(it, skills::run, config, output).await,
             Self::Templates(it) => asked(it, templates::run, config, output).await,
             Self::Events(it) => {
-                let follow = async |it: &events::Events, _: &Connection, output: &mut Output| {
-                    events::run(it, config, Patience::default(), output).await
-                };
+                let follow =
+                    async |it: &events::Events, service: &Connection, output: &mut Output| {
+                        events::run(it, service, config, Patience::default(), output).await
+                    };
                 asked(it, follow, config, output).await
             }
         }
@@ -192,11 +193,12 @@ enum Greeting {
 
 /// Starts a run and shows it to its end.
 async fn start(
-    order: run::Order,
+    order: run::Order<'_>,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    greet(Greeting::Remarks, config, output).await?;
+    let service = greet(Greeting::Remarks, config, output).await?;
+    let order = order.find(&service).await?;
     let mut interrupts = Interrupts::of_process()?;
     run::run(order, config, Patience::default(), &mut interrupts, output).await
 }
@@ -351,7 +353,7 @@ mod tests {
         let Ok(ClientCommand::Prompt(prompt)) = parse(&["prompt", "What", "is", "--", "-v"]) else {
             panic!("no prompt");
         };
-        assert_eq!(prompt.sending.which.conversation, "default");
+        assert_eq!(prompt.sending.which.named(), None);
         assert_eq!(prompt.text, ["What", "is", "-v"]);
     }
 

@@ -50,11 +50,11 @@ impl Prompt {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn order(&self) -> Result<Order, CommandError> {
+    pub(super) fn order(&self) -> Result<Order<'_>, CommandError> {
         Ok(self.saying(Message::read(&self.text, &self.attach)?))
     }
 
-    pub(super) fn saying(&self, message: Message) -> Order {
+    pub(super) fn saying(&self, message: Message) -> Order<'_> {
         Order::sending(&self.sending, |to, key, by| {
             let order = PromptOrder {
                 content: message.text,

@@ -91,16 +91,17 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let Common { which, json, .. } = queued.common();
+    let conversation = which.find(service).await?;
     let (item, caller) = match &queued.action {
         None => {
-            let route = routes::queued(&which.conversation);
+            let route = routes::queued(&conversation);
             let lines = |list: QueueList| table(&list.items);
             return common::show(route, *json, service, output, lines).await;
         }
         Some(QueueAction::Withdraw(withdraw)) => (Some(withdraw.item), &withdraw.caller),
         Some(QueueAction::Clear(clear)) => (None, &clear.caller),
     };
-    let route = routes::withdraw(&which.conversation, item, caller.name().as_deref());
+    let route = routes::withdraw(&conversation, item, caller.name().as_deref());
     let lines = |answer| vec![withdrawn(&answer)];
     common::show(route, *json, service, output, lines).await
 }

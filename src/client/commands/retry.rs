@@ -30,7 +30,7 @@ pub(crate) struct Retry {
 
 impl Retry {
     /// What is to be sent.
-    pub(super) fn order(&self) -> Order {
+    pub(super) fn order(&self) -> Order<'_> {
         Order::without_prompt(&self.resumed, routes::retry)
     }
 }

@@ -14,6 +14,7 @@ use crate::client::api::{discovery, routes};
 use crate::client::commands::common::{Caller, Resumed, Sending};
 use crate::client::commands::follow::next_event;
 use crate::client::error::{CommandError, EXIT_CANCELLED};
+use crate::client::folder;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::run_view::{RunView, Shown};
@@ -24,8 +25,17 @@ const NAME: &str = "harness-prompt";
 /// How many events are asked for at once when a run is looked for.
 const PAGE: usize = 100;
 
+/// What is to be sent to a conversation that is not found yet.
+pub(super) struct Order<'c> {
+    named: Option<&'c str>,
+    route: Box<dyn FnOnce(&str) -> Route<PromptAnswer> + 'c>,
+    by: String,
+    key: Key,
+    json: bool,
+}
+
 /// What is to be sent, and how its run is to be shown.
-pub(super) struct Order {
+pub(super) struct Addressed {
     conversation: String,
     route: Route<PromptAnswer>,
     /// How the other clients see who asks.
@@ -45,20 +55,20 @@ enum Key {
     Known,
 }
 
-impl Order {
+impl<'c> Order<'c> {
     /// An order with a key, so that sending it again after a break cannot run it twice. `route`
     /// makes the request of the conversation, the key and the name of who asks.
     pub(super) fn sending(
-        sending: &Sending,
-        route: impl FnOnce(&str, String, String) -> Route<PromptAnswer>,
+        sending: &'c Sending,
+        route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
     ) -> Self {
         let by = name(&sending.caller);
         let random = || format!("{:032x}", fastrand::u128(..));
         let key = sending.key.clone().unwrap_or_else(random);
-        let conversation = sending.which.conversation.clone();
+        let who = by.clone();
         Self {
-            route: route(&conversation, key, by.clone()),
-            conversation,
+            named: sending.which.named(),
+            route: Box::new(move |conversation| route(conversation, key, who)),
             by,
             key: match sending.key {
                 Some(_) => Key::Known,
@@ -70,20 +80,38 @@ impl Order {
 
     /// An order that goes on without a prompt.
     pub(super) fn without_prompt(
-        resumed: &Resumed,
-        route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer>,
+        resumed: &'c Resumed,
+        route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer> + 'c,
     ) -> Self {
         let by = name(&resumed.caller);
         let order = ContinueOrder {
             by: Some(by.clone()),
         };
-        let conversation = resumed.which.conversation.clone();
         Self {
-            route: route(&conversation, &order),
-            conversation,
+            named: resumed.which.named(),
+            route: Box::new(move |conversation| route(conversation, &order)),
             by,
             key: Key::None,
             json: resumed.json,
+        }
+    }
+
+    /// The order to the conversation that is meant. It is made if this folder has none.
+    ///
+    /// # Errors
+    /// See [`folder::conversation`].
+    pub(super) async fn find(self, service: &Connection) -> Result<Addressed, CommandError> {
+        let conversation = folder::conversation(self.named, service).await?;
+        Ok(self.to(conversation))
+    }
+
+    fn to(self, conversation: String) -> Addressed {
+        Addressed {
+            route: (self.route)(&conversation),
+            conversation,
+            by: self.by,
+            key: self.key,
+            json: self.json,
         }
     }
 }
@@ -97,7 +125,7 @@ fn name(caller: &Caller) -> String {
 /// # Errors
 /// If the prompt cannot be sent or its run cannot be followed.
 pub(crate) async fn run(
-    order: Order,
+    order: Addressed,
     config: &ClientConfig,
     patience: Patience,
     interrupts: &mut Interrupts,
@@ -185,7 +213,7 @@ fn exit_code(outcome: Outcome) -> i32 {
 /// Sends the prompt, again after a break; its run. If the run may be an old one, the follower
 /// starts anew where it began.
 async fn send(
-    order: &Order,
+    order: &Addressed,
     config: &ClientConfig,
     patience: Patience,
     follower: &mut Follower,
@@ -217,7 +245,7 @@ async fn send(
 }
 
 async fn follower_of(
-    order: &Order,
+    order: &Addressed,
     config: &ClientConfig,
     patience: Patience,
     start: Start,
@@ -226,7 +254,10 @@ async fn follower_of(
     follower.open().await
 }
 
-async fn send_once(order: &Order, config: &ClientConfig) -> Result<(Connection, u64), ApiError> {
+async fn send_once(
+    order: &Addressed,
+    config: &ClientConfig,
+) -> Result<(Connection, u64), ApiError> {
     let connection = discovery::find(config).await?;
     let PromptAnswer { run_id } = connection.ask(&order.route).await?;
     Ok((connection, run_id))
@@ -270,7 +301,7 @@ async fn start_of(
     }
 }
 
-async fn cancel(order: &Order, config: &ClientConfig, run_id: u64) -> Result<(), ApiError> {
+async fn cancel(order: &Addressed, config: &ClientConfig, run_id: u64) -> Result<(), ApiError> {
     let connection = discovery::find(config).await?;
     let body = CancelOrder {
         run_id: Some(run_id),

@@ -13,14 +13,14 @@ const PROMPT: &str = "/v1/conversations/default/prompt";
 const CANCEL: &str = "/v1/conversations/default/cancel";
 const CONVERSATION: &str = "/v1/conversations/default";
 
-fn order(key: Option<&str>, json: bool) -> Order {
+fn order(key: Option<&str>, json: bool) -> Addressed {
     let body = PromptOrder {
         content: "Hi".to_owned(),
         key: Some(key.unwrap_or("random").to_owned()),
         by: None,
         attachments: Vec::new(),
     };
-    Order {
+    Addressed {
         conversation: "default".to_owned(),
         route: routes::prompt("default", &body),
         by: NAME.to_owned(),
@@ -43,7 +43,7 @@ impl Done {
     }
 }
 
-async fn prompt_with(server: &Server, order: Order, presses: usize) -> Done {
+async fn prompt_with(server: &Server, order: Addressed, presses: usize) -> Done {
     let home = Home::of(server);
     let (mut output, record) = recorded();
     let (press, receiver): (UnboundedSender<()>, _) = unbounded_channel();
@@ -70,7 +70,7 @@ async fn prompt_with(server: &Server, order: Order, presses: usize) -> Done {
     }
 }
 
-async fn prompt(server: &Server, order: Order) -> Done {
+async fn prompt(server: &Server, order: Addressed) -> Done {
     prompt_with(server, order, 0).await
 }
 
@@ -386,7 +386,7 @@ fn a_prompt_is_asked_under_a_name() {
             text: "hi".to_owned(),
             ..Message::default()
         };
-        let order = prompt.saying(message);
+        let order = prompt.saying(message).to("default".to_owned());
         assert_eq!(order.by, name);
         let body: Value = serde_json::from_slice(order.route.sent()).unwrap();
         assert_eq!(body["by"], name);
@@ -404,8 +404,12 @@ async fn a_run_without_a_prompt_is_shown_to_its_end_and_never_started_twice() {
     let resumed = |command: &str| {
         let line = ["harness", command, "--name", "ana"];
         match Cli::try_parse_from(line).unwrap().command {
-            Some(Command::Client(ClientCommand::Continue(order))) => order.order(),
-            Some(Command::Client(ClientCommand::Retry(order))) => order.order(),
+            Some(Command::Client(ClientCommand::Continue(order))) => {
+                order.order().to("default".to_owned())
+            }
+            Some(Command::Client(ClientCommand::Retry(order))) => {
+                order.order().to("default".to_owned())
+            }
             other => panic!("{other:?}"),
         }
     };

@@ -58,7 +58,7 @@ impl Said {
             by: self.caller.name(),
             attachments: message.files,
         };
-        let route = routes::queue(&self.common.which.conversation, queue, &order);
+        let route = routes::queue(&self.common.which.find(service).await?, queue, &order);
         let number = |QueueAnswer { item }| vec![item.to_string()];
         common::show(route, self.common.json, service, output, number).await
     }

@@ -156,10 +156,11 @@ pub(super) async fn run(
         }
     };
     let Common { which, json, .. } = order.common();
+    let conversation = which.find(service).await?;
     let by = caller.and_then(Caller::name);
     let route = match settings {
-        None => routes::settings(&which.conversation),
-        Some(settings) => routes::change(&which.conversation, &ChangeSettings { settings, by }),
+        None => routes::settings(&conversation),
+        Some(settings) => routes::change(&conversation, &ChangeSettings { settings, by }),
     };
     common::show(route, *json, service, output, |answer| lines(&answer)).await
 }

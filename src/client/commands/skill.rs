@@ -44,13 +44,13 @@ impl Skill {
     ///
     /// # Errors
     /// If what is said besides cannot be read.
-    pub(super) fn order(&self) -> Result<Order, CommandError> {
+    pub(super) fn order(&self) -> Result<Order<'_>, CommandError> {
         let instructions = (!self.text.is_empty()).then(|| prompt_text::read(&self.text));
-        Ok(self.saying(instructions.transpose()?.as_deref()))
+        Ok(self.saying(instructions.transpose()?))
     }
 
-    pub(super) fn saying(&self, instructions: Option<&str>) -> Order {
-        Order::sending(&self.sending, |to, key, by| {
+    pub(super) fn saying(&self, instructions: Option<String>) -> Order<'_> {
+        Order::sending(&self.sending, move |to, key, by| {
             let mut order = json!({"name": self.skill, "key": key, "by": by});
             // An empty text is none.
             if let Some(text) = instructions.filter(|text| !text.is_empty()) {

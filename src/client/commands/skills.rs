@@ -4,6 +4,7 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::listing::{self, Listing};
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::client::output::Output;
 
 pub(super) const SKILLS_HELP: &str = "\
@@ -28,5 +29,13 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    listing::list("skills", &routes::skills(), order, service, output).await
+    let folder = folder::here_if_known(service)?;
+    listing::list(
+        "skills",
+        &routes::skills(folder.as_deref()),
+        order,
+        service,
+        output,
+    )
+    .await
 }

@@ -39,9 +39,9 @@ pub(crate) struct Template {
 
 impl Template {
     /// What is to be sent.
-    pub(super) fn order(&self) -> Order {
+    pub(super) fn order(&self) -> Order<'_> {
         let (name, arguments) = (&self.template, &self.arguments);
-        Order::sending(&self.sending, |to, key, by| {
+        Order::sending(&self.sending, move |to, key, by| {
             let order = json!({"name": name, "arguments": arguments, "key": key, "by": by});
             routes::template(to, &order)
         })

@@ -42,7 +42,7 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let Common { which, json, .. } = &used.common;
-    let route = routes::usage(&which.conversation);
+    let route = routes::usage(&which.find(service).await?);
     common::show(route, *json, service, output, |answer| lines(&answer)).await
 }
 

@@ -10,12 +10,15 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::parsed;
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::client::output::Output;
 use crate::client::visible;
 use crate::config::HomeFlag;
 
 /// How many conversations are asked for at once.
 const PAGE: usize = 100;
+/// How many characters of a folder the table shows.
+const MAX_FOLDER: usize = 48;
 /// How many characters of a title the table shows.
 const MAX_TITLE: usize = 72;
 
@@ -30,6 +33,9 @@ struct Page {
 /// The flags of `harness conversations list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
+    /// List only the conversations of this folder
+    #[arg(long)]
+    pub(crate) here: bool,
     /// Print JSON Lines, one conversation a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -48,10 +54,15 @@ pub(crate) async fn run(
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
+    let here = list.here.then(folder::here).transpose()?;
     let mut cursor: Option<String> = None;
     let mut summaries: Vec<Summary> = Vec::new();
     loop {
-        let page = routes::conversations(PAGE, cursor.as_deref()).answered_as();
+        let page = match &here {
+            None => routes::conversations(PAGE, cursor.as_deref()),
+            Some(folder) => routes::conversations_in(folder, PAGE, cursor.as_deref()),
+        };
+        let page = page.answered_as();
         let page: Page = service.ask(&page).await?;
         for conversation in page.conversations {
             if list.json {
@@ -78,14 +89,16 @@ pub(crate) async fn run(
 
 /// The conversations as lines of equal columns.
 fn table(summaries: &[Summary], now: u64) -> Vec<String> {
-    let header = ["ID", "STATE", "PROMPTS", "ACTIVE", "TITLE"].map(str::to_owned);
+    let header = ["ID", "STATE", "PROMPTS", "ACTIVE", "FOLDER", "TITLE"].map(str::to_owned);
     let rows = summaries.iter().map(|summary| {
+        let folder = summary.workspace.as_deref().map(folder::shown);
         let title = summary.error.as_ref().or(summary.title.as_ref());
         [
             visible::line(&summary.id),
             words::conversation_state(summary.state).to_owned(),
             summary.prompts.to_string(),
             ago(now, summary.active_at),
+            folder.map_or_else(String::new, |folder| visible::short(&folder, MAX_FOLDER)),
             title.map_or_else(String::new, |title| visible::short(title, MAX_TITLE)),
         ]
     });
@@ -94,11 +107,17 @@ fn table(summaries: &[Summary], now: u64) -> Vec<String> {
         let widths = rows.iter().map(|row| row[column].chars().count());
         widths.max().unwrap_or_default()
     };
-    let widths = [0, 1, 2, 3].map(width);
-    let line = |[id, state, prompts, active, title]: &[String; 5]| {
-        let [id_width, state_width, prompts_width, active_width] = widths;
+    let widths = [0, 1, 2, 3, 4].map(width);
+    let line = |[id, state, prompts, active, folder, title]: &[String; 6]| {
+        let [
+            id_width,
+            state_width,
+            prompts_width,
+            active_width,
+            folder_width,
+        ] = widths;
         let line = format!(
-            "{id:id_width$}  {state:state_width$}  {prompts:>prompts_width$}  {active:active_width$}  {title}"
+            "{id:id_width$}  {state:state_width$}  {prompts:>prompts_width$}  {active:active_width$}  {folder:folder_width$}  {title}"
         );
         line.trim_end().to_owned()
     };
@@ -156,6 +175,7 @@ mod tests {
         let connection = Connection::new(server.named(), None);
         let (mut output, record) = recorded();
         let list = List {
+            here: false,
             json,
             home: crate::config::HomeFlag::default(),
         };

@@ -1,4 +1,4 @@
-//! `harness conversations new`: makes a conversation.
+//! `harness conversations new`: makes a conversation in this folder.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -7,6 +7,7 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::settings::values;
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::config::HomeFlag;
 
 /// The flags of `harness conversations new`.
@@ -64,6 +65,7 @@ pub(super) async fn run(new: &New, service: &Connection) -> Result<String, Comma
             .as_ref()
             .map(|title| ("title".to_owned(), json!(title))),
     );
+    order.extend(folder::to_work_in(service)?.map(|here| ("workspace".to_owned(), json!(here))));
     order.insert("settings".to_owned(), settings.into());
     Ok(service.ask(&routes::create(&order)).await?.id)
 }
