@@ -312,3 +312,85 @@ async fn models_skills_and_templates_are_had() {
         assert_eq!(client.next().await, News::NotOffered { kind, reason });
     }
 }
+
+/// Spec: [TUI-90] [TUI-92]
+#[actix::test]
+async fn a_list_names_the_folder_that_it_is_of() {
+    let (server, _home, mut client) = attached().await;
+    let folder = Some("/src/a b".to_owned());
+    let page = json!({"conversations": [], "next": "n"});
+    let last = json!({"conversations": []});
+    let conversations = "/v1/conversations";
+    server.on(conversations, vec![answer(200, &page), answer(200, &last)]);
+    server.on("/v1/skills", vec![answer(200, &json!({"skills": []}))]);
+    server.on(
+        "/v1/templates",
+        vec![answer(200, &json!({"templates": []}))],
+    );
+    client.order(Order::List {
+        folder: folder.clone(),
+    });
+    assert_eq!(client.next().await, News::Listed(Vec::new()));
+    for kind in [OfferKind::Skills, OfferKind::Templates] {
+        let folder = folder.clone();
+        client.order(Order::Offers { kind, folder });
+        assert!(
+            matches!(client.next().await, News::Offered { folder: Some(it), .. } if it == "/src/a b")
+        );
+    }
+    let expected = [
+        "GET /v1/conversations?limit=200&workspace=%2Fsrc%2Fa%20b",
+        "GET /v1/conversations?limit=200&cursor=n&workspace=%2Fsrc%2Fa%20b",
+        "GET /v1/skills?workspace=%2Fsrc%2Fa%20b",
+        "GET /v1/templates?workspace=%2Fsrc%2Fa%20b",
+    ];
+    assert_eq!(sent(&server), expected);
+}
+
+/// Spec: [TUI-91]
+#[actix::test]
+async fn only_a_service_that_knows_folders_is_told_one() {
+    let (server, _home, mut client) = attached().await;
+    for (features, told) in [
+        (json!(["workspaces"]), r#""workspace":"/src/a","#),
+        (json!([]), ""),
+    ] {
+        let info = json!({
+            "version": "9", "protocol": {"min": 1, "max": 1}, "epoch": "e1", "pid": 1,
+            "address": "127.0.0.1:1", "home": "/h", "workspace": "/work",
+            "upstream": {"kind": "demo"}, "model": "m", "sandbox": "none", "started_at": 1,
+            "clients": 0, "runs": 0, "features": features,
+        });
+        server.on("/v1/service", vec![answer(200, &info)]);
+        server.on("/v1/conversations", vec![problem(400, "no")]);
+        client.order(Order::Create {
+            title: None,
+            folder: Some("/src/a".to_owned()),
+        });
+        let reason = "no".to_owned();
+        assert_eq!(client.next().await, News::Failed { reason });
+        let expected = format!(r#"POST /v1/conversations {{{told}"settings":{{}}}}"#);
+        assert_eq!(sent(&server).pop(), Some(expected));
+    }
+}
+
+/// Spec: [TUI-93]
+#[actix::test]
+async fn tools_are_renewed_in_the_name_of_the_client() {
+    let (server, _home, mut client) = attached().await;
+    let route = "/v1/conversations/c/tools";
+    let set = json!({"settings": {}, "effective": {}, "tools": ["a"], "active_tools": ["a"]});
+    server.on(route, vec![answer(200, &set), problem(409, "no")]);
+    let renew = || Order::Change {
+        conversation: c(),
+        change: Change::Tools,
+    };
+    client.order(renew());
+    let conversation = c();
+    assert_eq!(client.next().await, News::SettingsChanged { conversation });
+    let expected = format!(r#"POST {route} {{"by":"ana@pts/3"}}"#);
+    assert_eq!(sent(&server), [expected]);
+    client.order(renew());
+    let reason = "no".to_owned();
+    assert_eq!(client.next().await, News::Failed { reason });
+}

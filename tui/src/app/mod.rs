@@ -307,9 +307,11 @@ impl App {
     /// What to say when the terminal was given back: how to come back.
     pub(crate) fn farewell(&self) -> Option<String> {
         let conversation = self.open_id();
+        let has_folder = self.own_folder().is_some();
         let which = match conversation {
             "" => return None,
-            DEFAULT_CONVERSATION => String::new(),
+            // Where conversations have folders, the one of the folder is attached to.
+            DEFAULT_CONVERSATION if !has_folder => String::new(),
             id => format!(" -c {}", one_line(id)),
         };
         let unsent = match self.sent.len() {
@@ -372,6 +374,9 @@ mod queue_tests;
 
 #[cfg(test)]
 mod settings_tests;
+
+#[cfg(test)]
+mod folder_tests;
 
 #[cfg(test)]
 mod overlay_tests;

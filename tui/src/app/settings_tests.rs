@@ -278,3 +278,42 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
         assert_eq!(toast(&app), "the service is not connected");
     }
 }
+
+/// Spec: [TUI-93]
+#[test]
+fn the_tools_that_are_offered_are_shown_and_renewed() {
+    let mut app = attached(&[]);
+    let (conversation, view) = (conversation(), View::Tools);
+    let asked = Order::Settings {
+        conversation: conversation.clone(),
+        view,
+    };
+    assert_eq!(command(&mut app, "/tools"), [asked]);
+    let answer = json!({"settings": {}, "effective": {}, "tools": ["read", "bash", "grep"],
+        "active_tools": ["read", "grep"]});
+    let answer = Box::new(serde_json::from_value(answer).unwrap());
+    tell(
+        &mut app,
+        News::Settings {
+            conversation: conversation.clone(),
+            view,
+            answer,
+        },
+    );
+    let Some(Overlay::Facts(lines)) = &app.overlay else {
+        panic!("nothing is shown");
+    };
+    let expected = [
+        "offered      read, grep",
+        "not offered  bash",
+        "/tools renew offers those that there are now, for all clients",
+    ];
+    assert_eq!(lines[..], expected);
+    key(&mut app, Key::Escape);
+    assert_eq!(command(&mut app, "/tools renew"), [change(Change::Tools)]);
+    tell(&mut app, News::SettingsChanged { conversation });
+    assert!(toast(&app).contains("all clients"));
+    assert_eq!(command(&mut app, "/tools new"), []);
+    assert_eq!(toast(&app), "say /tools or /tools renew");
+    assert_eq!(app.composer.text(), "/tools new");
+}

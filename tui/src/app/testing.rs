@@ -30,23 +30,35 @@ pub(crate) fn new() -> App {
 
 /// A client that is attached to a conversation with these events.
 pub(crate) fn attached(events: &[Event]) -> App {
+    attached_in(None, events)
+}
+
+/// The same, where the conversation works in this folder.
+pub(crate) fn attached_in(folder: Option<&str>, events: &[Event]) -> App {
     let mut app = new();
-    let mut begin = snapshot(&[], 1, 0);
-    begin.summary.run_id = None;
-    begin.summary.state = ConversationState::Idle;
-    begin.state = State::Idle;
-    tell(
-        &mut app,
-        News::Snapshot {
-            snapshot: Box::new(begin),
-            reset: None,
-        },
-    );
+    open_in(&mut app, "c", folder);
     tell(&mut app, News::Up);
     for (seq, event) in (1..).zip(events) {
         tell(&mut app, told(seq, event.clone()));
     }
     app
+}
+
+/// An empty conversation of this folder is shown.
+pub(crate) fn open_in(app: &mut App, id: &str, folder: Option<&str>) -> Vec<Effect> {
+    let mut begin = snapshot(&[], 1, 0);
+    begin.summary.id = id.to_owned();
+    begin.summary.workspace = folder.map(str::to_owned);
+    begin.summary.run_id = None;
+    begin.summary.state = ConversationState::Idle;
+    begin.state = State::Idle;
+    tell(
+        app,
+        News::Snapshot {
+            snapshot: Box::new(begin),
+            reset: None,
+        },
+    )
 }
 
 pub(crate) fn told(seq: u64, event: Event) -> News {
@@ -124,6 +136,15 @@ pub(crate) fn summaries() -> Vec<Summary> {
         of("d", Some("Bedtime")),
         of("e", Some("Morning")),
     ]
+}
+
+/// The same, of a folder each.
+pub(crate) fn summaries_in(folders: [&str; 3]) -> Vec<Summary> {
+    let mut summaries = summaries();
+    for (summary, folder) in summaries.iter_mut().zip(folders) {
+        summary.workspace = Some(folder.to_owned());
+    }
+    summaries
 }
 
 pub(crate) fn picking() -> App {

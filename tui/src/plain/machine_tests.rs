@@ -338,6 +338,20 @@ fn the_past_is_shown_to_who_wants_it_and_nothing_twice() {
     assert_eq!(play(&mut machine, inputs), expected);
 }
 
+/// Spec: [TUI-91]
+#[test]
+fn one_is_made_in_the_folder_of_the_one_that_is_open() {
+    let mut machine = machine(false);
+    let mut open = summary("c1", None);
+    open.workspace = Some("/src/a".to_owned());
+    let inputs = [snapshot_with(open, Vec::new()), line("/new")];
+    let expected = [
+        ATTACHED,
+        "-> Create { title: None, folder: Some(\"/src/a\") }",
+    ];
+    assert_eq!(play(&mut machine, inputs), expected);
+}
+
 /// Spec: [PLAIN-06]
 #[test]
 fn commands_become_orders() {
@@ -368,7 +382,7 @@ fn commands_become_orders() {
     let expected = [
         ATTACHED,
         "status: no run is going",
-        "-> List",
+        "-> List { folder: None }",
         "1. untitled (c1) idle",
         "2. untitled (c9) running",
         "-> Rename { conversation: \"c1\", title: \"A b\" }",
@@ -376,7 +390,7 @@ fn commands_become_orders() {
         "-> Open { conversation: \"c9\" }",
         "status: attached to untitled (c9)",
         "status: run 4 is going",
-        "-> Create { title: Some(\"X\") }",
+        "-> Create { title: Some(\"X\"), folder: None }",
         "status: attached to untitled (c3)",
         "-> Open { conversation: \"3\" }",
         ATTACHED,
@@ -407,7 +421,10 @@ fn leaving_waits_until_the_prompts_are_accepted_and_not_for_their_runs() {
         line("a"),
         snapshot(None, vec![]),
     ];
-    assert_eq!(play(&mut early, begins), [ATTACHED, "-> List"]);
+    assert_eq!(
+        play(&mut early, begins),
+        [ATTACHED, "-> List { folder: None }"]
+    );
     let listed = news(News::Listed(vec![]));
     assert_eq!(play(&mut early, [listed]), ["exit 0"]);
     // Before anything was typed there is nothing to wait for.
@@ -500,7 +517,10 @@ fn each_line_waits_for_those_before_it_and_help_for_nobody() {
     ];
     assert_eq!(play(&mut machine, typed.map(line)), [HELP]);
     let steps: [(Input, &[&str]); 7] = [
-        (snapshot(None, vec![]), &[ATTACHED, "-> List"]),
+        (
+            snapshot(None, vec![]),
+            &[ATTACHED, "-> List { folder: None }"],
+        ),
         (
             news(News::Listed(vec![summary("c9", None)])),
             &["1. untitled (c9) idle", "-> Open { conversation: \"c9\" }"],
@@ -518,7 +538,10 @@ fn each_line_waits_for_those_before_it_and_help_for_nobody() {
         ),
         (
             renamed("T"),
-            &["status: renamed: T", "-> Create { title: Some(\"N\") }"],
+            &[
+                "status: renamed: T",
+                "-> Create { title: Some(\"N\"), folder: None }",
+            ],
         ),
         (event(text("late")), &["agent: late"]),
         (
@@ -553,9 +576,9 @@ fn an_order_that_fails_keeps_nothing_back() {
     ];
     let expected = [
         ATTACHED,
-        "-> Create { title: None }",
+        "-> Create { title: None, folder: None }",
         "error: no",
-        "-> List",
+        "-> List { folder: None }",
         "error: no",
         "-> Rename { conversation: \"c1\", title: \"T\" }",
         "error: no",
@@ -574,7 +597,7 @@ fn a_piped_command_is_carried_out_before_the_end() {
         Input::Over,
         news(News::Listed(vec![])),
     ];
-    let expected = [ATTACHED, "-> List", "exit 0"];
+    let expected = [ATTACHED, "-> List { folder: None }", "exit 0"];
     assert_eq!(play(&mut machine(false), inputs), expected);
 }
 

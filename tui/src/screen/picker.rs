@@ -18,8 +18,8 @@ const FRAME_ROWS: u16 = 4;
 const LOWEST: u16 = 6;
 /// From this width on the state and the numbers are shown too.
 const FACTS_FROM: u16 = 56;
-/// What the border and the remark at the top take of the width beside the title.
-const TITLE_MARGIN: u16 = 22;
+/// What the border takes of the width beside the title.
+const TITLE_MARGIN: u16 = 6;
 /// The part of the room that the folder of a conversation has at most: one third.
 const FOLDER_SHARE: u16 = 3;
 

@@ -71,6 +71,33 @@ fn what_one_is_attached_to() {
     keep("service_other", &mut app);
 }
 
+/// Spec: [TUI-82] [TUI-83] [TUI-87]
+#[test]
+fn a_conversation_of_another_folder() {
+    let mut app = client(&[], SIZES[0]);
+    tell(&mut app, News::Service(Box::new(service())));
+    open_in(&mut app, "c", Some("/home/ana/src/a long way/to the other"));
+    keep("folder_empty", &mut app);
+    resize(&mut app, SIZES[0]);
+    write(&mut app, "/status");
+    key(&mut app, Key::Enter);
+    keep_one("folder_status", &mut app);
+}
+
+/// Spec: [TUI-90] [TUI-60]
+#[test]
+fn the_list_of_conversations_of_several_folders() {
+    let here = "/home/ana/src/project";
+    let mut app = attached_in(Some(here), &talked());
+    control(&mut app, 'p');
+    let listed = summaries_in([here, "/srv/\u{1b}[2Ja/very/long/way/to/it", here]);
+    tell(&mut app, News::Listed(listed));
+    keep("picker_folder", &mut app);
+    resize(&mut app, SIZES[0]);
+    control(&mut app, 'a');
+    keep("picker_folders", &mut app);
+}
+
 /// Spec: [TUI-01] [TUI-03]
 #[test]
 fn a_conversation() {

@@ -84,6 +84,23 @@ fn in_the_header_what_matters_least_goes_first() {
     }
 }
 
+/// Spec: [TUI-83]
+#[test]
+fn the_header_has_the_folder_of_the_conversation_before_that_of_the_service() {
+    let mut app = attached(&[]);
+    tell(&mut app, News::Service(Box::new(service())));
+    for (folder, shown) in [
+        (Some("/home/ana/src/b"), "~/src/b"),
+        (Some("/srv/c"), "/srv/c"),
+        (None, "~/src/project"),
+    ] {
+        open_in(&mut app, "c", folder);
+        let header = rows(&mut app)[0].clone();
+        let begin = format!(" c · {shown}  ");
+        assert!(header.starts_with(&begin), "{header}");
+    }
+}
+
 /// Spec: [TUI-01] [EDIT-06]
 #[test]
 fn the_input_grows_with_what_is_written_to_ten_rows_and_shrinks_again() {
