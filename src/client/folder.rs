@@ -1,6 +1,6 @@
 //! The conversations of the folder that a command is started in.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use harness_protocol::{NewConversation, ServiceInfo, Settings};
 
@@ -100,34 +100,5 @@ pub(super) async fn make(
 
 /// A path as people write it: with `~` for the home folder.
 pub(super) fn shown(path: &str) -> String {
-    below(std::env::var("HOME").ok().as_deref(), path)
-}
-
-fn below(home: Option<&str>, path: &str) -> String {
-    let home = home.filter(|home| Path::new(home).parent().is_some());
-    let rest = home.and_then(|home| Path::new(path).strip_prefix(home).ok());
-    match rest {
-        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Spec: [TUI-82]
-    #[test]
-    fn a_path_below_the_home_folder_begins_with_a_tilde() {
-        for (home, path, shown) in [
-            (Some("/home/me"), "/home/me/a/b", "~/a/b"),
-            (Some("/home/me/"), "/home/me", "~"),
-            (Some("/home/me"), "/home/men/a", "/home/men/a"),
-            (Some("/"), "/a", "/a"),
-            (None, "/home/me", "/home/me"),
-        ] {
-            assert_eq!(below(home, path), shown);
-        }
-    }
+    harness_tui::below_home(std::env::var("HOME").ok().as_deref(), path)
 }

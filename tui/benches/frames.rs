@@ -120,6 +120,7 @@ fn attached() -> App {
         follows_background: false,
         size: SIZE,
         history: PromptHistory::default(),
+        home: None,
     });
     let mut app = app;
     let usage = json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});

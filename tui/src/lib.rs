@@ -30,10 +30,11 @@ mod theme;
 mod viewport;
 
 pub use app::{App, Effect, Msg, Start};
-pub use link::{Change, News, Offer, OfferKind, Order, Recipe};
+pub use link::{Change, News, Offer, OfferKind, Order, Recipe, View};
 pub use prompt_history::PromptHistory;
 pub use runtime::{Options, RunError, run, takes_screen};
 pub use screen::draw;
 pub use service::{Difference, Service};
 pub use terminal::{Button, Key, KeyPress, Mouse, MouseAction};
+pub use text::below_home;
 pub use theme::{Depth, Scheme, Theme};

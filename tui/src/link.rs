@@ -88,6 +88,8 @@ pub enum Order {
     Settings {
         /// The conversation.
         conversation: String,
+        /// What of it is to be shown.
+        view: View,
     },
     /// Set something in a conversation; answered with [`News::SettingsChanged`].
     Change {
@@ -108,6 +110,8 @@ pub enum Order {
     Offers {
         /// The kind.
         kind: OfferKind,
+        /// The folder whose skills or templates are wanted, absolute; the service's own if none.
+        folder: Option<String>,
     },
     /// Cancel a run of a conversation, or what else it does; answered with [`News::CancelAnswered`] or
     /// [`News::NotCancelled`].
@@ -120,11 +124,17 @@ pub enum Order {
         clear_queue: bool,
     },
     /// List the conversations; answered with [`News::Listed`].
-    List,
+    List {
+        /// Only those of this folder, absolute.
+        folder: Option<String>,
+    },
     /// Make a conversation and open it; answered as [`Order::Open`] is.
     Create {
         /// Its title.
         title: Option<String>,
+        /// The folder that it is to work in, absolute; left out for a service that knows only its
+        /// own.
+        folder: Option<String>,
     },
     /// Copy a conversation and open the copy; answered as [`Order::Open`] is.
     Fork {
@@ -161,6 +171,17 @@ pub enum Change {
     Model(Option<String>),
     /// How much it thinks.
     Thinking(Option<ThinkingLevel>),
+    /// The tools that are offered: those that there are now.
+    Tools,
+}
+
+/// A view of what is set in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// All settings, and which differ from the service's.
+    Settings,
+    /// The tools that are offered, and those that are not.
+    Tools,
 }
 
 /// What a service has several of.
@@ -279,6 +300,8 @@ pub enum News {
     Settings {
         /// The conversation.
         conversation: String,
+        /// What of it is to be shown.
+        view: View,
         /// What is set.
         answer: Box<SettingsAnswer>,
     },
@@ -298,6 +321,8 @@ pub enum News {
     Offered {
         /// The kind.
         kind: OfferKind,
+        /// The folder that was looked in, as it was asked for.
+        folder: Option<String>,
         /// All of them, as the service sorts them.
         offers: Vec<Offer>,
         /// What could not be read of them.

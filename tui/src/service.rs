@@ -12,7 +12,7 @@ pub struct Service {
     pub epoch: String,
     /// Its release.
     pub version: String,
-    /// The folder that it works in, as a person writes it.
+    /// The folder of conversations that were made without one, as a person writes it.
     pub folder: String,
     /// Whether rules answer and no model.
     pub is_demo: bool,
@@ -60,11 +60,11 @@ impl Service {
             .then(|| format!("service {theirs}, this {VERSION} · harness restart"))
     }
 
-    /// What a newcomer has to know, a name and a value each.
-    pub(crate) fn essentials(&self) -> Vec<(&'static str, String)> {
+    /// What a newcomer has to know, a name and a value each; `folder` is the one that is worked in.
+    pub(crate) fn essentials(&self, folder: String) -> Vec<(&'static str, String)> {
         let version = self.other_version();
         let mut facts = vec![
-            ("folder", one_line(&self.folder)),
+            ("folder", folder),
             ("model", self.answers()),
             ("version", version.unwrap_or_else(|| VERSION.to_owned())),
             (
@@ -83,7 +83,7 @@ impl Service {
 
     /// The same on one line, without what differs.
     pub(crate) fn in_one_line(&self) -> String {
-        let facts = self.essentials().into_iter();
+        let facts = self.essentials(one_line(&self.folder)).into_iter();
         let facts = facts.filter(|(name, _)| *name != "differs");
         let facts: Vec<String> = facts
             .map(|(name, value)| format!("{name} {value}"))
@@ -91,9 +91,14 @@ impl Service {
         facts.join(" · ")
     }
 
-    /// All that is known of it.
-    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
-        let mut facts = self.essentials();
+    /// All that is known of it, and the folder of the conversation that is shown.
+    pub(crate) fn facts(&self, own_folder: Option<String>) -> Vec<(&'static str, String)> {
+        let folder = one_line(&self.folder);
+        let folder = match own_folder {
+            Some(own) if own != folder => format!("{own}, the service's is {folder}"),
+            _ => folder,
+        };
+        let mut facts = self.essentials(folder);
         facts.push(("sandbox", one_line(&self.sandbox)));
         facts.push(("state", one_line(&self.state)));
         let log = self.log.as_deref();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use harness_protocol::{
     CancelAnswer, CancelOrder, ChangeConversation, ChangeSettings, CompactAnswer, CompactOrder,
     ContinueOrder, ConversationPage, Deleted, ForkOrder, History, ModelList, PromptAnswer,
-    PromptOrder, Queue, QueueAnswer, QueueList, ServiceInfo, SettingsAnswer, Snapshot, Summary,
-    UsageAnswer, WithdrawAnswer,
+    PromptOrder, Queue, QueueAnswer, QueueList, RenewOrder, ServiceInfo, SettingsAnswer, Snapshot,
+    Summary, UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -175,6 +175,11 @@ pub(crate) fn compact(
     limit: Duration,
 ) -> Route<CompactAnswer> {
     Route::post(path(conversation, "/compact"), order).within(limit)
+}
+
+/// Offers a conversation the tools that there are now.
+pub(crate) fn renew_tools(conversation: &str, order: &RenewOrder) -> Route<SettingsAnswer> {
+    Route::post(path(conversation, "/tools"), order)
 }
 
 /// The tokens that a conversation used, and what they cost.

@@ -2,10 +2,14 @@
 
 use std::rc::Rc;
 
-use harness_protocol::{ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer};
-use harness_tui::{Change, News};
-use serde_json::{Map, Value};
+use harness_protocol::{
+    ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, RenewOrder, SettingsAnswer,
+    WithdrawAnswer,
+};
+use harness_tui::{Change, News, View};
+use serde_json::Map;
 
+use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::errands::tell;
@@ -44,10 +48,11 @@ pub(super) async fn go_on(contact: Rc<Contact>, conversation: String, is_retry: 
 }
 
 /// Gets what is set.
-pub(super) async fn settings(contact: Rc<Contact>, conversation: String) {
+pub(super) async fn settings(contact: Rc<Contact>, conversation: String, view: View) {
     let answer = contact.ask(&routes::settings(&conversation)).await;
     let news = answer.map(|answer| News::Settings {
         conversation,
+        view,
         answer: Box::new(answer),
     });
     tell(&contact, news).await;
@@ -56,27 +61,32 @@ pub(super) async fn settings(contact: Rc<Contact>, conversation: String) {
 /// Sets something.
 pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: Change) {
     let changed = async {
-        let order = ChangeSettings {
-            settings: patch(change)?,
-            by: contact.by(),
-        };
-        contact.ask(&routes::change(&conversation, &order)).await?;
+        let route = route(&conversation, change, contact.by())?;
+        contact.ask(&route).await?;
         // All clients are told by an event.
         Ok::<_, CommandError>(News::SettingsChanged { conversation })
     };
     tell(&contact, changed.await).await;
 }
 
-/// A merge patch: what is null is as the service has it.
-fn patch(change: Change) -> Result<Map<String, Value>, CommandError> {
+/// The request that makes a change.
+fn route(
+    conversation: &str,
+    change: Change,
+    by: Option<String>,
+) -> Result<Route<SettingsAnswer>, CommandError> {
     let (name, value) = match change {
         Change::Model(model) => ("model", serde_json::to_value(model)),
         Change::Thinking(level) => ("thinking", serde_json::to_value(level)),
+        Change::Tools => return Ok(routes::renew_tools(conversation, &RenewOrder { by })),
     };
     let value = value.map_err(|error| CommandError::System {
         reason: error.to_string(),
     })?;
-    Ok(Map::from_iter([(name.to_owned(), value)]))
+    // A merge patch: what is null is as the service has it.
+    let settings = Map::from_iter([(name.to_owned(), value)]);
+    let order = ChangeSettings { settings, by };
+    Ok(routes::change(conversation, &order))
 }
 
 /// Replaces the past by a summary.

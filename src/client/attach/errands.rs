@@ -9,11 +9,13 @@ use harness_protocol::{
 };
 use harness_tui::News;
 
+use crate::client::api::discovery;
 use crate::client::api::error::ApiError;
 use crate::client::api::reading::read;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
 use crate::client::error::CommandError;
+use crate::client::folder;
 
 /// How many events a page of the past has.
 const PAGE: usize = 200;
@@ -89,13 +91,17 @@ pub(super) async fn cancel(
     contact.tell(news).await;
 }
 
-/// Lists all conversations.
-pub(super) async fn list(contact: Rc<Contact>) {
+/// Lists the conversations of a folder, or all of them.
+pub(super) async fn list(contact: Rc<Contact>, folder: Option<String>) {
     let listed = async {
         let mut listed = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
-            let page = routes::conversations(LIST_PAGE, cursor.as_deref());
+            let cursor_of_it = cursor.as_deref();
+            let page = match &folder {
+                Some(folder) => routes::conversations_in(folder, LIST_PAGE, cursor_of_it),
+                None => routes::conversations(LIST_PAGE, cursor_of_it),
+            };
             let page = contact.ask(&page).await?;
             listed.extend(page.conversations);
             if page.next.is_none() {
@@ -132,17 +138,23 @@ pub(super) async fn delete(contact: Rc<Contact>, conversation: String) {
     tell(&contact, news).await;
 }
 
-/// Makes a conversation; the id of it.
+/// Makes a conversation, in that folder if the service knows folders; the id of it.
 ///
 /// # Errors
 /// If it cannot be made.
-pub(super) async fn create(contact: &Contact, title: Option<String>) -> Result<String, ApiError> {
+pub(super) async fn create(
+    contact: &Contact,
+    title: Option<String>,
+    folder: Option<String>,
+) -> Result<String, ApiError> {
+    let service = discovery::find(&contact.config).await?;
+    let is_known = service.info().is_some_and(folder::are_known);
     let order = NewConversation {
-        workspace: None,
+        workspace: folder.filter(|_| is_known),
         title,
         settings: Settings::default(),
     };
-    Ok(contact.ask(&routes::create(&order)).await?.id)
+    Ok(service.ask(&routes::create(&order)).await?.id)
 }
 
 /// Copies a conversation; the id of the copy.

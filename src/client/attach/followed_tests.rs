@@ -280,13 +280,13 @@ async fn a_hurry_while_the_stream_is_open_shortens_no_later_wait() {
     let mut client = Client::attached(&home.config, pace);
     client.tell(2).await;
     client.order(Order::TryNow);
-    client.order(Order::List);
+    client.order(Order::List { folder: None });
     client.told().await;
     let stranger = crate::client::api::connection::Connection::new(server.named(), None);
     drop(stranger.ask(&routes::models()).await);
     assert_eq!(client.told().await, "down 1");
     for _ in 0..3 {
-        client.order(Order::List);
+        client.order(Order::List { folder: None });
         assert_eq!(client.told().await, "Listed([])");
     }
     let streams = asked(&server)

@@ -152,8 +152,8 @@ impl Link {
                 let errand = changes::go_on(contact, conversation, is_retry);
                 self.lanes.add(Lane::Submit, errand);
             }
-            Order::Settings { conversation } => {
-                let errand = changes::settings(contact, conversation);
+            Order::Settings { conversation, view } => {
+                let errand = changes::settings(contact, conversation, view);
                 self.lanes.add(Lane::Settings, errand);
             }
             Order::Change {
@@ -170,12 +170,15 @@ impl Link {
                 let errand = changes::compact(contact, conversation, instructions);
                 self.lanes.add(Lane::Compact, errand);
             }
-            Order::Offers { kind } => {
-                self.lanes.add(Lane::Offers, offers::offers(contact, kind));
+            Order::Offers { kind, folder } => {
+                let errand = offers::offers(contact, kind, folder);
+                self.lanes.add(Lane::Offers, errand);
             }
-            Order::List => self.lanes.add(Lane::List, errands::list(contact)),
-            Order::Create { title } => {
-                self.make(async move |contact| errands::create(contact, title).await);
+            Order::List { folder } => {
+                self.lanes.add(Lane::List, errands::list(contact, folder));
+            }
+            Order::Create { title, folder } => {
+                self.make(async move |contact| errands::create(contact, title, folder).await);
             }
             Order::Fork { conversation } => {
                 self.make(async move |contact| errands::fork(contact, &conversation).await);

@@ -96,7 +96,7 @@ async fn a_slow_question_delays_no_cancel_and_orders_of_a_kind_keep_their_sequen
     client.submit("k1");
     client.submit("k2");
     server.until_asked(PROMPT).await;
-    client.order(Order::List);
+    client.order(Order::List { folder: None });
     let mut told = vec![];
     while told.len() < 2 {
         match client.next().await {
@@ -196,8 +196,14 @@ fn orders() -> Vec<(&'static str, Order)> {
                 seq: 7,
             },
         ),
-        ("/v1/conversations", Order::List),
-        ("/v1/conversations", Order::Create { title: None }),
+        ("/v1/conversations", Order::List { folder: None }),
+        (
+            "/v1/conversations",
+            Order::Create {
+                title: None,
+                folder: None,
+            },
+        ),
         (
             "/v1/conversations/c/fork",
             Order::Fork {
@@ -310,7 +316,7 @@ async fn pages_events_and_lists_are_had() {
         "/v1/conversations",
         vec![answer(200, &first), answer(200, &last)],
     );
-    client.order(Order::List);
+    client.order(Order::List { folder: None });
     let News::Listed(listed) = client.next().await else {
         panic!("no list");
     };
@@ -336,6 +342,7 @@ async fn what_is_made_is_opened_and_what_is_deleted_is_told() {
             "/v1/conversations",
             Order::Create {
                 title: Some("Ideas".to_owned()),
+                folder: None,
             },
             "n",
         ),
@@ -399,13 +406,19 @@ async fn what_is_made_is_not_opened_when_another_was_chosen_in_the_meantime() {
         vec![answer(200, &snapshot("d", "e-7-0"))],
     );
     server.say(answered, vec![open(7, &[])]);
-    client.order(Order::Create { title: None });
+    client.order(Order::Create {
+        title: None,
+        folder: None,
+    });
     server.until_asked("/v1/conversations").await;
     client.open("d");
     assert_eq!(client.tell(2).await, ["snapshot d e-7-0", "up"]);
     // The next of its kind is answered when the first is done.
     server.on("/v1/conversations", vec![problem(400, "no")]);
-    client.order(Order::Create { title: None });
+    client.order(Order::Create {
+        title: None,
+        folder: None,
+    });
     assert!(matches!(client.next().await, News::Failed { .. }));
     assert!(!asked(&server).iter().any(|line| line.contains("/n")));
 }

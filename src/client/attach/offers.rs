@@ -40,11 +40,12 @@ struct NamedOne {
     description: String,
 }
 
-/// Gets all of a kind.
-pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind) {
-    let news = match all(&contact, kind).await {
+/// Gets all of a kind that there are in a folder.
+pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind, folder: Option<String>) {
+    let news = match all(&contact, kind, folder.as_deref()).await {
         Ok((offers, problems)) => News::Offered {
             kind,
+            folder,
             offers,
             problems,
         },
@@ -56,14 +57,18 @@ pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind) {
     contact.tell(news).await;
 }
 
-async fn all(contact: &Contact, kind: OfferKind) -> Result<(Vec<Offer>, Vec<String>), ApiError> {
+async fn all(
+    contact: &Contact,
+    kind: OfferKind,
+    folder: Option<&str>,
+) -> Result<(Vec<Offer>, Vec<String>), ApiError> {
     let route = match kind {
         OfferKind::Models => {
             let Models { models } = contact.ask(&routes::models().answered_as()).await?;
             return Ok((models.into_iter().map(model).collect(), Vec::new()));
         }
-        OfferKind::Skills => routes::skills(None),
-        OfferKind::Templates => routes::templates(None),
+        OfferKind::Skills => routes::skills(folder),
+        OfferKind::Templates => routes::templates(folder),
     };
     let Named { named, problems } = contact.ask(&route.answered_as()).await?;
     let offers = named.into_iter().map(|one| Offer {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harness_protocol::{Queue, ThinkingLevel};
-use harness_tui::{Change, Offer, OfferKind, Recipe};
+use harness_tui::{Change, Offer, OfferKind, Recipe, View};
 use serde_json::{Value, json};
 
 use super::*;
@@ -177,7 +177,8 @@ async fn a_conversation_goes_on_and_its_settings_are_changed() {
     }
     server.on(SETTINGS, vec![answer(200, &set)]);
     let conversation = c();
-    client.order(Order::Settings { conversation });
+    let view = View::Settings;
+    client.order(Order::Settings { conversation, view });
     let News::Settings { answer, .. } = client.next().await else {
         panic!("no settings");
     };
@@ -228,7 +229,13 @@ async fn what_fails_is_told_in_the_words_of_the_service() {
                 is_retry: true,
             },
         ),
-        (SETTINGS, Order::Settings { conversation: c() }),
+        (
+            SETTINGS,
+            Order::Settings {
+                conversation: c(),
+                view: View::Settings,
+            },
+        ),
         (
             SETTINGS,
             Order::Change {
@@ -292,14 +299,15 @@ async fn models_skills_and_templates_are_had() {
     ];
     for (kind, route, body, offers, problems) in kinds {
         server.on(route, vec![answer(200, &body), problem(502, "no")]);
-        client.order(Order::Offers { kind });
+        client.order(Order::Offers { kind, folder: None });
         let offered = News::Offered {
             kind,
+            folder: None,
             offers,
             problems,
         };
         assert_eq!(client.next().await, offered);
-        client.order(Order::Offers { kind });
+        client.order(Order::Offers { kind, folder: None });
         let reason = "no".to_owned();
         assert_eq!(client.next().await, News::NotOffered { kind, reason });
     }

@@ -172,7 +172,7 @@ impl App {
             }
             Action::Up => self.up(),
             Action::Down => self.down(),
-            Action::New | Action::Rename | Action::Trash | Action::Accept => {}
+            Action::New | Action::Rename | Action::Trash | Action::Folders | Action::Accept => {}
             Action::Newline => self.edit(Edit::Newline),
             Action::Left => self.edit(Edit::Left),
             Action::Right => self.edit(Edit::Right),
@@ -236,8 +236,10 @@ impl App {
     }
 
     pub(super) fn open_picker(&mut self, filter: &str) {
-        self.overlay = Some(Overlay::Picker(Picker::new(filter)));
-        self.order(Order::List);
+        let folder = self.conversation.status().folder.clone();
+        let picker = Picker::new(filter, folder, self.home.clone());
+        self.overlay = Some(Overlay::Picker(picker));
+        self.list();
     }
 
     /// Goes through the conversation; as far as older parts have to be had for it, when they come.

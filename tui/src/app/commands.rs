@@ -1,7 +1,7 @@
 //! What can be written after a slash.
 
 use super::{App, Effect, LinkState, Overlay};
-use crate::link::{Order, Recipe};
+use crate::link::{Order, Recipe, View};
 use crate::part_view::Fold;
 use crate::theme::Scheme;
 
@@ -59,6 +59,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         "how much the model thinks, for all clients",
     ),
     command("settings", "", "what is set in this conversation"),
+    command(
+        "tools",
+        "[renew]",
+        "what the model is offered, and offering what there is now, for all clients",
+    ),
     command("skill", "[name text]", "send a text with a skill"),
     command("template", "[name args]", "send a prompt from a template"),
     command(
@@ -129,7 +134,8 @@ impl App {
             "queue" => return self.queue_command(argument),
             "model" => return self.model(argument),
             "thinking" => return self.thinking(argument),
-            "settings" => return self.ask_for_settings(),
+            "settings" => return self.ask_for_settings(View::Settings),
+            "tools" => return self.tools(argument),
             "compact" => return self.compact(argument),
             "skill" => return self.expand(Recipe::Skill, argument),
             "template" => return self.expand(Recipe::Template, argument),
@@ -191,7 +197,7 @@ impl App {
     fn status(&mut self) {
         let lines = match &self.service {
             Some(service) => {
-                let facts = service.facts().into_iter();
+                let facts = service.facts(self.own_folder()).into_iter();
                 facts
                     .map(|(name, value)| format!("{name:<9} {value}"))
                     .collect()

@@ -8,6 +8,7 @@ mod commands;
 mod completions;
 mod copying;
 mod field;
+mod folder;
 pub(crate) mod help;
 mod message;
 mod mouse;
@@ -30,7 +31,7 @@ pub use message::{Effect, Msg};
 pub(crate) use chooser::{Chooser, names as offer_names};
 pub(crate) use commands::{COMMANDS, Command};
 pub(crate) use field::Field;
-pub(crate) use picker::{Mode, Picker};
+pub(crate) use picker::{Mode, Picker, Scope};
 pub(crate) use queue::{author_name, when};
 pub(crate) use regions::{Regions, input_width, shown_in_queue};
 pub(crate) use search_box::SearchBox;
@@ -74,6 +75,8 @@ pub struct Start {
     pub size: (u16, u16),
     /// The prompts of the past.
     pub history: PromptHistory,
+    /// The user's home folder, which paths are shown without.
+    pub home: Option<String>,
 }
 
 /// How the link to the service is.
@@ -130,6 +133,8 @@ pub struct App {
     pub(crate) link: LinkState,
     /// What it is attached to, once that is known.
     pub(crate) service: Option<Service>,
+    /// The user's home folder, which paths are shown without.
+    home: Option<String>,
     pub(crate) theme: Theme,
     /// Nobody has chosen the colours, so they suit the terminal's background.
     follows_background: bool,
@@ -192,6 +197,7 @@ impl App {
             toast: None,
             link: LinkState::Opening,
             service: None,
+            home: start.home,
             theme: start.theme,
             follows_background: start.follows_background,
             sent: HashMap::new(),

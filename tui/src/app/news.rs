@@ -127,8 +127,9 @@ impl App {
             News::GoesOn { .. } => {}
             News::Settings {
                 conversation,
+                view,
                 answer,
-            } => self.settings(&conversation, &answer),
+            } => self.settings(&conversation, view, &answer),
             News::SettingsChanged { .. } => self.say("for all clients, from the next run on"),
             News::Compacted {
                 conversation,
@@ -136,9 +137,10 @@ impl App {
             } => self.compacted(&conversation, &answer),
             News::Offered {
                 kind,
+                folder,
                 offers,
                 problems,
-            } => self.offered(kind, offers, &problems),
+            } => self.offered(kind, folder.as_deref(), offers, &problems),
             News::NotOffered { kind, reason } => self.not_offered(kind, &reason),
         }
     }
@@ -162,6 +164,7 @@ impl App {
 
     fn snapshot(&mut self, snapshot: &Snapshot, reset: Option<String>) {
         let is_other = snapshot.summary.id != self.open_id();
+        let is_moved = snapshot.summary.workspace != self.conversation.status().folder;
         if self.is_switching() && !is_other {
             return; // It was on its way when another conversation was asked for.
         }
@@ -188,6 +191,9 @@ impl App {
         self.older_again_at = self.now;
         self.wanted_results.clear();
         self.conversation.restore(snapshot, self.now);
+        if is_moved {
+            self.forget_offers();
+        }
         if let Some(reason) = reset {
             self.say(format!("the conversation was loaded anew: {reason}"));
         }
@@ -254,9 +260,7 @@ impl App {
             self.is_gone = true;
             self.open(DEFAULT_CONVERSATION.to_owned());
         }
-        if matches!(self.overlay, Some(Overlay::Picker(_))) {
-            self.order(Order::List);
-        }
+        self.list();
     }
 
     fn refused(&mut self, conversation: &str, reason: &str) {

@@ -158,7 +158,8 @@ fn neither_a_cancel_nor_a_prompt_reaches_a_conversation_that_is_not_on_the_scree
     write(&mut app, "/new Title");
     let made = key(&mut app, Key::Enter);
     let title = Some("Title".to_owned());
-    assert_eq!(orders(&made), [&Order::Create { title }]);
+    let folder = None;
+    assert_eq!(orders(&made), [&Order::Create { title, folder }]);
     write(&mut app, "first");
     assert_eq!(key(&mut app, Key::Enter), []);
     tell(&mut app, told(1, text("meanwhile")));

@@ -39,11 +39,40 @@ impl App {
             return;
         }
         self.offers.asked.insert(kind, self.now);
-        self.order(Order::Offers { kind });
+        let folder = self.folder_of(kind).map(str::to_owned);
+        self.order(Order::Offers { kind, folder });
     }
 
-    /// The service told what there is of a kind.
-    pub(super) fn offered(&mut self, kind: OfferKind, offers: Vec<Offer>, problems: &[String]) {
+    /// The folder that the service is to look in for a kind.
+    fn folder_of(&self, kind: OfferKind) -> Option<&str> {
+        let folder = self.conversation.status().folder.as_deref();
+        folder.filter(|_| kind != OfferKind::Models)
+    }
+
+    /// Another folder is worked in: what was found in the one before says nothing of it.
+    pub(super) fn forget_offers(&mut self) {
+        self.offers
+            .known
+            .retain(|kind, _| *kind == OfferKind::Models);
+        self.offers
+            .asked
+            .retain(|kind, _| *kind == OfferKind::Models);
+        if let Some(Overlay::Chooser(chooser)) = &self.overlay {
+            self.ask_for_offers(chooser.kind);
+        }
+    }
+
+    /// The service told what there is of a kind in a folder.
+    pub(super) fn offered(
+        &mut self,
+        kind: OfferKind,
+        folder: Option<&str>,
+        offers: Vec<Offer>,
+        problems: &[String],
+    ) {
+        if folder != self.folder_of(kind) {
+            return; // It was on its way when a conversation of another folder was opened.
+        }
         self.offers.known.insert(kind, offers.clone());
         if let Some(Overlay::Chooser(chooser)) = &mut self.overlay
             && chooser.kind == kind

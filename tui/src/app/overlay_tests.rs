@@ -21,7 +21,8 @@ fn from_the_list_conversations_are_opened_made_renamed_and_thrown_away() {
     write(&mut app, "MORN");
     let made = control(&mut app, 'n');
     let title = Some("MORN".to_owned());
-    assert_eq!(order(&mut app, made), Order::Create { title });
+    let folder = None;
+    assert_eq!(order(&mut app, made), Order::Create { title, folder });
 
     let mut app = picking();
     write(&mut app, "MORN");

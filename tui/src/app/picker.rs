@@ -5,6 +5,7 @@ use harness_protocol::Summary;
 use super::{App, Field, Overlay};
 use crate::keys::Action;
 use crate::link::Order;
+use crate::text::{below_home, one_line};
 
 /// What is being done with the chosen conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +18,25 @@ pub(crate) enum Mode {
     Trashing,
 }
 
+/// Which conversations are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those of the folder of the conversation that is shown.
+    Folder,
+    /// Those of all folders.
+    All,
+}
+
 /// The list of conversations.
 #[derive(Debug)]
 pub(crate) struct Picker {
-    /// Only those whose title or id has this in it.
+    /// Only those whose title, id or folder has this in it.
     pub(crate) filter: Field,
+    /// The folder of the conversation that is shown, absolute, if the service tells it.
+    folder: Option<String>,
+    scope: Scope,
+    /// The user's home folder, which folders are shown without.
+    home: Option<String>,
     /// What is being done.
     pub(crate) mode: Mode,
     /// All of them; none until the service has told.
@@ -32,11 +47,14 @@ pub(crate) struct Picker {
 
 impl Picker {
     /// The list before the service told it.
-    pub(crate) fn new(filter: &str) -> Self {
+    pub(super) fn new(filter: &str, folder: Option<String>, home: Option<String>) -> Self {
         let mut field = Field::default();
         field.insert(filter);
         Self {
             filter: field,
+            folder,
+            scope: Scope::Folder,
+            home,
             mode: Mode::Choosing,
             summaries: None,
             chosen: None,
@@ -55,7 +73,38 @@ impl Picker {
 
     /// How many there are, whatever the filter.
     pub(crate) fn count(&self) -> usize {
-        self.summaries.as_ref().map_or(0, Vec::len)
+        self.in_scope().count()
+    }
+
+    /// The one folder whose conversations are listed, absolute; none if all are.
+    fn only_folder(&self) -> Option<&str> {
+        let folder = self.folder.as_deref();
+        folder.filter(|_| self.scope == Scope::Folder)
+    }
+
+    /// Which are listed, and the folder that there is to choose, as a person writes it; nothing if
+    /// the service does not tell of folders.
+    pub(crate) fn scope(&self) -> Option<(Scope, String)> {
+        let folder = self.folder.as_deref()?;
+        Some((self.scope, self.shown_folder(folder)))
+    }
+
+    /// The folder of a conversation as a person writes it, where those of several are listed.
+    pub(crate) fn folder_of(&self, summary: &Summary) -> Option<String> {
+        let folder = summary.workspace.as_deref();
+        let folder = folder.filter(|_| self.only_folder().is_none());
+        folder.map(|folder| self.shown_folder(folder))
+    }
+
+    fn shown_folder(&self, folder: &str) -> String {
+        one_line(&below_home(self.home.as_deref(), folder))
+    }
+
+    /// Those that are listed. The service may have told of more before.
+    fn in_scope(&self) -> impl Iterator<Item = &Summary> {
+        let only = self.only_folder();
+        let all = self.summaries.iter().flatten();
+        all.filter(move |it| only.is_none() || it.workspace.as_deref() == only)
     }
 
     /// Whether a title is being written.
@@ -79,11 +128,13 @@ impl Picker {
     /// Those that the filter lets through.
     pub(crate) fn shown(&self) -> Vec<&Summary> {
         let wanted = self.filter.text().to_lowercase();
+        let has = |text: &str| text.to_lowercase().contains(&wanted);
         let fits = |summary: &&Summary| {
             let title = summary.title.as_deref().unwrap_or_default();
-            title.to_lowercase().contains(&wanted) || summary.id.to_lowercase().contains(&wanted)
+            let folder = self.folder_of(summary).unwrap_or_default();
+            has(title) || has(&summary.id) || has(&folder)
         };
-        self.summaries.iter().flatten().filter(fits).collect()
+        self.in_scope().filter(fits).collect()
     }
 
     /// Which of those shown is chosen: the first, unless another was.
@@ -161,8 +212,24 @@ impl App {
                 }
             }
             Action::Trash if !picker.is_renaming() => self.trash(chosen),
+            Action::Folders if !picker.is_renaming() => {
+                picker.mode = Mode::Choosing;
+                picker.scope = match picker.scope {
+                    Scope::Folder => Scope::All,
+                    Scope::All => Scope::Folder,
+                };
+                self.list();
+            }
             Action::Accept => self.accept(chosen),
             _ => {}
+        }
+    }
+
+    /// Asks for what the list of conversations shows, if it is open.
+    pub(super) fn list(&mut self) {
+        if let Some(Overlay::Picker(picker)) = &self.overlay {
+            let folder = picker.only_folder().map(str::to_owned);
+            self.order(Order::List { folder });
         }
     }
 
@@ -198,11 +265,12 @@ impl App {
         }
     }
 
-    /// Makes a conversation and opens it.
+    /// Makes a conversation in the folder of the one that is shown, and opens it.
     pub(super) fn create(&mut self, title: Option<String>) {
         self.overlay = None;
         self.is_making = true;
-        self.order(Order::Create { title });
+        let folder = self.conversation.status().folder.clone();
+        self.order(Order::Create { title, folder });
     }
 
     /// Gives a conversation another title, for all clients; whether it can be one.

@@ -4,7 +4,7 @@ use harness_protocol::{CompactAnswer, SettingsAnswer, ThinkingLevel, words};
 
 use super::completions::{DEFAULT, LEVELS};
 use super::{App, Overlay};
-use crate::link::{Change, OfferKind, Order};
+use crate::link::{Change, OfferKind, Order, View};
 
 impl App {
     /// The conversation that is open, if orders reach it; else says why not.
@@ -56,30 +56,36 @@ impl App {
         self.change(Change::Thinking(level))
     }
 
-    pub(super) fn ask_for_settings(&mut self) -> bool {
+    /// Shows the tools that are offered, or offers those that there are now.
+    pub(super) fn tools(&mut self, argument: &str) -> bool {
+        match argument {
+            "" => self.ask_for_settings(View::Tools),
+            "renew" => self.change(Change::Tools),
+            _ => {
+                self.complain("say /tools or /tools renew");
+                false
+            }
+        }
+    }
+
+    /// Asks what is set, to show that of it; whether that could be tried.
+    pub(super) fn ask_for_settings(&mut self, view: View) -> bool {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Settings { conversation });
+        self.order(Order::Settings { conversation, view });
         true
     }
 
     /// The service told what is set.
-    pub(super) fn settings(&mut self, conversation: &str, answer: &SettingsAnswer) {
+    pub(super) fn settings(&mut self, conversation: &str, view: View, answer: &SettingsAnswer) {
         if conversation != self.open_id() || self.overlay.is_some() {
             return;
         }
-        let own = words::settings(&answer.settings);
-        let mark = |line: &String| if own.contains(line) { "*" } else { " " };
-        let effective = words::settings(&answer.effective);
-        let mut lines: Vec<String> = effective
-            .iter()
-            .map(|line| format!("{} {line}", mark(line)))
-            .collect();
-        let (offered, all) = (answer.active_tools.join(", "), answer.tools.len());
-        lines.push(format!("  tools offered, of {all}: {offered}"));
-        lines.push("* differs from what the service has".to_owned());
-        self.overlay = Some(Overlay::Facts(lines));
+        self.overlay = Some(Overlay::Facts(match view {
+            View::Settings => all_settings(answer),
+            View::Tools => all_tools(answer),
+        }));
     }
 
     /// Goes on without a prompt, or asks for the last reply again; whether that could be tried.
@@ -132,6 +138,35 @@ impl App {
             format!("{of_it}there is nothing to compact")
         });
     }
+}
+
+/// What the next run has, a line each.
+fn all_settings(answer: &SettingsAnswer) -> Vec<String> {
+    let own = words::settings(&answer.settings);
+    let mark = |line: &String| if own.contains(line) { "*" } else { " " };
+    let effective = words::settings(&answer.effective);
+    let lines = effective.iter();
+    let mut lines: Vec<String> = lines.map(|line| format!("{} {line}", mark(line))).collect();
+    let (offered, all) = (answer.active_tools.join(", "), answer.tools.len());
+    lines.push(format!("  tools offered, of {all}: {offered}"));
+    lines.push("* differs from what the service has".to_owned());
+    lines
+}
+
+/// The tools that the next run offers, and those that it does not.
+fn all_tools(answer: &SettingsAnswer) -> Vec<String> {
+    let SettingsAnswer {
+        tools,
+        active_tools: offered,
+        ..
+    } = answer;
+    let others = tools.iter().filter(|tool| !offered.contains(tool));
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    vec![
+        format!("offered      {}", offered.join(", ")),
+        format!("not offered  {}", others.join(", ")),
+        "/tools renew offers those that there are now, for all clients".to_owned(),
+    ]
 }
 
 /// The level of that name.

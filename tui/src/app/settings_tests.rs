@@ -7,7 +7,7 @@ use super::testing::*;
 use super::*;
 use crate::conversation::PartKind;
 use crate::conversation::testing::event;
-use crate::link::{Change, News, Offer, OfferKind, Recipe};
+use crate::link::{Change, News, Offer, OfferKind, Recipe, View};
 use crate::terminal::Key;
 
 fn command(app: &mut App, line: &str) -> Vec<Order> {
@@ -32,6 +32,7 @@ fn offers(names: &[&str]) -> Vec<Offer> {
 fn offered(kind: OfferKind, names: &[&str]) -> News {
     News::Offered {
         kind,
+        folder: None,
         offers: offers(names),
         problems: Vec::new(),
     }
@@ -76,7 +77,10 @@ fn the_model_and_its_thinking_are_set_by_name() {
 fn without_a_name_the_service_says_what_there_is_to_choose() {
     let mut app = attached(&[]);
     let kind = OfferKind::Models;
-    assert_eq!(command(&mut app, "/model"), [Order::Offers { kind }]);
+    assert_eq!(
+        command(&mut app, "/model"),
+        [Order::Offers { kind, folder: None }]
+    );
     assert!(matches!(&app.overlay, Some(Overlay::Chooser(open)) if open.is_loading()));
     tell(&mut app, offered(kind, &["claude-a", "claude-b", "other"]));
     write(&mut app, "claude");
@@ -93,7 +97,10 @@ fn without_a_name_the_service_says_what_there_is_to_choose() {
 
     // A skill waits for what is written behind it.
     let kind = OfferKind::Skills;
-    assert_eq!(command(&mut app, "/skill"), [Order::Offers { kind }]);
+    assert_eq!(
+        command(&mut app, "/skill"),
+        [Order::Offers { kind, folder: None }]
+    );
     tell(&mut app, offered(kind, &["review"]));
     assert_eq!(key(&mut app, Key::Enter), []);
     assert_eq!(app.composer.text(), "/skill review ");
@@ -101,7 +108,10 @@ fn without_a_name_the_service_says_what_there_is_to_choose() {
     // What cannot be had is said, and may be asked for again.
     let kind = OfferKind::Templates;
     for _ in 0..2 {
-        assert_eq!(command(&mut app, "/template"), [Order::Offers { kind }]);
+        assert_eq!(
+            command(&mut app, "/template"),
+            [Order::Offers { kind, folder: None }]
+        );
         let reason = "no".to_owned();
         tell(&mut app, News::NotOffered { kind, reason });
         assert_eq!(toast(&app), "the templates cannot be had: no");
@@ -116,7 +126,7 @@ fn names_of_the_service_complete_what_is_written() {
     write(&mut app, "/model");
     let asked = key(&mut app, Key::Char(' '));
     let kind = OfferKind::Models;
-    assert_eq!(orders(&asked), [&Order::Offers { kind }]);
+    assert_eq!(orders(&asked), [&Order::Offers { kind, folder: None }]);
     tell(
         &mut app,
         offered(kind, &["a-sonnet", "sonnet-5", "sonnet-6"]),
@@ -228,8 +238,10 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
         },
     );
     assert_eq!(toast(&app), "there is nothing to compact");
+    let view = View::Settings;
     let asked = Order::Settings {
         conversation: conversation.clone(),
+        view,
     };
     assert_eq!(command(&mut app, "/settings"), [asked]);
     let answer = json!({"settings": {"model": "claude-x"}, "tools": ["read", "bash"],
@@ -240,6 +252,7 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
         &mut app,
         News::Settings {
             conversation,
+            view,
             answer,
         },
     );

@@ -20,6 +20,7 @@ pub(crate) fn new() -> App {
         follows_background: true,
         size: (80, 24),
         history: PromptHistory::default(),
+        home: Some("/home/ana".to_owned()),
     };
     let (app, effects) = App::new(start);
     let conversation = "c".to_owned();
@@ -127,7 +128,10 @@ pub(crate) fn summaries() -> Vec<Summary> {
 
 pub(crate) fn picking() -> App {
     let mut app = attached(&[]);
-    assert_eq!(control(&mut app, 'p'), [Effect::Order(Order::List)]);
+    assert_eq!(
+        control(&mut app, 'p'),
+        [Effect::Order(Order::List { folder: None })]
+    );
     tell(&mut app, News::Listed(summaries()));
     app
 }

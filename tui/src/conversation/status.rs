@@ -14,6 +14,8 @@ pub(crate) struct Status {
     pub(crate) conversation: String,
     /// Its title.
     pub(crate) title: Option<String>,
+    /// The folder that it works in, absolute; unknown if the service does not tell.
+    pub(crate) folder: Option<String>,
     /// What it is doing.
     pub(crate) state: State,
     /// What the state is about; may be empty.
@@ -47,6 +49,7 @@ impl Status {
         Self {
             conversation: String::new(),
             title: None,
+            folder: None,
             state: State::Idle,
             message: String::new(),
             tool: None,
@@ -75,6 +78,7 @@ impl Status {
         self.run_id = summary.run_id.filter(|_| is_running);
         self.conversation.clone_from(&summary.id);
         self.title.clone_from(&summary.title);
+        self.folder.clone_from(&summary.workspace);
         self.usage = summary.usage;
         self.clients = snapshot.attached;
         self.settings.clone_from(&snapshot.settings);

@@ -129,4 +129,6 @@ pub(crate) enum Action {
     Rename,
     /// Move it to the trash.
     Trash,
+    /// Those of all folders, or of one.
+    Folders,
 }

@@ -318,6 +318,12 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(&[control('n')], PICKER, Action::New, "new conversation"),
     bind(&[key(Key::Tab)], PICKER, Action::Rename, "rename"),
     bind(&[control('x')], PICKER, Action::Trash, "move to the trash"),
+    bind(
+        &[control('a')],
+        PICKER,
+        Action::Folders,
+        "those of all folders, or of this one",
+    ),
     bind(&[key(Key::Enter)], CHOOSER, Action::Accept, "take it"),
     bind(&[key(Key::Up)], CHOOSER, Action::Previous, "one before"),
     bind(&[key(Key::Down)], CHOOSER, Action::Next, "one behind"),

@@ -58,7 +58,7 @@ impl Machine {
                 }
                 Command::List => {
                     self.unanswered += 1;
-                    self.order(Order::List);
+                    self.order(Order::List { folder: None });
                 }
                 Command::Open(which) => {
                     let number = which.parse::<usize>().ok();
@@ -68,7 +68,8 @@ impl Machine {
                 }
                 Command::New(title) => {
                     let title = title.map(str::to_owned);
-                    self.opens(Order::Create { title });
+                    let folder = self.folder.clone();
+                    self.opens(Order::Create { title, folder });
                 }
                 Command::Rename(title) => self.rename(title),
                 Command::Nothing | Command::Help | Command::Wrong(_) => {}

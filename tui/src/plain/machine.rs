@@ -54,6 +54,8 @@ pub(super) struct Machine {
     pub(super) service: Option<Service>,
     /// The open conversation, once its snapshot came.
     pub(super) conversation: Option<String>,
+    /// The folder that it works in, absolute, if the service tells it.
+    pub(super) folder: Option<String>,
     /// Whether a snapshot came since the last order to open.
     pub(super) is_attached: bool,
     /// The last record that was seen.
@@ -102,6 +104,7 @@ impl Machine {
             transcript: Transcript::default(),
             service: None,
             conversation: None,
+            folder: None,
             is_attached: false,
             seq: 0,
             running: None,

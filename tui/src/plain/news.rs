@@ -167,6 +167,7 @@ impl Machine {
         self.is_attached = true;
         self.is_opening = false;
         self.is_refused = false;
+        self.folder.clone_from(&snapshot.summary.workspace);
         // What another title was asked for is in it, or comes behind it.
         self.unanswered = self.unanswered.saturating_sub(self.renames);
         self.renames = 0;

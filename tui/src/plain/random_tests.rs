@@ -49,7 +49,7 @@ impl Service {
     fn order(&mut self, order: Order) {
         match order {
             Order::Submit { key, content, .. } => self.submit(key, content),
-            Order::List => {
+            Order::List { .. } => {
                 self.asked.push("/list".to_owned());
                 self.answers.push_back(News::Listed(Vec::new()));
             }

@@ -81,7 +81,7 @@ async fn what_is_typed_reaches_the_link() {
     };
     let answering = async {
         link.send(*snapshot).await.unwrap();
-        assert_eq!(ordered.recv().await, Some(Order::List));
+        assert_eq!(ordered.recv().await, Some(Order::List { folder: None }));
         link.send(News::Listed(Vec::new())).await.unwrap();
         assert_eq!(ordered.recv().await, None);
     };

@@ -141,6 +141,7 @@ impl Client {
             follows_background: scheme.is_none(),
             size,
             history: history.as_ref().map(Clone::clone).unwrap_or_default(),
+            home: std::env::var("HOME").ok(),
         });
         let mut client = Self {
             app,

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::line::{Line, cut, width};
 use crate::app::App;
-use crate::text::{one_line, someone};
+use crate::text::{end_of, one_line, someone};
 use crate::theme::{Look, Token};
 
 /// How many names are shown.
@@ -46,29 +46,27 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
 }
 
 /// What one is attached to, in at most so many columns: that it is the demo, that it is of another
-/// release, and its folder. What does not fit is left out, and of the folder the beginning.
+/// release, and the folder that is worked in. What does not fit is left out, and of the folder the
+/// beginning.
 fn service(app: &App, room: u16) -> Vec<(String, Look)> {
     let mut pieces = Pieces {
         shown: Vec::new(),
         left: room,
     };
-    let Some(service) = &app.service else {
-        return pieces.shown;
-    };
-    if service.is_demo {
-        pieces.say("demo", Token::Status);
+    if let Some(service) = &app.service {
+        if service.is_demo {
+            pieces.say("demo", Token::Status);
+        }
+        if let Some(words) = service.other_version()
+            && !pieces.say(&words, Token::Status)
+        {
+            let theirs = one_line(&service.version);
+            pieces.say(&format!("service {theirs}"), Token::Status);
+        }
     }
-    if let Some(words) = service.other_version()
-        && !pieces.say(&words, Token::Status)
-    {
-        let theirs = one_line(&service.version);
-        pieces.say(&format!("service {theirs}"), Token::Status);
-    }
-    let folder = one_line(&service.folder);
     let for_folder = pieces.left.saturating_sub(width(BETWEEN));
-    if !pieces.say(&folder, Token::Reasoning)
-        && let Some(end) = end_of(&folder, for_folder)
-    {
+    let folder = app.folder();
+    if let Some(end) = folder.and_then(|folder| end_of(&folder, for_folder.into())) {
         pieces.say(&end, Token::Reasoning);
     }
     pieces.shown
@@ -91,13 +89,6 @@ impl Pieces {
         self.shown.push((words, Look::new(token)));
         true
     }
-}
-
-/// The last folders of a path that fit, with `…` for those before them.
-fn end_of(path: &str, room: u16) -> Option<String> {
-    let cuts = path.char_indices().filter(|(_, c)| *c == '/');
-    let mut ends = cuts.map(|(at, _)| format!("…{}", &path[at..]));
-    ends.find(|end| width(end) <= room)
 }
 
 /// How many are attached.

@@ -6,8 +6,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::frame;
 use super::line::{Line, cut, width};
-use crate::app::{App, Mode, Picker, Regions};
-use crate::text::one_line;
+use crate::app::{App, Mode, Picker, Regions, Scope};
+use crate::text::{end_of, one_line};
 use crate::theme::{Look, Token};
 
 /// How large the box is at most.
@@ -18,6 +18,10 @@ const FRAME_ROWS: u16 = 4;
 const LOWEST: u16 = 6;
 /// From this width on the state and the numbers are shown too.
 const FACTS_FROM: u16 = 56;
+/// What the border and the remark at the top take of the width beside the title.
+const TITLE_MARGIN: u16 = 22;
+/// The part of the room that the folder of a conversation has at most: one third.
+const FOLDER_SHARE: u16 = 3;
 
 /// Draws it; where the caret is.
 pub(super) fn draw(
@@ -26,10 +30,10 @@ pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,
 ) -> Option<Position> {
-    let titles = ("Conversations", "Ctrl+N new");
+    let title = title(picker, SIZE.0.min(area.width).saturating_sub(TITLE_MARGIN));
     let rows = u16::try_from(picker.count().max(1)).unwrap_or(u16::MAX);
     let size = (SIZE.0, rows.saturating_add(FRAME_ROWS).min(SIZE.1));
-    let inner = frame::centred(app, buffer, place(app, area), size, titles);
+    let inner = frame::centred(app, buffer, place(app, area), size, (&title, "Ctrl+N new"));
     if inner.height < 2 {
         return None;
     }
@@ -63,13 +67,19 @@ pub(super) fn draw(
                 line.say_end(title.text(), Look::new(Token::Text));
                 caret = Position::new(line.column(), y);
             }
-            _ => entry(app, &mut line, summary, number == chosen),
+            _ => entry(app, picker, &mut line, summary, number == chosen),
         }
     }
-    let keys = match picker.mode {
-        Mode::Choosing => "Enter open · Tab rename · Ctrl+X trash · Esc close",
-        Mode::Renaming(_) => "Enter renames it for all clients · Esc keeps the title",
-        Mode::Trashing => "Ctrl+X again moves it to the trash · Esc keeps it",
+    let keys = match (&picker.mode, picker.scope()) {
+        (Mode::Choosing, None) => "Enter open · Tab rename · Ctrl+X trash · Esc close",
+        (Mode::Choosing, Some((Scope::Folder, _))) => {
+            "Enter open · Ctrl+A all folders · Tab rename · Ctrl+X trash · Esc close"
+        }
+        (Mode::Choosing, Some((Scope::All, _))) => {
+            "Enter open · Ctrl+A this folder · Tab rename · Ctrl+X trash · Esc close"
+        }
+        (Mode::Renaming(_), _) => "Enter renames it for all clients · Esc keeps the title",
+        (Mode::Trashing, _) => "Ctrl+X again moves it to the trash · Esc keeps it",
     };
     let token = if picker.mode == Mode::Trashing {
         Token::Error
@@ -88,7 +98,21 @@ pub(super) fn place(app: &App, area: Rect) -> Rect {
     Rect { height, ..area }
 }
 
-fn entry(app: &App, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
+/// Which conversations are listed, in about so many columns; of a folder the end is shown.
+fn title(picker: &Picker, room: u16) -> String {
+    let listed = "Conversations";
+    match picker.scope() {
+        None => listed.to_owned(),
+        Some((Scope::All, _)) => format!("{listed} of all folders"),
+        Some((Scope::Folder, folder)) => {
+            let listed = format!("{listed} of ");
+            let end = end_of(&folder, room.saturating_sub(width(&listed)).into());
+            listed + &end.unwrap_or_else(|| "this folder".to_owned())
+        }
+    }
+}
+
+fn entry(app: &App, picker: &Picker, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
     let dim = Look::new(Token::Reasoning);
     let title = match &summary.title {
         Some(title) => one_line(title),
@@ -102,6 +126,11 @@ fn entry(app: &App, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
         let plural = if summary.prompts == 1 { " " } else { "s" };
         let facts = format!(" {state:>11}  {:>4} prompt{plural}", summary.prompts);
         line.say_right(&facts, dim);
+    }
+    if let Some(folder) = picker.folder_of(summary)
+        && let Some(end) = end_of(&folder, (line.room() / FOLDER_SHARE).into())
+    {
+        line.say_right(&format!("  {end}"), dim);
     }
     let mut look = Look::new(Token::Text);
     if is_chosen {

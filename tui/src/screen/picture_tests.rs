@@ -251,6 +251,7 @@ fn what_there_is_to_choose_from() {
         &mut app,
         News::Offered {
             kind,
+            folder: None,
             offers,
             problems,
         },

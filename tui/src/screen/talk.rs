@@ -63,9 +63,9 @@ fn empty(app: &App, buffer: &mut Buffer, area: Rect) {
     };
     let mut said = vec![words.to_owned()];
     let service = app.service.as_ref().filter(|_| app.link == LinkState::Up);
-    if let Some(service) = service {
+    if let (Some(service), Some(folder)) = (service, app.folder()) {
         said.push(String::new());
-        let essentials = service.essentials().into_iter();
+        let essentials = service.essentials(folder).into_iter();
         said.extend(essentials.map(|(name, value)| format!("{name:<9} {value}")));
     }
     let width = usize::from(area.width);

@@ -1,9 +1,13 @@
-//! Text on a screen: what may be shown, how wide it is, where it may be broken.
+//! Text on a screen: what may be shown, how wide it is, where it may be broken or cut.
 
+mod path;
 mod sanitize;
 mod width;
 mod wrap;
 
+pub use path::below_home;
+
+pub(crate) use path::end_of;
 pub(crate) use sanitize::{Hidden, is_special, one_line, sanitize, someone, without_sequences};
 pub(crate) use width::{graphemes_with_width, take_width, width};
 pub(crate) use wrap::{break_anywhere, broken, wrap};
