@@ -3,15 +3,17 @@
 use std::io::Write as _;
 
 use env_logger::{Builder, Target};
-use harness_actors::Redaction;
+use harness_actors::{Clock, Redaction};
 use log::Level;
+
+use crate::utc::utc;
 
 /// Starts logging. `filter` is in the format of `RUST_LOG`.
 pub(crate) fn start(filter: &str, target: Target, redaction: Redaction) {
     let mut builder = Builder::new();
     builder.parse_filters(filter).target(target);
     builder.format(move |line, record| {
-        let time = line.timestamp_millis();
+        let time = utc(Clock::system().unix_millis());
         let (level, target) = (record.level(), record.target());
         // The finer records of libraries hold whole requests, with keys and tokens in them.
         if level > Level::Warn && !target.starts_with("harness") {

@@ -66,6 +66,8 @@ pub(super) async fn conversation(
         .await?;
     match last.conversations.into_iter().next() {
         Some(last) => Ok(last.id),
+        // It is there without being made.
+        None if to_work_in(service)?.is_none() => Ok(DEFAULT_CONVERSATION.to_owned()),
         None => make(None, service).await,
     }
 }

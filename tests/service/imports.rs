@@ -19,13 +19,13 @@ struct Limit {
 
 const HTTP: Limit = Limit {
     folder: "src/http",
-    circles: 1,
-    files: 15,
+    circles: 0,
+    files: 0,
 };
 const CLIENT: Limit = Limit {
     folder: "src/client",
-    circles: 1,
-    files: 32,
+    circles: 0,
+    files: 0,
 };
 const ACTORS: Limit = Limit {
     folder: "actors/src",

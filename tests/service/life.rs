@@ -278,7 +278,7 @@ async fn a_restart_keeps_how_the_service_was_started_and_its_clients() {
         while harness(home.path(), "status").await.0 != 0 {}
     })
     .await;
-    let mut screen = Screen::attach(home.path(), "ana").await;
+    let mut screen = Screen::start(home.path(), &["attach", "-c", "default"], &[]);
     screen.shows("~/project").await;
     // This shell says something else, which does not count; a token does.
     let mut restart = command(home.path());

@@ -25,6 +25,7 @@ mod demo;
 mod door;
 mod fan_out;
 mod faults;
+mod folders;
 mod guard;
 mod guidance;
 mod handshake;

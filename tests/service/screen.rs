@@ -124,7 +124,7 @@ impl Screen {
     /// Attaches to the default conversation of the service with that home, and waits until the
     /// client shows it.
     pub(crate) async fn attach(home: &Path, name: &str) -> Self {
-        let screen = Self::start(home, &["attach", "--name", name], &[]);
+        let screen = Self::start(home, &["attach", "-c", "default", "--name", name], &[]);
         screen.shows("Enter prompt...").await;
         screen.shows("default").await;
         screen

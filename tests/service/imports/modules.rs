@@ -221,7 +221,7 @@ impl Crate {
             names = &names[1..];
         }
         let mut found = BTreeSet::from([Target::Module(at)]);
-        for name in names {
+        for (place, name) in names.iter().enumerate() {
             found = found
                 .into_iter()
                 .flat_map(|target| match target {
@@ -230,6 +230,11 @@ impl Crate {
                     Target::Item(_) => BTreeSet::from([target]),
                 })
                 .collect();
+            // A function may have the name of a module, and nothing is in a function.
+            let is_module = |target: &Target| matches!(target, Target::Module(_));
+            if place + 1 < names.len() && !starts_big(name) && found.iter().any(is_module) {
+                found.retain(is_module);
+            }
         }
         found
     }

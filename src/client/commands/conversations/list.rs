@@ -161,7 +161,10 @@ mod tests {
     }
 
     fn page(ids: &[&str], next: Option<&str>) -> Vec<u8> {
-        let conversations: Vec<Value> = ids.iter().map(|id| summary(id)).collect();
+        let mut conversations: Vec<Value> = ids.iter().map(|id| summary(id)).collect();
+        for conversation in conversations.iter_mut().filter(|it| it["id"] == "c") {
+            conversation["workspace"] = json!("/srv/src");
+        }
         let mut page = json!({ "conversations": conversations });
         if let Some(next) = next {
             page["next"] = json!(next);
@@ -191,10 +194,10 @@ mod tests {
         result.unwrap();
         assert_eq!(
             out,
-            "ID       STATE  PROMPTS  ACTIVE     TITLE\n\
-             default  idle         2  5 min ago  Title\n\
-             a\\u{1b}  idle         2  5 min ago  Title\n\
-             c        idle         2  5 min ago  Title\n"
+            "ID       STATE  PROMPTS  ACTIVE     FOLDER    TITLE\n\
+             default  idle         2  5 min ago            Title\n\
+             a\\u{1b}  idle         2  5 min ago            Title\n\
+             c        idle         2  5 min ago  /srv/src  Title\n"
         );
         let second = server.requests().remove(1);
         assert!(
