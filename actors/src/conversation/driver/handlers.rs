@@ -41,8 +41,10 @@ impl ConversationActor {
             match worked {
                 Ok((value, effects)) => {
                     actor.carry_out(effects, ctx);
-                    // Whoever does not wait any more needs no answer.
-                    let answer = |kept: Result<(), _>| drop(answer.send(kept.map(|()| value)));
+                    let answer = |_: &Self, kept: Result<(), _>| {
+                        // The receiver may be gone; nothing to do then.
+                        drop(answer.send(kept.map(|()| value)));
+                    };
                     actor.outbox.push(Step::Answer(Box::new(answer)));
                     actor.proceed(ctx);
                 }
@@ -354,7 +356,9 @@ impl Handler<StopRuns> for ConversationActor {
         self.advance(Input::StopRequested, ctx);
         let (settled, settling) = oneshot::channel();
         let settle: Order = Box::new(move |actor, _, ctx| {
-            actor.outbox.push(Step::Settled(settled));
+            // The receiver may be gone; nothing to do then.
+            let answer = |_: &Self, _| settled.send(()).unwrap_or_default();
+            actor.outbox.push(Step::Answer(Box::new(answer)));
             actor.proceed(ctx);
         });
         match &mut self.state {
@@ -401,8 +405,18 @@ impl Handler<GetOverview> for ConversationActor {
                     totals: ledger.totals().clone(),
                     active_at: self.active_at,
                 };
-                let step = Step::Overview(answer, Box::new(overview));
-                self.outbox.push(step);
+                let answer = move |actor: &Self, kept: Result<(), _>| match kept {
+                    Ok(()) => {
+                        let overview = Overview {
+                            position: actor.position,
+                            active_at: actor.active_at,
+                            ..overview
+                        };
+                        drop(answer.send(Ok(overview)));
+                    }
+                    Err(_) => actor.answer_with_glance(answer),
+                };
+                self.outbox.push(Step::Answer(Box::new(answer)));
                 self.proceed(ctx);
             }
             State::Alive(_) | State::Dormant | State::Reviving(_) => {
