@@ -87,13 +87,13 @@ pub(super) enum State {
     /// Nothing.
     Dormant,
     /// It is being read, or its journal replaced; these orders wait for it.
-    Reviving(Vec<Order>),
+    Reviving(Vec<HeldOrder>),
     /// All.
     Alive(Box<Machine>),
 }
 
 /// An order that needs the machine, or hears why there is none.
-pub(super) type Order = Box<
+pub(super) type HeldOrder = Box<
     dyn FnOnce(&mut ConversationActor, Result<(), StorageError>, &mut Context<ConversationActor>),
 >;
 
@@ -154,7 +154,7 @@ impl ConversationActor {
     }
 
     /// Carries an order out with the machine, which is read back from the journal if need be.
-    pub(super) fn with_machine(&mut self, order: Order, ctx: &mut Context<Self>) {
+    pub(super) fn with_machine(&mut self, order: HeldOrder, ctx: &mut Context<Self>) {
         self.was_idle = false;
         match &mut self.state {
             State::Alive(_) => order(self, Ok(()), ctx),
