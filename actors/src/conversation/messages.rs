@@ -1,7 +1,7 @@
 //! What operators tell a conversation.
 
 use actix::Message;
-use derive_more::{Display, Error};
+use derive_more::{Display, Error, From};
 
 use harness_protocol::{Attachment, Queue, Settings, SettingsPatch};
 
@@ -115,7 +115,7 @@ pub struct SettingsView {
 }
 
 /// Why settings were not changed. They are as they were.
-#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum ChangeError {
     /// A value cannot be.
     #[display("{_0}")]
@@ -130,6 +130,7 @@ pub enum ChangeError {
     },
     /// As for a prompt.
     #[display("{_0}")]
+    #[from]
     Order(SubmitError),
 }
 
@@ -240,7 +241,7 @@ pub struct RenameConversation {
 
 /// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
 /// one, false if the conversation was idle or another run goes on.
-#[derive(Debug, Clone, Default, Message)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Message)]
 #[rtype(result = "bool")]
 pub struct CancelRun {
     /// Only this run; whatever runs if none.

@@ -9,7 +9,7 @@ use super::super::plan::{Defaults, TurnInfo};
 use super::talk::Talk;
 use super::testing::*;
 use super::*;
-use crate::conversation::messages::ChangeError;
+use crate::conversation::messages::{ChangeError, RenewTools};
 use crate::tool::tools;
 
 fn three_tools() -> Registry {
@@ -201,7 +201,12 @@ fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
 
 /// Has the machine offer the tools that there are now; tells their names.
 fn renew(talk: &mut Talk) -> Vec<String> {
-    let (view, effects) = talk.machine.renew_tools(Some("ana".to_owned())).unwrap();
+    let (view, effects) = talk
+        .machine
+        .obey(RenewTools {
+            by: Some("ana".to_owned()),
+        })
+        .unwrap();
     talk.take(effects);
     view.tools
 }
