@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
+use harness_protocol::SettingsAnswer;
 use tokio::sync::oneshot;
 
 use super::actor::{ConversationActor, HeldOrder, State};
@@ -11,8 +12,7 @@ use super::outbox::Step;
 use crate::conversation::machine::{Input, Order, Taken, listed};
 use crate::conversation::messages::{
     CancelRun, CompactConversation, CompactError, Compacted, EndIfIdle, GetOverview, GetSettings,
-    IsRunning, MakeWay, Overview, RetireIfIdle, RunOutcome, SettingsView, StopRuns, SubmitError,
-    WaitForEnd,
+    IsRunning, MakeWay, Overview, RetireIfIdle, RunOutcome, StopRuns, SubmitError, WaitForEnd,
 };
 use crate::conversation::past::glance;
 use crate::ids::RunId;
@@ -111,7 +111,7 @@ where
 }
 
 impl Handler<GetSettings> for ConversationActor {
-    type Result = ResponseFuture<Result<SettingsView, StorageError>>;
+    type Result = ResponseFuture<Result<SettingsAnswer, StorageError>>;
 
     fn handle(&mut self, _: GetSettings, _: &mut Context<Self>) -> Self::Result {
         if let State::Alive(machine) = &self.state {

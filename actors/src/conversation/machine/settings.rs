@@ -1,17 +1,15 @@
 //! Changing settings: a patch comes in, and the settings as a whole are put on record.
 
-use harness_protocol::Settings;
+use harness_protocol::{RenewTools, Settings, SettingsAnswer};
 
 use super::Machine;
 use super::order::{Order, Taken};
-use crate::conversation::messages::{
-    ChangeError, ChangeSettings, RenewTools, SettingsView, SubmitError,
-};
+use crate::conversation::messages::{ChangeError, ChangeSettings, Given, SubmitError};
 use crate::journal::Record;
 use crate::tool::defined_name;
 
 impl Order for ChangeSettings {
-    type Answer = SettingsView;
+    type Answer = SettingsAnswer;
     type Refusal = ChangeError;
 
     fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
@@ -39,8 +37,8 @@ impl Order for ChangeSettings {
     }
 }
 
-impl Order for RenewTools {
-    type Answer = SettingsView;
+impl Order for Given<RenewTools> {
+    type Answer = SettingsAnswer;
     type Refusal = SubmitError;
 
     fn brings(&self, machine: &Machine) -> Result<Option<usize>, SubmitError> {
@@ -56,7 +54,7 @@ impl Order for RenewTools {
         }
         let tools = machine.planner.tools.get().definitions();
         let is_new = *machine.tool_list() != *tools;
-        let by = self.by;
+        let by = self.0.by;
         let renewed = is_new.then(|| machine.note(Record::ToolsRenewed { tools, by }));
         Ok((machine.settings_view(), renewed.into_iter().collect()))
     }
@@ -78,7 +76,7 @@ impl Machine {
 
     /// The settings as they are shown.
     #[must_use]
-    pub fn settings_view(&self) -> SettingsView {
+    pub fn settings_view(&self) -> SettingsAnswer {
         let tools = self.tool_list();
         let names = tools.iter().map(defined_name).map(str::to_owned);
         self.planner.view(self.settings(), names.collect())
