@@ -5,7 +5,7 @@
 //! before it is its `idle` or `error` status.
 
 mod cancel;
-mod compaction;
+mod compacting;
 mod effect;
 mod input;
 mod manual;
