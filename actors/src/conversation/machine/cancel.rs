@@ -80,7 +80,7 @@ impl Machine {
                 });
                 summarizing.into_iter().collect()
             }
-            Step::Tools(tools) => tools.running().map(Effect::CancelTool).collect(),
+            Step::Tools(tools) => tools.running().cloned().map(Effect::CancelTool).collect(),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Order for CompactConversation {
         let plan = machine
             .planner
             .plan(machine.settings(), machine.tool_list());
-        let call_id = machine.next_call();
+        let call_id = machine.last_call.next();
         effects.push(describe(call_id.clone(), &plan));
         machine.manual = Some(Manual {
             call_id: Some(call_id),

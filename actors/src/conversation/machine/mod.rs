@@ -5,7 +5,7 @@
 //! before it is its `idle` or `error` status.
 
 mod cancel;
-mod compaction;
+mod compacting;
 mod effect;
 mod input;
 mod manual;
@@ -49,7 +49,6 @@ pub use plan::{Defaults, Planner, Projection, SystemPromptBuilder, TurnInfo};
 
 /// One conversation.
 pub struct Machine {
-    id: ConversationId,
     planner: Planner,
     ledger: Ledger,
     run: Option<Run>,
@@ -58,7 +57,8 @@ pub struct Machine {
     /// The compaction that an operator asked for.
     manual: Option<Manual>,
     stopping: bool,
-    calls: u64,
+    /// The last call; the next one has the next number.
+    last_call: CallId,
 }
 
 impl Machine {
@@ -67,14 +67,16 @@ impl Machine {
     #[must_use]
     pub fn new(id: ConversationId, planner: Planner, ledger: Ledger, calls: u64) -> Self {
         Self {
-            id,
             planner,
             ledger,
             run: None,
             summarizing: None,
             manual: None,
             stopping: false,
-            calls,
+            last_call: CallId {
+                conversation: id,
+                number: calls,
+            },
         }
     }
 
@@ -99,7 +101,7 @@ impl Machine {
     /// The number of the last call.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        self.calls
+        self.last_call.number
     }
 
     /// The tools that the run that is going can call now.
@@ -191,14 +193,6 @@ impl Machine {
         self.run
             .as_mut()
             .filter(|run| matches!(&run.step, Step::Model(call_id) if call_id == asked))
-    }
-
-    fn next_call(&mut self) -> CallId {
-        self.calls += 1;
-        CallId {
-            conversation: self.id.clone(),
-            number: self.calls,
-        }
     }
 }
 
