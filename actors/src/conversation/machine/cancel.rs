@@ -52,7 +52,7 @@ impl Machine {
 
     pub(super) fn stop(&mut self) -> Vec<Effect> {
         self.stopping = true;
-        let mut effects = self.cancel_compaction();
+        let mut effects = Vec::from_iter(self.cancel_compaction());
         effects.extend(self.end_early(Ending::Stopped));
         effects
     }
@@ -74,11 +74,8 @@ impl Machine {
                 vec![Effect::CancelModel(call_id.clone())]
             }
             Step::Summarize => {
-                let summarizing = self.summarizing.as_mut().map(|summarizing| {
-                    summarizing.cancelled = true;
-                    Effect::CancelModel(summarizing.call_id.clone())
-                });
-                summarizing.into_iter().collect()
+                let call = self.compaction.cancel();
+                call.into_iter().map(Effect::CancelModel).collect()
             }
             Step::Tools(tools) => tools.running().cloned().map(Effect::CancelTool).collect(),
         }

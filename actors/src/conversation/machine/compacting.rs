@@ -1,79 +1,125 @@
-//! Compaction: when the past is summarized, and what becomes of the summary.
+//! What becomes of summaries: within a run, and by an operator's order.
 //!
-//! Invariant: never more than two attempts between two replies of the model. Where the past is
-//! summarized by itself, what does not fit the window is not sent: the run fails and says so.
+//! Invariant: where the past is summarized by itself, what does not fit the window is not sent: the
+//! run fails and says so.
 
-use harness_protocol::{CompactionReason, Usage};
+use harness_protocol::CompactionReason;
 
 use super::Machine;
+use super::compaction::{Next, Progress};
 use super::effect::Effect;
-use super::plan::Plan;
+use super::manual::Look;
+use super::order::{Order, Taken};
 use super::run::Step;
-use super::summary::{
-    MAX_ATTEMPTS, Room, Summarizing, fitting, object, readable, summary_model, summary_tokens,
-    window,
-};
-use crate::compaction::{CompactionSettings, Cut, Goal, finish};
-use crate::conversation::messages::CompactError;
+use super::summary::{Summarizing, describe, object};
+use crate::compaction::{Cut, finish};
+use crate::conversation::messages::{CompactConversation, CompactError, Compacted, SubmitError};
+use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record};
 use crate::model::messages::ModelEvent;
-use crate::model::{ModelError, ModelFailure};
-use crate::reply::{BlockKind, StopReason};
+use crate::model::{ModelError, ModelFailure, ModelInfo};
 
-impl Machine {
-    pub(super) fn plan_cut(&self, window: u64) -> Option<Cut> {
-        let run = self.run.as_ref()?;
-        let settings = fitting(run.plan.compaction, window);
-        let goal = Goal {
-            window: readable(&run.plan, window),
-            settings,
-            head_tokens: run.head.tokens(),
-            summary_tokens: self.summary_tokens(settings, Some(window)),
-        };
-        let tools = run.plan.tools.now();
-        self.ledger.history().plan_cut(&goal, None, &tools)
+impl Order for CompactConversation {
+    type Answer = ();
+    type Refusal = SubmitError;
+
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        Ok(Some(0))
     }
 
-    /// How many tokens a summary of the run may have.
-    fn summary_tokens(&self, settings: CompactionSettings, window: Option<u64>) -> u64 {
-        let info = self.run.as_ref().and_then(|run| run.info.as_deref());
-        summary_tokens(settings, info, self.tokens(), window)
+    /// Summarizes for good: looks at what the model can take first. The order ends with one
+    /// `Effect::EndCompaction` or `Effect::Rewrite`.
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        machine.check_idle()?;
+        if machine.ledger.history().is_empty() && machine.ledger.run().is_none() {
+            let nothing = Effect::EndCompaction(Ok(Compacted::default()));
+            return Ok(((), vec![nothing]));
+        }
+        let mut effects = machine.close();
+        let plan = machine
+            .planner
+            .plan(machine.settings(), machine.tool_list());
+        let call_id = machine.last_call.next();
+        effects.push(describe(call_id.clone(), &plan));
+        machine.compaction.ordered(self, plan, call_id);
+        Ok(((), effects))
+    }
+}
+
+impl Machine {
+    /// Whether the past is being summarized for good.
+    #[must_use]
+    pub fn is_compacting(&self) -> bool {
+        self.compaction.is_ordered()
+    }
+
+    /// Ends an operator's order to summarize; nothing if there is none or it is too late.
+    pub(super) fn cancel_compaction(&mut self) -> Option<Effect> {
+        let call = self.is_compacting().then(|| self.compaction.cancel());
+        call.flatten().map(Effect::CancelModel)
+    }
+
+    /// The operator's order, if it waits for this answer.
+    pub(super) fn order_described(
+        &mut self,
+        described: &CallId,
+        info: Option<&ModelInfo>,
+    ) -> Option<Vec<Effect>> {
+        let history = self.ledger.history();
+        let look = self
+            .compaction
+            .look_for_good(described, info, &self.planner, history)?;
+        Some(match look {
+            Look::Cancelled => vec![self.compaction.end_order(Err(CompactError::Cancelled))],
+            // What was summarized already stays summarized for good.
+            Look::Nothing { tokens } if self.ledger.totals().compacted => {
+                vec![self.rewriting(tokens, tokens)]
+            }
+            Look::Nothing { tokens } => vec![self.compaction.end_order(Ok(Compacted {
+                compacted: false,
+                tokens_before: tokens,
+                tokens_after: tokens,
+                archive: None,
+            }))],
+            Look::Summarize { cut, room } => {
+                let call_id = self.last_call.next();
+                let tokens = cut.tokens_before;
+                let summarize = self.compaction.summarize_for_good(cut, room, call_id);
+                let mut effects = self.compacting(CompactionReason::Manual, tokens).to_vec();
+                effects.extend(summarize);
+                effects
+            }
+        })
+    }
+
+    /// Puts the summary in place of the past for good.
+    fn rewriting(&self, tokens_before: u64, tokens_after: u64) -> Effect {
+        let by = self.compaction.asked_by();
+        let compacted = Compacted {
+            compacted: true,
+            tokens_before,
+            tokens_after,
+            archive: None,
+        };
+        Effect::Rewrite { compacted, by }
+    }
+
+    fn compacting(&mut self, reason: CompactionReason, tokens: u64) -> [Effect; 2] {
+        let by = self.compaction.asked_by();
+        let started = self.note(Record::CompactionStarted { reason, tokens, by });
+        [started, self.status(Activity::Thinking, "compacting")]
     }
 
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
     pub(super) fn cut_for_overflow(&mut self) -> Option<Cut> {
-        let run = self.run.as_ref()?;
-        let may_try = !run.overflowed && run.attempts < MAX_ATTEMPTS;
-        if !may_try || !run.plan.compaction.auto {
-            return None;
-        }
-        let cut = self.plan_cut(self.window_of(CompactionReason::Overflow)?)?;
-        if let Some(run) = &mut self.run {
-            run.overflowed = true;
-        }
-        Some(cut)
-    }
-
-    /// How many tokens the request may have that a summary makes room for. Where the API said that
-    /// it is too long, fewer than it has, whatever else is known of the model.
-    fn window_of(&self, reason: CompactionReason) -> Option<u64> {
-        let run = self.run.as_ref()?;
-        let known = window(&run.plan, run.info.as_deref());
-        match reason {
-            CompactionReason::Overflow => {
-                let tokens = self.tokens();
-                Some(known.map_or(tokens, |known| known.min(tokens)))
-            }
-            CompactionReason::Threshold | CompactionReason::Manual | CompactionReason::Unknown => {
-                known
-            }
-        }
+        let next = Next::of(self.run.as_ref()?, &self.ledger);
+        self.compaction.cut_for_overflow(&next)
     }
 
     /// Ends the turn that was too long, and summarizes.
     pub(super) fn compact_overflow(&mut self, cut: Cut) -> Vec<Effect> {
-        let Some(run) = self.run.as_ref().map(|run| run.id) else {
+        let Some(run) = self.run() else {
             return vec![];
         };
         let ended = self.end_turn(run, Outcome::Error);
@@ -84,162 +130,59 @@ impl Machine {
 
     /// Begins a summary within a run.
     pub(super) fn compact_run(&mut self, reason: CompactionReason, cut: Cut) -> Vec<Effect> {
-        let window = self.window_of(reason);
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        run.attempts += 1;
         run.step = Step::Summarize;
-        let plan = run.plan.clone();
-        let settings = window.map_or(plan.compaction, |window| fitting(plan.compaction, window));
-        let allowance = self.summary_tokens(settings, window);
-        let started = self.note(Record::CompactionStarted {
-            reason,
-            tokens: cut.tokens_before,
-            by: None,
-        });
-        let mut effects = vec![started, self.status(Activity::Thinking, "compacting")];
-        let info = self.run.as_ref().and_then(|run| run.info.as_deref());
-        let room = Room::new(allowance, info, window);
-        effects.push(self.summarize(reason, cut, &plan, room));
-        effects
-    }
-
-    pub(super) fn summarize(
-        &mut self,
-        reason: CompactionReason,
-        cut: Cut,
-        plan: &Plan,
-        Room { allowance, room }: Room,
-    ) -> Effect {
+        let next = Next::of(run, &self.ledger);
         let call_id = self.last_call.next();
-        let summarizing = Summarizing {
-            call_id: call_id.clone(),
-            reason,
-            model: summary_model(plan),
-            key_source: plan.key_source.clone(),
-            max_tokens: u32::try_from(room).unwrap_or(u32::MAX),
-            allowance,
-            summary: cut.previous.clone(),
-            cut,
-            done: 0,
-            text: String::new(),
-            usage: Usage::default(),
-            cancelled: false,
-        };
-        let call = summarizing.call();
-        self.summarizing = Some(summarizing);
-        Effect::Summarize(call_id, call)
+        let tokens = cut.tokens_before;
+        let summarize = self.compaction.summarize(reason, cut, &next, call_id);
+        let mut effects = self.compacting(reason, tokens).to_vec();
+        effects.push(summarize);
+        effects
     }
 
     /// Takes what the model says of a summary.
     pub(super) fn summary_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
-        let Some(summarizing) = &mut self.summarizing else {
-            return vec![];
-        };
-        match event {
-            ModelEvent::BlockFinished { block, .. } => {
-                if let BlockKind::Text(text) = block.kind() {
-                    summarizing.text.push_str(text);
-                }
-                vec![]
-            }
-            ModelEvent::Finished { end, .. } => {
-                let usage = end.usage.counts();
-                crate::conversation::past::add(&mut summarizing.usage, &usage);
-                if summarizing.cancelled {
-                    return self.summary_failed("cancelled");
-                }
-                let is_for_good = summarizing.reason == CompactionReason::Manual;
-                match end.stop_reason {
-                    StopReason::Refusal => self.summary_failed("the model declined to summarize"),
-                    // The journal keeps what such a summary lacks, unless it is replaced.
-                    StopReason::MaxTokens if is_for_good => {
-                        self.summary_failed("the summary was cut at the limit of its output tokens")
-                    }
-                    StopReason::EndTurn
-                    | StopReason::StopSequence
-                    | StopReason::ToolUse
-                    | StopReason::PauseTurn
-                    | StopReason::MaxTokens
-                    | StopReason::ContextWindowExceeded
-                    | StopReason::Other(_) => self.piece_finished(),
-                }
-            }
-            ModelEvent::Failed { failure, .. } => {
-                let error = if summarizing.cancelled {
-                    "cancelled".to_owned()
-                } else {
-                    failure.to_string()
-                };
-                self.summary_failed(&error)
-            }
-            ModelEvent::Retrying {
-                retry,
-                max_retries,
-                delay,
-                error,
-                ..
-            } => {
-                summarizing.text.clear();
-                if summarizing.cancelled {
-                    return vec![];
-                }
-                let remark = format!(
-                    "compacting; retrying in {:.1} s ({retry} of {max_retries}): {error}",
-                    delay.as_secs_f64()
-                );
-                vec![self.status(Activity::Thinking, &remark)]
-            }
-            ModelEvent::ModelReplaced { .. }
-            | ModelEvent::Described { .. }
-            | ModelEvent::Delta { .. } => vec![],
+        match self.compaction.answered(event, &mut self.last_call) {
+            Progress::Waits => vec![],
+            Progress::Remark(remark) => vec![self.status(Activity::Thinking, &remark)],
+            Progress::Asks(effect) => vec![effect],
+            Progress::Written(written) => self.summary_written(written),
+            Progress::Failed { ended, error } => self.compaction_failed(&error, &ended),
         }
     }
 
-    fn piece_finished(&mut self) -> Vec<Effect> {
-        let call_id = self.last_call.next();
-        let Some(summarizing) = &mut self.summarizing else {
-            return vec![];
-        };
-        let text = std::mem::take(&mut summarizing.text);
-        if text.trim().is_empty() {
-            return self.summary_failed("the summary is empty");
-        }
-        summarizing.summary = Some(text);
-        summarizing.done += 1;
-        if summarizing.done < summarizing.cut.pieces.len() {
-            summarizing.call_id = call_id.clone();
-            return vec![Effect::Summarize(call_id, summarizing.call())];
-        }
-        let Some(finished) = self.summarizing.take() else {
-            return vec![];
-        };
-        let summary = finish(&finished.summary.unwrap_or_default(), &finished.cut);
-        let before = finished.cut.tokens_before;
+    fn summary_written(&mut self, written: Summarizing) -> Vec<Effect> {
+        let summary = finish(written.summary.as_deref().unwrap_or_default(), &written.cut);
         let history = self.ledger.history();
-        if !history.shrinks(&finished.cut, &summary, finished.allowance) {
+        if !history.shrinks(&written.cut, &summary, written.allowance) {
             let error = "the summary is not much shorter than what it replaces";
-            return self.compaction_failed(error, &finished.usage, finished.reason);
+            return self.compaction_failed(error, &written);
         }
-        let head = self.head_tokens();
+        let before = written.cut.tokens_before;
         let mut record = Record::Compacted {
-            reason: finished.reason,
+            reason: written.reason,
             summary,
-            kept: finished.cut.kept,
+            kept: written.cut.kept,
             tokens_before: before,
             tokens_after: 0,
-            model: finished.model.id.to_string(),
-            usage: object(&finished.usage),
+            model: written.model.id.to_string(),
+            usage: object(&written.usage),
         };
         self.ledger.apply(&record);
+        let head = match &self.run {
+            Some(run) => run.head.tokens(),
+            None => self.compaction.head_tokens(),
+        };
         let after = self.ledger.history().estimate(head);
         if let Record::Compacted { tokens_after, .. } = &mut record {
             *tokens_after = after;
         }
         let mut effects = vec![Effect::Record(record)];
-        if let Some(run) = &mut self.run {
-            run.failures = 0;
+        if self.run.is_some() {
+            self.compaction.succeeded();
             effects.extend(self.drain_late());
             effects.push(self.status(Activity::Thinking, ""));
             effects.extend(self.ask());
@@ -250,57 +193,34 @@ impl Machine {
         effects
     }
 
-    fn summary_failed(&mut self, error: &str) -> Vec<Effect> {
-        let Some(Summarizing { usage, reason, .. }) = self.summarizing.take() else {
-            return vec![];
-        };
-        self.compaction_failed(error, &usage, reason)
-    }
-
     /// Goes on without a summary: with all of the past if it fits.
-    fn compaction_failed(
-        &mut self,
-        error: &str,
-        usage: &Usage,
-        reason: CompactionReason,
-    ) -> Vec<Effect> {
+    fn compaction_failed(&mut self, error: &str, failed: &Summarizing) -> Vec<Effect> {
         let mut effects = vec![self.note(Record::CompactionFailed {
             error: error.to_owned(),
-            usage: object(usage),
-            by: self.asked_by(),
+            usage: object(&failed.usage),
+            by: self.compaction.asked_by(),
         })];
-        let Some(run) = &mut self.run else {
-            let manual = self.manual.take();
+        let Some(run) = &self.run else {
             effects.push(self.status(Activity::Idle, ""));
-            let error = if manual.is_some_and(|manual| manual.cancelled) {
-                CompactError::Cancelled
-            } else {
-                CompactError::Summary(error.to_owned())
-            };
-            effects.push(Effect::EndCompaction(Err(error)));
+            let error = CompactError::Summary(error.to_owned());
+            effects.push(self.compaction.end_order(Err(error)));
             return effects;
         };
         if run.ending.is_some() {
             effects.extend(self.end_as_asked());
             return effects;
         }
-        run.failures += 1;
-        let window = window(&run.plan, run.info.as_deref());
-        let tokens = self.tokens();
-        let is_too_long = window.is_some_and(|window| tokens > window);
-        if reason == CompactionReason::Overflow || is_too_long {
-            let failure = ModelFailure {
-                error: ModelError::Compaction {
-                    reason: error.to_owned(),
-                },
+        let next = Next::of(run, &self.ledger);
+        if !self.compaction.goes_without(failed.reason, &next) {
+            let reason = error.to_owned();
+            effects.extend(self.fail(ModelFailure {
+                error: ModelError::Compaction { reason },
                 interrupted: false,
-            };
-            effects.extend(self.fail(failure));
+            }));
             return effects;
         }
         effects.push(self.status(Activity::Thinking, ""));
-        let call_id = self.last_call.next();
-        effects.extend(self.start_turn(call_id));
+        effects.extend(self.start_turn());
         effects
     }
 }

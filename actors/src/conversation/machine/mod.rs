@@ -6,6 +6,7 @@
 
 mod cancel;
 mod compacting;
+mod compaction;
 mod effect;
 mod input;
 mod manual;
@@ -37,9 +38,9 @@ use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure, ModelRequest};
 use crate::tool::messages::ToolEvent;
 use crate::tool::{Registry, ToolOutcome};
+use compaction::Compaction;
 use projected::projected;
 use run::{Run, Step};
-use summary::{Manual, Summarizing};
 
 pub use effect::{Effect, SummaryCall};
 pub use input::Input;
@@ -52,10 +53,7 @@ pub struct Machine {
     planner: Planner,
     ledger: Ledger,
     run: Option<Run>,
-    /// The summary that is being written, for the run or for an operator.
-    summarizing: Option<Summarizing>,
-    /// The compaction that an operator asked for.
-    manual: Option<Manual>,
+    compaction: Compaction,
     stopping: bool,
     /// The last call; the next one has the next number.
     last_call: CallId,
@@ -70,8 +68,7 @@ impl Machine {
             planner,
             ledger,
             run: None,
-            summarizing: None,
-            manual: None,
+            compaction: Compaction::default(),
             stopping: false,
             last_call: CallId {
                 conversation: id,
@@ -179,13 +176,11 @@ impl Machine {
 
     /// Whether that call of the model is under way.
     fn waits_for_model(&self, call_id: &CallId) -> bool {
-        let summarizing = self.summarizing.as_ref().map(|summing| &summing.call_id);
-        let manual = self.manual.as_ref().and_then(Manual::describing);
         let asked = self.run.as_ref().and_then(|run| match &run.step {
             Step::Describe(call_id) | Step::Model(call_id) => Some(call_id),
             Step::Summarize | Step::Tools(_) => None,
         });
-        [summarizing, manual, asked].contains(&Some(call_id))
+        [self.compaction.call(), asked].contains(&Some(call_id))
     }
 
     /// The run, if it waits for this call of the model.

@@ -3,6 +3,7 @@
 use harness_protocol::Queue;
 
 use super::Machine;
+use super::compaction::Compaction;
 use super::effect::Effect;
 use super::order::{Order, Taken};
 use super::run::{Run, Step};
@@ -62,7 +63,7 @@ impl Machine {
         if self.stopping {
             return Err(SubmitError::Stopping);
         }
-        if self.run.is_some() || self.manual.is_some() {
+        if self.run.is_some() || self.is_compacting() {
             return Err(SubmitError::Busy);
         }
         Ok(())
@@ -93,6 +94,7 @@ impl Machine {
         let head = head.map_err(SubmitError::Prompt)?;
         let effects = self.close();
         let id = RunId(self.ledger.totals().runs + 1);
+        self.compaction = Compaction::default();
         self.run = Some(Run {
             id,
             plan,
@@ -103,11 +105,6 @@ impl Machine {
             step: Step::Summarize,
             ending: None,
             cancelled_by: None,
-            is_described: false,
-            info: None,
-            attempts: 0,
-            failures: 0,
-            overflowed: false,
             is_steered: false,
         });
         Ok((id, effects))

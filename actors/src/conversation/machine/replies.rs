@@ -17,7 +17,7 @@ const MAX_PAUSES: u32 = 8;
 
 impl Machine {
     pub(super) fn model_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
-        if self.is_summarizing(event.call_id()) {
+        if self.compaction.summary_call() == Some(event.call_id()) {
             return self.summary_answered(event);
         }
         match event {
@@ -121,9 +121,8 @@ impl Machine {
         let ending = run.ending;
         let is_full = end.stop_reason == StopReason::ContextWindowExceeded && ending.is_none();
         let cut = is_full.then(|| self.cut_for_overflow()).flatten();
-        if !is_full && let Some(run) = &mut self.run {
-            run.attempts = 0;
-            run.overflowed = false;
+        if !is_full {
+            self.compaction.replied();
         }
         let calls = self.ledger.calls();
         let reason = &end.stop_reason;
@@ -240,11 +239,6 @@ impl Machine {
             },
         });
         effects
-    }
-
-    fn is_summarizing(&self, call_id: &CallId) -> bool {
-        let summarizing = self.summarizing.as_ref();
-        summarizing.is_some_and(|summarizing| summarizing.call_id == *call_id)
     }
 }
 

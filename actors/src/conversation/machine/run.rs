@@ -1,11 +1,9 @@
 //! A run that is going: what of it is not in the ledger.
 
-use std::sync::Arc;
-
 use super::plan::Plan;
 use super::tools::Tools;
 use crate::ids::{CallId, RunId};
-use crate::model::{ModelInfo, RequestHead};
+use crate::model::RequestHead;
 
 /// What of a run is not in the ledger.
 #[derive(Debug)]
@@ -23,16 +21,6 @@ pub(super) struct Run {
     pub(super) ending: Option<Ending>,
     /// Who cancelled it first.
     pub(super) cancelled_by: Option<String>,
-    /// Whether it was looked up what the model can do.
-    pub(super) is_described: bool,
-    /// What the model can do, as far as the API says it.
-    pub(super) info: Option<Arc<ModelInfo>>,
-    /// How many compactions were begun since the last reply.
-    pub(super) attempts: u32,
-    /// How many compactions failed since the last one that did not.
-    pub(super) failures: u32,
-    /// Whether the API said since the last reply that the request is too long.
-    pub(super) overflowed: bool,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
 }

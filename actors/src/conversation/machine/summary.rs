@@ -7,17 +7,14 @@ use harness_protocol::{CompactionReason, Usage};
 use super::effect::{Effect, SummaryCall};
 use super::plan::Plan;
 use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, prompt};
-use crate::conversation::messages::CompactConversation;
 use crate::ids::CallId;
 use crate::model::{ModelChoice, ModelInfo};
-use crate::reply::Object;
+use crate::reply::{Object, StopReason};
 
-/// How many compactions there may be between two replies.
-pub(super) const MAX_ATTEMPTS: u32 = 2;
 /// The least that a summary may have, in tokens.
 pub(super) const MIN_SUMMARY: u64 = 256;
 /// The least that a model is given to write one, in tokens.
-pub(super) const MIN_ROOM: u64 = 8_192;
+const MIN_ROOM: u64 = 8_192;
 
 /// A summary that is being written.
 #[derive(Debug)]
@@ -25,13 +22,13 @@ pub(super) struct Summarizing {
     pub(super) call_id: CallId,
     pub(super) reason: CompactionReason,
     pub(super) model: ModelChoice,
-    pub(super) key_source: Option<Arc<str>>,
-    pub(super) max_tokens: u32,
+    key_source: Option<Arc<str>>,
+    max_tokens: u32,
     /// How many tokens the cut was planned with for the summary.
     pub(super) allowance: u64,
     pub(super) cut: Cut,
     /// How many of the cut's pieces are in the summary.
-    pub(super) done: usize,
+    done: usize,
     /// The summary so far.
     pub(super) summary: Option<String>,
     /// What came of the summary that includes the next piece.
@@ -45,29 +42,35 @@ pub(super) struct Summarizing {
 /// a summary may have.
 pub(super) const DEFAULT_WINDOW: u64 = 200_000;
 
-/// A compaction that an operator asked for.
-#[derive(Debug)]
-pub(super) struct Manual {
-    /// The look at what the model can take, as long as it goes on.
-    pub(super) call_id: Option<CallId>,
-    pub(super) order: CompactConversation,
-    pub(super) plan: Plan,
-    pub(super) head_tokens: u64,
-    pub(super) cancelled: bool,
-}
-
-impl Manual {
-    /// The look at what the model can take, as long as it goes on.
-    pub(super) fn describing(&self) -> Option<&CallId> {
-        self.call_id.as_ref()
-    }
-}
-
 impl Summarizing {
-    pub(super) fn call(&self) -> SummaryCall {
+    pub(super) fn new(
+        call_id: CallId,
+        reason: CompactionReason,
+        cut: Cut,
+        plan: &Plan,
+        Room { allowance, room }: Room,
+    ) -> Self {
+        Self {
+            call_id,
+            reason,
+            model: summary_model(plan),
+            key_source: plan.key_source.clone(),
+            max_tokens: u32::try_from(room).unwrap_or(u32::MAX),
+            allowance,
+            summary: cut.previous.clone(),
+            cut,
+            done: 0,
+            text: String::new(),
+            usage: Usage::default(),
+            cancelled: false,
+        }
+    }
+
+    /// Asks for the next piece.
+    pub(super) fn ask(&self) -> Effect {
         let earlier = self.summary.as_deref();
         let piece = self.cut.pieces.get(self.done).map_or("", String::as_str);
-        SummaryCall {
+        let call = SummaryCall {
             model: self.model.clone(),
             key_source: self.key_source.clone(),
             request: SummaryRequest {
@@ -76,7 +79,32 @@ impl Summarizing {
                 system_prompt: SYSTEM_PROMPT,
                 prompt: prompt(piece, earlier),
             },
-        }
+        };
+        Effect::Summarize(self.call_id.clone(), call)
+    }
+
+    /// Ends a piece; whether it was the last one.
+    ///
+    /// # Errors
+    /// Why there is no summary.
+    pub(super) fn end_piece(&mut self, stop_reason: &StopReason) -> Result<bool, String> {
+        let is_for_good = self.reason == CompactionReason::Manual;
+        let text = std::mem::take(&mut self.text);
+        let error = if self.cancelled {
+            "cancelled"
+        } else if *stop_reason == StopReason::Refusal {
+            "the model declined to summarize"
+        } else if *stop_reason == StopReason::MaxTokens && is_for_good {
+            // The journal keeps what such a summary lacks, unless it is replaced.
+            "the summary was cut at the limit of its output tokens"
+        } else if text.trim().is_empty() {
+            "the summary is empty"
+        } else {
+            self.summary = Some(text);
+            self.done += 1;
+            return Ok(self.done >= self.cut.pieces.len());
+        };
+        Err(error.to_owned())
     }
 }
 
@@ -153,7 +181,7 @@ pub(super) fn summary_tokens(
         .max(MIN_SUMMARY)
 }
 
-pub(super) fn summary_model(plan: &Plan) -> ModelChoice {
+fn summary_model(plan: &Plan) -> ModelChoice {
     let own = plan.settings.compaction_model.as_deref();
     own.map_or_else(
         || plan.model.clone(),

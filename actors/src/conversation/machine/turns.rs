@@ -5,16 +5,14 @@ use std::sync::Arc;
 use harness_protocol::{CompactionReason, Queue};
 
 use super::Machine;
+use super::compaction::{Next, Verdict};
 use super::effect::Effect;
 use super::run::{Ending, Run, Step};
-use super::summary::{MAX_ATTEMPTS, describe, fitting, window};
+use super::summary::describe;
 use crate::conversation::messages::RunOutcome;
 use crate::ids::{CallId, RunId};
 use crate::journal::{Activity, Outcome, Record, Unanswered};
 use crate::model::{ModelError, ModelFailure, ModelInfo};
-
-/// How many tokens a request may have without a look at what the model can take.
-const SMALL: u64 = 2_000;
 
 impl Machine {
     /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
@@ -77,41 +75,19 @@ impl Machine {
     /// Asks the model, unless something is to be done before: a look at what it can take, or a
     /// summary of what is too long for it.
     pub(super) fn ask(&mut self) -> Vec<Effect> {
-        let tokens = self.tokens();
-        let call_id = self.last_call.next();
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        if !run.plan.compaction.auto {
-            return self.start_turn(call_id);
+        match self.compaction.look(&Next::of(run, &self.ledger)) {
+            Verdict::Fits => self.start_turn(),
+            Verdict::Describe => {
+                let call_id = self.last_call.next();
+                run.step = Step::Describe(call_id.clone());
+                vec![describe(call_id, &run.plan)]
+            }
+            Verdict::Summarize(cut) => self.compact_run(CompactionReason::Threshold, cut),
+            Verdict::TooLong { tokens, window } => self.fail_too_long(tokens, window),
         }
-        if !run.is_described && tokens > SMALL {
-            run.is_described = true;
-            run.step = Step::Describe(call_id.clone());
-            return vec![describe(call_id, &run.plan)];
-        }
-        let plan = &run.plan;
-        let Some(window) = window(plan, run.info.as_deref()) else {
-            return self.start_turn(call_id);
-        };
-        let settings = fitting(plan.compaction, window);
-        if tokens <= window.saturating_sub(settings.reserve_tokens) {
-            return self.start_turn(call_id);
-        }
-        // As long as the request fits, what has failed again and again is not tried again.
-        let is_hopeless = run.failures >= MAX_ATTEMPTS && tokens <= window;
-        let may_try = run.attempts < MAX_ATTEMPTS && !is_hopeless;
-        match may_try.then(|| self.plan_cut(window)).flatten() {
-            Some(cut) => self.compact_run(CompactionReason::Threshold, cut),
-            None if tokens > window => self.fail_too_long(window),
-            None => self.start_turn(call_id),
-        }
-    }
-
-    /// The estimate of the next request, in tokens.
-    pub(super) fn tokens(&self) -> u64 {
-        let head = self.run.as_ref().map_or(0, |run| run.head.tokens());
-        self.ledger.history().estimate(head)
     }
 
     /// What the model can take, as far as the API says it.
@@ -120,7 +96,7 @@ impl Machine {
         described: &CallId,
         info: Option<Arc<ModelInfo>>,
     ) -> Vec<Effect> {
-        if let Some(effects) = self.compact_described(described, info.as_deref()) {
+        if let Some(effects) = self.order_described(described, info.as_deref()) {
             return effects;
         }
         let Some(run) = &mut self.run else {
@@ -132,7 +108,7 @@ impl Machine {
                 return vec![];
             }
         }
-        run.info = info;
+        self.compaction.described(info);
         if run.ending.is_some() {
             return self.end_as_asked();
         }
@@ -143,12 +119,9 @@ impl Machine {
 
     /// The request does not fit, and no summary helps: what is new in it is left out from now on,
     /// or no later request would fit either.
-    fn fail_too_long(&mut self, window: u64) -> Vec<Effect> {
+    fn fail_too_long(&mut self, tokens: u64, window: u64) -> Vec<Effect> {
         let failure = ModelFailure {
-            error: ModelError::TooLong {
-                tokens: self.tokens(),
-                window,
-            },
+            error: ModelError::TooLong { tokens, window },
             interrupted: false,
         };
         let mut effects = vec![self.note(Record::ReplyFailed {
@@ -161,8 +134,9 @@ impl Machine {
     }
 
     /// Sends the request.
-    pub(super) fn start_turn(&mut self, call_id: CallId) -> Vec<Effect> {
+    pub(super) fn start_turn(&mut self) -> Vec<Effect> {
         let is_first = self.ledger.tools().is_none();
+        let call_id = self.last_call.next();
         let Some(run) = &mut self.run else {
             return vec![];
         };

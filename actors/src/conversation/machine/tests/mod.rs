@@ -4,6 +4,7 @@ use super::*;
 
 mod compaction;
 mod ends;
+mod orders;
 mod queues;
 mod random;
 mod random_talk;
@@ -14,3 +15,4 @@ mod settings;
 mod talk;
 mod testing;
 mod tool_calls;
+mod values;

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
+use super::super::compaction::Next;
 use super::super::plan::Defaults;
 use super::random::check_pairs;
 use super::talk::{Talk, check_fates, long, message};
@@ -211,21 +212,13 @@ impl World {
         if self.talk.call.is_none() {
             return;
         }
-        let machine = &self.talk.machine;
-        let is_described = matches!(
-            machine.run,
-            Some(Run {
-                step: Step::Describe(_),
-                ..
-            })
-        );
-        let manual = machine.manual.as_ref().and_then(Manual::describing);
-        if is_described || manual.is_some() {
+        let asked = self.talk.asked.clone();
+        if matches!(asked, Some(Effect::DescribeModel { .. })) {
             self.talk.described(answer.window);
         } else if let Some(error) = answer.fails {
             self.server_called = false;
             self.talk.fail(error);
-        } else if machine.summarizing.is_some() {
+        } else if matches!(asked, Some(Effect::Summarize(..))) {
             self.talk.piece(&long("s", answer.summary));
         } else {
             for json in &answer.blocks {
@@ -273,12 +266,11 @@ impl World {
         if !matches!(self.talk.last.last(), Some(Effect::CallModel(_))) {
             return;
         }
-        let reported = run.info.as_ref().and_then(|info| info.max_input_tokens);
-        if let Some(window) = reported.or(run.plan.settings.context_window)
+        let next = Next::of(run, ledger);
+        if let Some(window) = machine.compaction.window(&next)
             && run.plan.compaction.auto
-            && run.is_described
         {
-            let tokens = machine.history().estimate(run.head.tokens());
+            let tokens = next.tokens();
             assert!(tokens <= window, "{tokens} tokens in {window}");
         }
         self.check_end();

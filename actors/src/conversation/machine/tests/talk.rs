@@ -29,6 +29,8 @@ pub(super) struct Talk {
     pub(super) machine: Machine,
     /// The call of the model that is under way.
     pub(super) call: Option<CallId>,
+    /// What made the last one.
+    pub(super) asked: Option<Effect>,
     /// The tools that run, in the order of their begin.
     pub(super) tools: VecDeque<CallId>,
     pub(super) records: Vec<Record>,
@@ -66,6 +68,7 @@ impl Talk {
         Self {
             machine: Machine::new(ConversationId::new("c"), planner, fold(), 1000),
             call: None,
+            asked: None,
             tools: VecDeque::new(),
             ledger: fold(),
             records,
@@ -86,11 +89,13 @@ impl Talk {
                 Effect::CallModel(call_id) => {
                     assert_eq!(self.call, None, "two calls of the model at a time");
                     self.call = Some(call_id.clone());
+                    self.asked = Some(effect.clone());
                     valid_request(&self.machine);
                 }
                 Effect::DescribeModel { call_id, .. } | Effect::Summarize(call_id, _) => {
                     assert_eq!(self.call, None, "two calls of the model at a time");
                     self.call = Some(call_id.clone());
+                    self.asked = Some(effect.clone());
                 }
                 Effect::RunTool(call_id, _) => self.tools.push_back(call_id.clone()),
                 Effect::EndRun(..) => {

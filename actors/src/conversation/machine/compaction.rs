@@ -1,0 +1,367 @@
+//! Compaction as a value: when the past is to be summarized, and how far a summary is.
+//!
+//! Invariant: it knows requests and answers, and decides no run. Never more than two attempts
+//! between two replies of the model.
+
+use std::sync::Arc;
+
+use harness_protocol::CompactionReason;
+
+use super::effect::Effect;
+use super::manual::{Look, Manual};
+use super::plan::{Plan, Planner};
+use super::run::Run;
+use super::summary::{Room, Summarizing, fitting, readable, summary_tokens, window};
+use crate::compaction::{Cut, Goal};
+use crate::conversation::messages::{CompactConversation, CompactError, Compacted};
+use crate::conversation::past::{History, Ledger, add};
+use crate::ids::CallId;
+use crate::model::ModelInfo;
+use crate::model::messages::ModelEvent;
+use crate::reply::BlockKind;
+
+/// How many tokens a request may have without a look at what the model can take.
+const SMALL: u64 = 2_000;
+/// How many compactions there may be between two replies.
+const MAX_ATTEMPTS: u32 = 2;
+
+/// What is known of compaction in the run that is going, and the summary that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Compaction {
+    /// Whether it was looked up what the model can do.
+    is_described: bool,
+    /// What the model can do, as far as the API says it.
+    info: Option<Arc<ModelInfo>>,
+    /// How many compactions were begun since the last reply.
+    attempts: u32,
+    /// How many compactions failed since the last one that did not.
+    failures: u32,
+    /// Whether the API said since the last reply that the request is too long.
+    overflowed: bool,
+    /// The summary that is being written, for the run or for an operator.
+    summarizing: Option<Summarizing>,
+    /// The compaction that an operator asked for.
+    manual: Option<Manual>,
+}
+
+/// The request that is to be made next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Next<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) head_tokens: u64,
+    pub(super) history: &'a History,
+}
+
+/// What is to be done about the next request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It can be made.
+    Fits,
+    /// First look up what the model can take.
+    Describe,
+    /// First put a summary in place of so much of the past.
+    Summarize(Cut),
+    /// It does not fit, and no summary helps.
+    TooLong {
+        /// How many tokens it has.
+        tokens: u64,
+        /// How many it may have.
+        window: u64,
+    },
+}
+
+/// What an answer means for the summary.
+pub(super) enum Progress {
+    /// Nothing yet.
+    Waits,
+    /// It takes longer.
+    Remark(String),
+    /// The next piece of the past is to be summarized.
+    Asks(Effect),
+    /// It is there.
+    Written(Summarizing),
+    /// It will not be.
+    Failed {
+        /// What was written of it.
+        ended: Summarizing,
+        /// Why.
+        error: String,
+    },
+}
+
+impl<'a> Next<'a> {
+    pub(super) fn of(run: &'a Run, ledger: &'a Ledger) -> Self {
+        Self {
+            plan: &run.plan,
+            head_tokens: run.head.tokens(),
+            history: ledger.history(),
+        }
+    }
+
+    /// The estimate of it.
+    pub(super) fn tokens(&self) -> u64 {
+        self.history.estimate(self.head_tokens)
+    }
+}
+
+impl Compaction {
+    // What the run is told.
+
+    /// Tells what is to be done before the request can be made.
+    pub(super) fn look(&mut self, next: &Next<'_>) -> Verdict {
+        let tokens = next.tokens();
+        let settings = next.plan.compaction;
+        if !settings.auto {
+            return Verdict::Fits;
+        }
+        if !self.is_described && tokens > SMALL {
+            self.is_described = true;
+            return Verdict::Describe;
+        }
+        let Some(window) = self.window(next) else {
+            return Verdict::Fits;
+        };
+        if tokens <= window.saturating_sub(fitting(settings, window).reserve_tokens) {
+            return Verdict::Fits;
+        }
+        // As long as the request fits, what has failed again and again is not tried again.
+        let is_hopeless = self.failures >= MAX_ATTEMPTS && tokens <= window;
+        let may_try = self.attempts < MAX_ATTEMPTS && !is_hopeless;
+        match may_try.then(|| self.plan_cut(next, window)).flatten() {
+            Some(cut) => Verdict::Summarize(cut),
+            None if tokens > window => Verdict::TooLong { tokens, window },
+            None => Verdict::Fits,
+        }
+    }
+
+    /// Notes what the model can do.
+    pub(super) fn described(&mut self, info: Option<Arc<ModelInfo>>) {
+        self.info = info;
+    }
+
+    /// Notes that the model replied, and not that the request is too long.
+    pub(super) fn replied(&mut self) {
+        self.attempts = 0;
+        self.overflowed = false;
+    }
+
+    /// The API says that the request is too long. Tells what is done about it; nothing if nothing
+    /// can be done.
+    pub(super) fn cut_for_overflow(&mut self, next: &Next<'_>) -> Option<Cut> {
+        let may_try = !self.overflowed && self.attempts < MAX_ATTEMPTS;
+        if !may_try || !next.plan.compaction.auto {
+            return None;
+        }
+        let cut = self.plan_cut(next, self.window_of(CompactionReason::Overflow, next)?)?;
+        self.overflowed = true;
+        Some(cut)
+    }
+
+    /// Notes that there is no summary; whether the request is to be made without one.
+    pub(super) fn goes_without(&mut self, reason: CompactionReason, next: &Next<'_>) -> bool {
+        self.failures += 1;
+        let is_too_long = self
+            .window(next)
+            .is_some_and(|window| next.tokens() > window);
+        reason != CompactionReason::Overflow && !is_too_long
+    }
+
+    /// Notes that a summary is in place of the past.
+    pub(super) fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+
+    /// How many tokens a request may have, as far as that is known.
+    pub(super) fn window(&self, next: &Next<'_>) -> Option<u64> {
+        window(next.plan, self.info.as_deref())
+    }
+
+    /// How many tokens the request may have that a summary makes room for. Where the API said that
+    /// it is too long, fewer than it has, whatever else is known of the model.
+    fn window_of(&self, reason: CompactionReason, next: &Next<'_>) -> Option<u64> {
+        let known = self.window(next);
+        if reason != CompactionReason::Overflow {
+            return known;
+        }
+        let tokens = next.tokens();
+        Some(known.map_or(tokens, |known| known.min(tokens)))
+    }
+
+    fn plan_cut(&self, next: &Next<'_>, window: u64) -> Option<Cut> {
+        let settings = fitting(next.plan.compaction, window);
+        let info = self.info.as_deref();
+        let goal = Goal {
+            window: readable(next.plan, window),
+            settings,
+            head_tokens: next.head_tokens,
+            summary_tokens: summary_tokens(settings, info, next.tokens(), Some(window)),
+        };
+        let tools = next.plan.tools.now();
+        next.history.plan_cut(&goal, None, &tools)
+    }
+
+    // The summary.
+
+    /// Begins a summary within a run.
+    pub(super) fn summarize(
+        &mut self,
+        reason: CompactionReason,
+        cut: Cut,
+        next: &Next<'_>,
+        call_id: CallId,
+    ) -> Effect {
+        self.attempts += 1;
+        let window = self.window_of(reason, next);
+        let settings = next.plan.compaction;
+        let settings = window.map_or(settings, |window| fitting(settings, window));
+        let info = self.info.as_deref();
+        let allowance = summary_tokens(settings, info, next.tokens(), window);
+        let room = Room::new(allowance, info, window);
+        self.begin(Summarizing::new(call_id, reason, cut, next.plan, room))
+    }
+
+    fn begin(&mut self, summarizing: Summarizing) -> Effect {
+        let effect = summarizing.ask();
+        self.summarizing = Some(summarizing);
+        effect
+    }
+
+    /// Takes what the model says of a summary.
+    pub(super) fn answered(&mut self, event: ModelEvent, last_call: &mut CallId) -> Progress {
+        let Some(summarizing) = &mut self.summarizing else {
+            return Progress::Waits;
+        };
+        let is_whole = match event {
+            ModelEvent::BlockFinished { block, .. } => {
+                if let BlockKind::Text(text) = block.kind() {
+                    summarizing.text.push_str(text);
+                }
+                return Progress::Waits;
+            }
+            ModelEvent::Retrying {
+                retry,
+                max_retries,
+                delay,
+                error,
+                ..
+            } => {
+                summarizing.text.clear();
+                if summarizing.cancelled {
+                    return Progress::Waits;
+                }
+                return Progress::Remark(format!(
+                    "compacting; retrying in {:.1} s ({retry} of {max_retries}): {error}",
+                    delay.as_secs_f64()
+                ));
+            }
+            ModelEvent::ModelReplaced { .. }
+            | ModelEvent::Described { .. }
+            | ModelEvent::Delta { .. } => return Progress::Waits,
+            ModelEvent::Finished { end, .. } => {
+                add(&mut summarizing.usage, &end.usage.counts());
+                summarizing.end_piece(&end.stop_reason)
+            }
+            ModelEvent::Failed { .. } if summarizing.cancelled => Err("cancelled".to_owned()),
+            ModelEvent::Failed { failure, .. } => Err(failure.to_string()),
+        };
+        if is_whole == Ok(false) {
+            summarizing.call_id = last_call.next();
+            return Progress::Asks(summarizing.ask());
+        }
+        match (self.summarizing.take(), is_whole) {
+            (None, _) => Progress::Waits,
+            (Some(ended), Ok(_)) => Progress::Written(ended),
+            (Some(ended), Err(error)) => Progress::Failed { ended, error },
+        }
+    }
+
+    /// The call that is under way.
+    pub(super) fn call(&self) -> Option<&CallId> {
+        let describing = self
+            .manual
+            .as_ref()
+            .and_then(|manual| manual.call_id.as_ref());
+        describing.or(self.summary_call())
+    }
+
+    /// The call for the summary.
+    pub(super) fn summary_call(&self) -> Option<&CallId> {
+        self.summarizing.as_ref().map(|summing| &summing.call_id)
+    }
+
+    /// Gives up what is under way; tells which call is to be dropped.
+    pub(super) fn cancel(&mut self) -> Option<CallId> {
+        if let Some(manual) = &mut self.manual {
+            manual.cancelled = true;
+        }
+        if let Some(summarizing) = &mut self.summarizing {
+            summarizing.cancelled = true;
+        }
+        self.call().cloned()
+    }
+
+    // An operator's order.
+
+    /// Takes an order: the answer of that call tells what it comes to.
+    pub(super) fn ordered(&mut self, order: CompactConversation, plan: Plan, call_id: CallId) {
+        self.manual = Some(Manual {
+            call_id: Some(call_id),
+            order,
+            plan,
+            head_tokens: 0,
+            cancelled: false,
+        });
+    }
+
+    pub(super) fn is_ordered(&self) -> bool {
+        self.manual.is_some()
+    }
+
+    /// Who asked for the summary that is being written; nobody if it began by itself.
+    pub(super) fn asked_by(&self) -> Option<String> {
+        self.manual
+            .as_ref()
+            .and_then(|manual| manual.order.by.clone())
+    }
+
+    /// The estimate of what stands before the past that is summarized for good.
+    pub(super) fn head_tokens(&self) -> u64 {
+        self.manual.as_ref().map_or(0, |manual| manual.head_tokens)
+    }
+
+    /// What the order comes to, if it waits for this answer.
+    pub(super) fn look_for_good(
+        &mut self,
+        described: &CallId,
+        info: Option<&ModelInfo>,
+        planner: &Planner,
+        history: &History,
+    ) -> Option<Look> {
+        let manual = self.manual.as_mut()?;
+        manual.call_id.take_if(|call_id| call_id == described)?;
+        Some(manual.look(info, planner, history))
+    }
+
+    /// Begins the summary that an operator asked for.
+    pub(super) fn summarize_for_good(
+        &mut self,
+        cut: Cut,
+        room: Room,
+        call_id: CallId,
+    ) -> Option<Effect> {
+        let plan = &self.manual.as_ref()?.plan;
+        let reason = CompactionReason::Manual;
+        let summarizing = Summarizing::new(call_id, reason, cut, plan, room);
+        Some(self.begin(summarizing))
+    }
+
+    /// Ends the order. One that was cancelled did not fail.
+    pub(super) fn end_order(&mut self, result: Result<Compacted, CompactError>) -> Effect {
+        let manual = self.manual.take();
+        let was_cancelled = manual.is_some_and(|manual| manual.cancelled);
+        Effect::EndCompaction(match result {
+            Err(_) if was_cancelled => Err(CompactError::Cancelled),
+            result => result,
+        })
+    }
+}
