@@ -51,6 +51,14 @@ pub struct CallId {
     pub number: u64,
 }
 
+impl CallId {
+    /// Counts on, and names the call with that number.
+    pub(crate) fn next(&mut self) -> Self {
+        self.number += 1;
+        self.clone()
+    }
+}
+
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.conversation, self.number)

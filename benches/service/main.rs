@@ -23,9 +23,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytes::Bytes;
-use harness_actors::conversation::{
-    Defaults, Effect, Input, Ledger, Machine, Planner, Prompt, Submitted,
-};
+use harness_actors::conversation::messages::SubmitPrompt;
+use harness_actors::conversation::{Defaults, Effect, Input, Ledger, Machine, Planner};
 use harness_actors::model::messages::ModelEvent;
 use harness_actors::model::{Assembler, Caching, SseLines, Step};
 use harness_actors::tool::ToolOutcome;
@@ -137,11 +136,11 @@ fn machine() {
 }
 
 fn run(machine: &mut Machine, number: usize) {
-    let prompt = Prompt {
+    let prompt = SubmitPrompt {
         content: "a prompt".to_owned(),
-        ..Prompt::default()
+        ..SubmitPrompt::default()
     };
-    let Ok(Submitted::Started(_, effects)) = machine.submit(prompt) else {
+    let Ok((_, effects)) = machine.order(prompt, |_| Ok(())) else {
         unreachable!("the machine is idle");
     };
     let call = model_call(&effects);

@@ -7,6 +7,7 @@ mod conversations;
 mod event;
 mod guidance;
 mod models;
+mod order;
 mod problem;
 mod queue;
 mod rest;
@@ -24,7 +25,8 @@ pub use event::{CompactionReason, DeltaKind, Event, Family, Outcome, State, Usag
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
-pub use models::{ModelEntry, ModelList, RenewOrder, ToolEntry, ToolList};
+pub use models::{ModelEntry, ModelList, ToolEntry, ToolList};
+pub use order::*;
 pub use problem::Problem;
 pub use queue::{
     Attachment, AttachmentOrder, Queue, QueueAnswer, QueueItem, QueueList, WithdrawAnswer,

@@ -37,16 +37,6 @@ pub struct ToolList {
     pub tools: Vec<ToolEntry>,
 }
 
-/// The body of `POST …/tools`, which offers a conversation the tools that there are now; may be left
-/// out. The answer is that of `GET …/settings`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RenewOrder {
-    /// Who asks for it, for the other clients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-}
-
 /// A tool of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ToolEntry {

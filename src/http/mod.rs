@@ -8,6 +8,7 @@ mod compaction;
 mod connection;
 mod conversations;
 mod events;
+mod given;
 mod guard;
 mod history;
 mod lent;

@@ -3,11 +3,13 @@
 use actix_web::http::Method;
 use actix_web::{Route, web};
 
+use harness_protocol::RenewTools;
+
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
-    attachments, compaction, conversations, events, history, models, prompt, queue, run, service,
-    settings, skills, snapshot, tools, usage,
+    attachments, compaction, conversations, events, given, history, models, prompt, queue, run,
+    service, settings, skills, snapshot, tools, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -45,7 +47,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/retry" => POST run::retry;
         "/v1/conversations/{id}/cancel" => POST run::conversation_cancel;
         "/v1/conversations/{id}/settings" => GET settings::read, PATCH settings::change;
-        "/v1/conversations/{id}/tools" => POST tools::renew;
+        "/v1/conversations/{id}/tools" => POST given::give::<RenewTools>;
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/usage" => GET usage::read;
         "/v1/attachments/{sha256}" => GET attachments::read;

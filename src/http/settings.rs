@@ -1,11 +1,9 @@
 //! The settings of a conversation: looking at them and changing them.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use harness_actors::conversation::messages::{
-    ChangeError, ChangeSettings as Change, GetSettings, SettingsView,
-};
+use harness_actors::conversation::messages::{ChangeError, ChangeSettings as Change, GetSettings};
 use harness_actors::tool::Registry;
-use harness_protocol::{ChangeSettings, Settings, SettingsAnswer, SettingsPatch};
+use harness_protocol::{ChangeSettings, Settings, SettingsPatch};
 use serde_json::{Map, Value};
 
 use super::ask::{Name, ask_conversation, refuse_submit};
@@ -18,7 +16,7 @@ use super::shared::Shared;
 pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
     let (_, view) = ask_conversation(&shared, &id, GetSettings).await?;
     let view = view.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
-    Ok(HttpResponse::Ok().json(answer(view)))
+    Ok(HttpResponse::Ok().json(view))
 }
 
 /// Changes settings, from the next run on.
@@ -35,17 +33,7 @@ pub(super) async fn change(
     };
     let (_, view) = ask_conversation(&shared, &id, change).await?;
     let view = view.map_err(|error| refuse_change(&error))?;
-    Ok(HttpResponse::Ok().json(answer(view)))
-}
-
-/// The settings as they are shown.
-pub(super) fn answer(view: SettingsView) -> SettingsAnswer {
-    SettingsAnswer {
-        settings: view.own,
-        effective: view.effective,
-        tools: view.tools,
-        active_tools: view.active_tools,
-    }
+    Ok(HttpResponse::Ok().json(view))
 }
 
 fn refuse_change(error: &ChangeError) -> Refusal {

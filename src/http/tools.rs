@@ -1,17 +1,12 @@
-//! The tools that there are, and what a conversation is offered of them.
+//! The tools that there are.
 
 use std::sync::Arc;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use harness_actors::Tool;
-use harness_actors::conversation::messages::RenewTools;
-use harness_protocol::{RenewOrder, ToolEntry, ToolList};
+use harness_protocol::{ToolEntry, ToolList};
 
-use super::ask::{Name, ask_conversation, refuse_submit};
-use super::problem::Answer;
-use super::said::name_of;
 use super::shared::Shared;
-use super::{body, settings};
 
 /// The tools of the service.
 pub(super) async fn list(shared: web::Data<Shared>) -> HttpResponse {
@@ -22,18 +17,4 @@ pub(super) async fn list(shared: web::Data<Shared>) -> HttpResponse {
     HttpResponse::Ok().json(ToolList {
         tools: shared.tools.get().iter().map(entry).collect(),
     })
-}
-
-/// Offers a conversation the tools that there are now, from the next run on.
-pub(super) async fn renew(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: RenewOrder = body::json_or_default(&request, payload).await?;
-    let by = name_of(order.by);
-    let (_, renewed) = ask_conversation(&shared, &id, RenewTools { by }).await?;
-    let view = renewed.map_err(|error| refuse_submit(&error))?;
-    Ok(HttpResponse::Ok().json(settings::answer(view)))
 }

@@ -256,7 +256,7 @@ async fn a_command_is_about_the_last_conversation_of_its_folder() {
     );
 }
 
-/// Spec: [HTTP-94] [CONV-90]
+/// Spec: [HTTP-94] [CONV-90] [CLI-117]
 #[tokio::test]
 async fn the_tools_on_offer_are_renewed_by_an_order() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -295,7 +295,21 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     assert_eq!((&renewed["tools"], &renewed["by"]), (&there, &json!("ana")));
     say("on").await;
     assert_eq!(offered(1), ["read", "list_dir", "grep"]);
-    // The second order changed nothing.
+    // At the command line, too.
+    let shown = in_folder(
+        &service,
+        service.home.path(),
+        &["tools", "-c", "old", "--renew"],
+    );
+    assert_eq!(shown, "read\nlist_dir\ngrep");
+    let settings = json!({"settings": {"active_tools": ["grep"]}}).to_string();
+    let headers = "content-type: application/json\r\n";
+    let path = "/v1/conversations/old/settings";
+    let changed = service.send("PATCH", path, headers, &settings).await;
+    assert_eq!(changed.status, 200);
+    let shown = in_folder(&service, service.home.path(), &["tools", "-c", "old"]);
+    assert_eq!(shown, "read  (not active)\nlist_dir  (not active)\ngrep");
+    // The second and the third order changed nothing.
     let shown = service.get("/v1/conversations/old").await;
     let past = shown["history"]["events"].to_string();
     assert_eq!(past.matches("tools_renewed").count(), 1);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary, ThinkingLevel,
+    AnyOrder, CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary,
+    ThinkingLevel,
 };
 
 use crate::service::Service;
@@ -171,8 +172,8 @@ pub enum Change {
     Model(Option<String>),
     /// How much it thinks.
     Thinking(Option<ThinkingLevel>),
-    /// The tools that are offered: those that there are now.
-    Tools,
+    /// What an order says, whose name and body the service knows.
+    Order(AnyOrder),
 }
 
 /// A view of what is set in a conversation.

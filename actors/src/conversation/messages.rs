@@ -1,9 +1,9 @@
 //! What operators tell a conversation.
 
 use actix::Message;
-use derive_more::{Display, Error};
+use derive_more::{Display, Error, From};
 
-use harness_protocol::{Attachment, Queue, Settings, SettingsPatch};
+use harness_protocol::{Attachment, Order, Queue, SettingsAnswer, SettingsPatch};
 
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Position, Status, Totals};
@@ -88,7 +88,7 @@ pub enum Resumption {
 
 /// Changes settings, from the next run on. Sent by HTTP; answered when that is safe on disk.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<SettingsView, ChangeError>")]
+#[rtype(result = "Result<SettingsAnswer, ChangeError>")]
 pub struct ChangeSettings {
     /// What is to change.
     pub patch: SettingsPatch,
@@ -98,24 +98,11 @@ pub struct ChangeSettings {
 
 /// Asks for the settings. Sent by HTTP.
 #[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Result<SettingsView, StorageError>")]
+#[rtype(result = "Result<SettingsAnswer, StorageError>")]
 pub struct GetSettings;
 
-/// The settings of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SettingsView {
-    /// What differs from the service's.
-    pub own: Settings,
-    /// What the next run has.
-    pub effective: Settings,
-    /// The names of all tools, in their order.
-    pub tools: Vec<String>,
-    /// The names of the tools that the next run offers, in their order.
-    pub active_tools: Vec<String>,
-}
-
 /// Why settings were not changed. They are as they were.
-#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum ChangeError {
     /// A value cannot be.
     #[display("{_0}")]
@@ -130,16 +117,17 @@ pub enum ChangeError {
     },
     /// As for a prompt.
     #[display("{_0}")]
+    #[from]
     Order(SubmitError),
 }
 
-/// Offers the tools that there are now from the next run on, in place of those on record. Sent by HTTP
-/// and the library; answered with the settings when it is on record.
-#[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<SettingsView, SubmitError>")]
-pub struct RenewTools {
-    /// Who asks.
-    pub by: Option<String>,
+/// An order in the form in which it crosses the wire. Sent by HTTP and the library; answered when it is
+/// on record.
+#[derive(Debug, Clone)]
+pub struct Given<O>(pub O);
+
+impl<O: Order> Message for Given<O> {
+    type Result = Result<O::Answer, SubmitError>;
 }
 
 /// Replaces the past but for its end by a summary, for good. Sent by HTTP; answered when the new
@@ -240,7 +228,7 @@ pub struct RenameConversation {
 
 /// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
 /// one, false if the conversation was idle or another run goes on.
-#[derive(Debug, Clone, Default, Message)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Message)]
 #[rtype(result = "bool")]
 pub struct CancelRun {
     /// Only this run; whatever runs if none.

@@ -8,8 +8,8 @@ mod past;
 pub use crate::event::{event, state, usage};
 pub use driver::{ConversationActor, Downstream};
 pub use machine::{
-    CompactOrder, Defaults, Effect, Input, Machine, Message, Planner, Projection, Prompt,
-    Submitted, SummaryCall, SystemPromptBuilder, TurnInfo,
+    Defaults, Effect, Input, Machine, Order, Planner, Projection, SummaryCall, SystemPromptBuilder,
+    Taken, TurnInfo,
 };
 pub(crate) use past::each_entry;
 pub use past::{

@@ -1,10 +1,10 @@
 //! Looking at a conversation, at any time.
 
-use harness_protocol::{Queue, QueueItem, Usage};
+use harness_protocol::{Queue, QueueItem, SettingsAnswer, Usage};
 use serde_json::Value;
 
 use super::{Harness, HarnessError};
-use crate::conversation::messages::{GetOverview, SettingsView};
+use crate::conversation::messages::GetOverview;
 use crate::conversation::transcript;
 use crate::event::usage;
 use crate::ids::RunId;
@@ -22,7 +22,7 @@ pub struct Snapshot {
     /// What waits to be said, in the order in which it is said: steering first.
     pub queue: Vec<QueueItem>,
     /// The settings, and the tools.
-    pub settings: SettingsView,
+    pub settings: SettingsAnswer,
     /// The token counts so far.
     pub usage: Usage,
     /// All sums so far.

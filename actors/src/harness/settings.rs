@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use harness_protocol::{SettingsPatch, ThinkingLevel};
+use harness_protocol::{RenewTools, SettingsAnswer, SettingsPatch, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
-use crate::conversation::messages::{
-    ChangeError, ChangeSettings, GetSettings, RenewTools, SettingsView,
-};
+use crate::conversation::messages::{ChangeError, ChangeSettings, GetSettings, Given};
 use crate::reply::Object;
 use crate::tool::{Registry, Tool, ToolShelf};
 
@@ -17,7 +15,7 @@ impl Harness {
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn settings(&self) -> Result<SettingsView, HarnessError> {
+    pub async fn settings(&self) -> Result<SettingsAnswer, HarnessError> {
         Ok(self.conversation.send(GetSettings).await??)
     }
 
@@ -28,7 +26,7 @@ impl Harness {
     ///
     /// # Errors
     /// A value that cannot be changes nothing.
-    pub async fn change_settings(&self, patch: Object) -> Result<SettingsView, HarnessError> {
+    pub async fn change_settings(&self, patch: Object) -> Result<SettingsAnswer, HarnessError> {
         let patch = SettingsPatch::parse(patch).map_err(ChangeError::Invalid)?;
         let order = ChangeSettings { patch, by: None };
         Ok(self.conversation.send(order).await??)
@@ -88,8 +86,11 @@ impl Harness {
     ///
     /// # Errors
     /// When that cannot be kept.
-    pub async fn renew_tools(&self) -> Result<SettingsView, HarnessError> {
-        Ok(self.conversation.send(RenewTools { by: None }).await??)
+    pub async fn renew_tools(&self) -> Result<SettingsAnswer, HarnessError> {
+        Ok(self
+            .conversation
+            .send(Given(RenewTools::default()))
+            .await??)
     }
 
     /// The tools, to add some and take others away while the conversation goes on. What the model is

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    CancelAnswer, CancelOrder, ChangeConversation, ChangeSettings, CompactAnswer, CompactOrder,
-    ContinueOrder, ConversationPage, Deleted, ForkOrder, History, ModelList, PromptAnswer,
-    PromptOrder, Queue, QueueAnswer, QueueList, RenewOrder, ServiceInfo, SettingsAnswer, Snapshot,
-    Summary, UsageAnswer, WithdrawAnswer,
+    AnyOrder, CancelAnswer, CancelOrder, ChangeConversation, ChangeSettings, CompactAnswer,
+    CompactOrder, ContinueOrder, ConversationPage, Deleted, ForkOrder, History, ModelList,
+    PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList, ServiceInfo, SettingsAnswer,
+    Snapshot, Summary, UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -177,9 +177,9 @@ pub(crate) fn compact(
     Route::post(path(conversation, "/compact"), order).within(limit)
 }
 
-/// Offers a conversation the tools that there are now.
-pub(crate) fn renew_tools(conversation: &str, order: &RenewOrder) -> Route<SettingsAnswer> {
-    Route::post(path(conversation, "/tools"), order)
+/// Gives an order.
+pub(crate) fn give(conversation: &str, order: &AnyOrder) -> Route<Value> {
+    Route::post(path(conversation, &format!("/{}", order.name)), &order.body)
 }
 
 /// The tokens that a conversation used, and what they cost.

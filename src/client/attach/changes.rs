@@ -2,12 +2,9 @@
 
 use std::rc::Rc;
 
-use harness_protocol::{
-    ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, RenewOrder, SettingsAnswer,
-    WithdrawAnswer,
-};
+use harness_protocol::{ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer};
 use harness_tui::{Change, News, View};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::client::api::route::Route;
 use crate::client::api::routes;
@@ -74,11 +71,14 @@ fn route(
     conversation: &str,
     change: Change,
     by: Option<String>,
-) -> Result<Route<SettingsAnswer>, CommandError> {
+) -> Result<Route<Value>, CommandError> {
     let (name, value) = match change {
         Change::Model(model) => ("model", serde_json::to_value(model)),
         Change::Thinking(level) => ("thinking", serde_json::to_value(level)),
-        Change::Tools => return Ok(routes::renew_tools(conversation, &RenewOrder { by })),
+        Change::Order(mut order) => {
+            order.body["by"] = by.into();
+            return Ok(routes::give(conversation, &order));
+        }
     };
     let value = value.map_err(|error| CommandError::System {
         reason: error.to_string(),
@@ -86,7 +86,7 @@ fn route(
     // A merge patch: what is null is as the service has it.
     let settings = Map::from_iter([(name.to_owned(), value)]);
     let order = ChangeSettings { settings, by };
-    Ok(routes::change(conversation, &order))
+    Ok(routes::change(conversation, &order).answered_as())
 }
 
 /// Replaces the past by a summary.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Queue, ThinkingLevel};
+use harness_protocol::{AnyOrder, Queue, RenewTools, ThinkingLevel};
 use harness_tui::{Change, Offer, OfferKind, Recipe, View};
 use serde_json::{Value, json};
 
@@ -383,7 +383,7 @@ async fn tools_are_renewed_in_the_name_of_the_client() {
     server.on(route, vec![answer(200, &set), problem(409, "no")]);
     let renew = || Order::Change {
         conversation: c(),
-        change: Change::Tools,
+        change: Change::Order(AnyOrder::of(&RenewTools::default()).unwrap()),
     };
     client.order(renew());
     let conversation = c();

@@ -24,6 +24,7 @@ mod steer;
 mod table;
 mod template;
 mod templates;
+mod tools;
 mod usage;
 
 use clap::Subcommand;
@@ -68,6 +69,8 @@ pub(crate) enum ClientCommand {
     Retry(retry::Retry),
     /// Show or change the settings of a conversation
     Settings(settings::Settings),
+    /// Show or renew the tools that a conversation is offered
+    Tools(tools::Tools),
     /// Replace the past of a conversation by a summary
     Compact(compact::Compact),
     /// Show the tokens that a conversation used, and what they cost
@@ -109,6 +112,7 @@ impl ClientCommand {
             Self::Continue(resume) => &resume.resumed.home,
             Self::Retry(retry) => &retry.resumed.home,
             Self::Settings(settings) => &settings.common().home,
+            Self::Tools(tools) => &tools.common.home,
             Self::Compact(compact) => &compact.common.home,
             Self::Usage(usage) => &usage.common.home,
             Self::Models(models) => &models.home,
@@ -145,6 +149,7 @@ impl ClientCommand {
             Self::Cancel(it) => asked(it, cancel::run, config, output).await,
             Self::Queue(it) => asked(it, queue::run, config, output).await,
             Self::Settings(it) => asked(it, settings::run, config, output).await,
+            Self::Tools(it) => asked(it, tools::run, config, output).await,
             Self::Compact(it) => asked(it, compact::run, config, output).await,
             Self::Usage(it) => asked(it, usage::run, config, output).await,
             Self::Models(it) => asked(it, models::run, config, output).await,
@@ -307,6 +312,7 @@ mod tests {
             "continue",
             "retry",
             "settings",
+            "tools",
             "compact",
             "usage",
             "models",

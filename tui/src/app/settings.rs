@@ -1,6 +1,6 @@
 //! What is set in the conversation, and orders that are for it as a whole.
 
-use harness_protocol::{CompactAnswer, SettingsAnswer, ThinkingLevel, words};
+use harness_protocol::{AnyOrder, CompactAnswer, RenewTools, SettingsAnswer, ThinkingLevel, words};
 
 use super::completions::{DEFAULT, LEVELS};
 use super::{App, Overlay};
@@ -60,9 +60,20 @@ impl App {
     pub(super) fn tools(&mut self, argument: &str) -> bool {
         match argument {
             "" => self.ask_for_settings(View::Tools),
-            "renew" => self.change(Change::Tools),
+            "renew" => self.give(&RenewTools::default()),
             _ => {
                 self.complain("say /tools or /tools renew");
+                false
+            }
+        }
+    }
+
+    /// Gives an order to the conversation; whether that could be tried. All clients are told by an event.
+    pub(super) fn give<O: harness_protocol::Order>(&mut self, order: &O) -> bool {
+        match AnyOrder::of(order) {
+            Ok(order) => self.change(Change::Order(order)),
+            Err(error) => {
+                self.complain(error.to_string());
                 false
             }
         }

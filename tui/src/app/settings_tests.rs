@@ -1,6 +1,6 @@
 //! Commands that set something, ask for something, or send what the service makes.
 
-use harness_protocol::{CompactAnswer, SettingsAnswer, ThinkingLevel};
+use harness_protocol::{AnyOrder, CompactAnswer, RenewTools, SettingsAnswer, ThinkingLevel};
 use serde_json::json;
 
 use super::testing::*;
@@ -310,7 +310,8 @@ fn the_tools_that_are_offered_are_shown_and_renewed() {
     ];
     assert_eq!(lines[..], expected);
     key(&mut app, Key::Escape);
-    assert_eq!(command(&mut app, "/tools renew"), [change(Change::Tools)]);
+    let renew = Change::Order(AnyOrder::of(&RenewTools::default()).unwrap());
+    assert_eq!(command(&mut app, "/tools renew"), [change(renew.clone())]);
     tell(&mut app, News::SettingsChanged { conversation });
     assert!(toast(&app).contains("all clients"));
     assert_eq!(command(&mut app, "/tools new"), []);

@@ -17,7 +17,7 @@ use crate::broadcast::messages::Publish;
 use crate::clock::Clock;
 use crate::compaction::Summarizer;
 use crate::conversation::machine::{Effect, Input, Machine, Planner};
-use crate::conversation::messages::{CompactError, Compacted, Overview, RunOutcome};
+use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::conversation::past::{Ledger, revive};
 use crate::event::{Passing, event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
@@ -25,8 +25,8 @@ use crate::journal::{AppendError, Durability, Journal, NewRecord, Position};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
-use crate::tool::Registry;
 use crate::tool::messages::{CancelTool, RunTool};
+use crate::tool::{Registry, ToolCall};
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -87,13 +87,13 @@ pub(super) enum State {
     /// Nothing.
     Dormant,
     /// It is being read, or its journal replaced; these orders wait for it.
-    Reviving(Vec<Order>),
+    Reviving(Vec<HeldOrder>),
     /// All.
     Alive(Box<Machine>),
 }
 
 /// An order that needs the machine, or hears why there is none.
-pub(super) type Order = Box<
+pub(super) type HeldOrder = Box<
     dyn FnOnce(&mut ConversationActor, Result<(), StorageError>, &mut Context<ConversationActor>),
 >;
 
@@ -154,7 +154,7 @@ impl ConversationActor {
     }
 
     /// Carries an order out with the machine, which is read back from the journal if need be.
-    pub(super) fn with_machine(&mut self, order: Order, ctx: &mut Context<Self>) {
+    pub(super) fn with_machine(&mut self, order: HeldOrder, ctx: &mut Context<Self>) {
         self.was_idle = false;
         match &mut self.state {
             State::Alive(_) => order(self, Ok(()), ctx),
@@ -202,66 +202,43 @@ impl ConversationActor {
     pub(super) fn carry_out(&mut self, effects: Vec<Effect>, ctx: &mut Context<Self>) {
         let mut records = Vec::new();
         for effect in effects {
-            let before = Durability::Written;
             match effect {
                 Effect::Record(record) => {
                     let at = self.clock.unix_millis();
                     records.push(NewRecord { at, record });
                 }
-                Effect::Show(passing) => {
-                    self.append(&mut records, before, ctx);
-                    self.outbox.push(Step::Show(passing));
+                // What is to stop does so at once, however long the journal takes.
+                Effect::CancelModel(_) | Effect::CancelTool(_) => self.perform(effect, ctx),
+                Effect::Show(_)
+                | Effect::CallModel(_)
+                | Effect::DescribeModel { .. }
+                | Effect::Summarize(..)
+                | Effect::Rewrite { .. }
+                | Effect::EndCompaction(_)
+                | Effect::RunTool(..)
+                | Effect::EndRun(..) => {
+                    self.append(&mut records, self.durability_before(&effect), ctx);
+                    if let Effect::Rewrite { .. } = effect {
+                        self.hold_orders();
+                    }
+                    self.outbox.push(Step::Do(effect));
                 }
-                Effect::CallModel(call_id) => {
-                    self.append(&mut records, before, ctx);
-                    self.outbox.push(Step::CallModel(call_id));
-                }
-                Effect::DescribeModel {
-                    call_id,
-                    model,
-                    key_source,
-                } => {
-                    self.append(&mut records, before, ctx);
-                    let order = DescribeModel {
-                        call_id,
-                        model,
-                        key_source,
-                        reply_to: ctx.address().recipient(),
-                    };
-                    self.outbox.push(Step::DescribeModel(order));
-                }
-                Effect::Summarize(call_id, call) => {
-                    self.append(&mut records, before, ctx);
-                    self.outbox.push(Step::Summarize(call_id, call));
-                }
-                Effect::Rewrite { compacted, by } => {
-                    self.append(&mut records, Durability::Synced, ctx);
-                    self.outbox.push(Step::Rewrite { compacted, by });
-                    self.hold_orders();
-                }
-                Effect::EndCompaction(result) => {
-                    self.append(&mut records, before, ctx);
-                    self.outbox.push(Step::EndCompaction(result));
-                }
-                Effect::RunTool(call_id, call) => {
-                    let before = if self.tools().is_harmless(&call.name) {
-                        Durability::Written
-                    } else {
-                        Durability::Synced
-                    };
-                    self.append(&mut records, before, ctx);
-                    self.outbox.push(Step::RunTool(call_id, call));
-                }
-                Effect::EndRun(run, outcome) => {
-                    self.append(&mut records, before, ctx);
-                    self.outbox.push(Step::EndRun(run, outcome));
-                }
-                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
-                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
             }
         }
         self.append(&mut records, Durability::Written, ctx);
         self.proceed(ctx);
+    }
+
+    /// What the records before an effect must outlive.
+    fn durability_before(&self, effect: &Effect) -> Durability {
+        let may_change_something = |call: &ToolCall| !self.tools().is_harmless(&call.name);
+        if matches!(effect, Effect::Rewrite { .. })
+            || matches!(effect, Effect::RunTool(_, call) if may_change_something(call))
+        {
+            Durability::Synced
+        } else {
+            Durability::Written
+        }
     }
 
     /// Hands records to the journal.
@@ -284,10 +261,10 @@ impl ConversationActor {
             .journal
             .append(self.handed, records.clone(), durability);
         self.handed += records.len() as u64;
-        self.outbox.push(Step::Record {
+        self.outbox.push(Step::Written {
             append,
             records,
-            written: None,
+            positions: None,
         });
         // A task of its own: the actor's context looks at all of its futures each time.
         let to = ctx.address().recipient();
@@ -313,33 +290,37 @@ impl ConversationActor {
     pub(super) fn proceed(&mut self, ctx: &mut Context<Self>) {
         while let Some(step) = self.outbox.next() {
             match step {
-                Step::Record {
-                    records, written, ..
+                Step::Written {
+                    records, positions, ..
                 } => {
-                    for (new, position) in records.iter().zip(written.into_iter().flatten()) {
+                    for (new, position) in records.iter().zip(positions.into_iter().flatten()) {
                         self.show(new, position);
                     }
                 }
-                Step::Show(passing) => self.show_passing(passing),
-                Step::CallModel(call_id) => self.call_model(call_id, ctx),
-                Step::DescribeModel(order) => self.describe_model(order, ctx),
-                Step::Summarize(call_id, call) => self.summarize(call_id, call, ctx),
-                Step::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
-                Step::EndCompaction(result) => self.end_compaction(&result),
-                Step::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
-                Step::EndRun(run, outcome) => self.end_run(run, &outcome),
-                Step::Answer(answer) => answer(Ok(())),
-                // Whoever does not wait any more needs no answer.
-                Step::Settled(answer) => drop(answer.send(())),
-                Step::Overview(answer, overview) => {
-                    let overview = Overview {
-                        position: self.position,
-                        active_at: self.active_at,
-                        ..*overview
-                    };
-                    drop(answer.send(Ok(overview)));
-                }
+                Step::Do(effect) => self.perform(effect, ctx),
+                Step::Answer(answer) => answer(self, Ok(())),
             }
+        }
+    }
+
+    pub(super) fn perform(&mut self, effect: Effect, ctx: &mut Context<Self>) {
+        match effect {
+            // It is shown when it is written.
+            Effect::Record(_) => {}
+            Effect::Show(passing) => self.show_passing(passing),
+            Effect::CallModel(call_id) => self.call_model(call_id, ctx),
+            Effect::DescribeModel {
+                call_id,
+                model,
+                key_source,
+            } => self.describe_model(call_id, model, key_source, ctx),
+            Effect::Summarize(call_id, call) => self.summarize(call_id, call, ctx),
+            Effect::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
+            Effect::EndCompaction(result) => self.end_compaction(&result),
+            Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
+            Effect::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
+            Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
+            Effect::EndRun(run, outcome) => self.end_run(run, &outcome),
         }
     }
 

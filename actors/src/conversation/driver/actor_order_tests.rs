@@ -1,14 +1,14 @@
 //! Orders that are not prompts, at the actor: what waits, settings, and compaction for good.
 
 use futures_util::future::BoxFuture;
-use harness_protocol::{Queue, SettingsPatch};
+use harness_protocol::{Queue, SettingsAnswer, SettingsPatch};
 use serde_json::json;
 
 use super::*;
 use crate::compaction::SummaryRequest;
 use crate::conversation::messages::{
     ChangeError, ChangeSettings, CompactConversation, ContinueRun, GetSettings, QueueMessage,
-    Resumption, SettingsView, WithdrawMessages,
+    Resumption, WithdrawMessages,
 };
 use crate::ids::ItemId;
 
@@ -133,7 +133,7 @@ impl World {
             .collect()
     }
 
-    fn view(&self) -> Task<Result<SettingsView, StorageError>> {
+    fn view(&self) -> Task<Result<SettingsAnswer, StorageError>> {
         self.order(GetSettings)
     }
 }
@@ -159,7 +159,7 @@ async fn an_order_is_answered_when_its_record_is_on_disk() {
     assert!(!changed.is_finished());
     world.journal.complete();
     let view = changed.await.unwrap().unwrap();
-    assert_eq!(view.own.max_turns, Some(3));
+    assert_eq!(view.settings.max_turns, Some(3));
 
     let withdrawn = world.order(WithdrawMessages {
         item: None,
@@ -191,10 +191,10 @@ async fn an_order_that_is_not_kept_is_refused_and_the_next_one_works() {
     );
     world.journal.hold(false);
     let view = world.view().await.unwrap().unwrap();
-    assert_eq!(view.own.max_turns, None);
+    assert_eq!(view.settings.max_turns, None);
     assert_eq!(world.order(steer("s")).await.unwrap(), Ok(ItemId(1)));
     let view = world.order(change(4)).await.unwrap().unwrap();
-    assert_eq!(view.own.max_turns, Some(4));
+    assert_eq!(view.settings.max_turns, Some(4));
     assert_eq!(world.records().await, ["queued", "settings_changed"]);
 }
 
@@ -212,7 +212,7 @@ async fn the_settings_of_a_conversation_that_is_not_in_memory_are_shown() {
     let alive = world.view().await.unwrap().unwrap();
     let glance = crate::conversation::glance(&world.journal.memory);
     let own = glance.await.unwrap().ledger.settings().cloned().unwrap();
-    assert_eq!(own, alive.own);
+    assert_eq!(own, alive.settings);
 }
 
 /// Spec: [CONV-68]
@@ -250,7 +250,7 @@ async fn orders_wait_while_the_journal_is_replaced() {
     world.journal.complete();
     assert!(compacted.await.unwrap().unwrap().compacted);
     assert_eq!(queued.await.unwrap(), Ok(ItemId(1)));
-    assert_eq!(changed.await.unwrap().unwrap().own.max_turns, Some(3));
+    assert_eq!(changed.await.unwrap().unwrap().settings.max_turns, Some(3));
     prompt.await.unwrap().unwrap();
     let records = world.records().await;
     assert_eq!(records[0], "checkpoint");

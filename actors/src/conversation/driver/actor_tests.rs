@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::conversation::machine::Defaults;
 use crate::conversation::messages::{
-    CancelRun, GetOverview, RenameConversation, RetireIfIdle, StopRuns, SubmitError, SubmitPrompt,
-    WaitForEnd,
+    CancelRun, GetOverview, Overview, RenameConversation, RetireIfIdle, StopRuns, SubmitError,
+    SubmitPrompt, WaitForEnd,
 };
 use crate::ids::CallId;
 use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit, Record};

@@ -11,7 +11,9 @@ use super::actor::{ConversationActor, State};
 use crate::conversation::machine::{Input, SummaryCall};
 use crate::ids::CallId;
 use crate::model::messages::{CancelModelCall, DescribeModel, ModelEvent, StartModelCall};
-use crate::model::{HeadSettings, ModelError, ModelFailure, ModelRequest, Piece, RequestHead};
+use crate::model::{
+    HeadSettings, ModelChoice, ModelError, ModelFailure, ModelRequest, Piece, RequestHead,
+};
 use crate::reply::{Block, ReplyEnd};
 use crate::tool::messages::{CancelTool, RunTool, ToolEvent};
 use crate::tool::{ToolCall, ToolOutcome};
@@ -66,8 +68,19 @@ impl ConversationActor {
         }
     }
 
-    pub(super) fn describe_model(&self, order: DescribeModel, ctx: &mut Context<Self>) {
-        let call_id = order.call_id.clone();
+    pub(super) fn describe_model(
+        &self,
+        call_id: CallId,
+        model: ModelChoice,
+        key_source: Option<Arc<str>>,
+        ctx: &mut Context<Self>,
+    ) {
+        let order = DescribeModel {
+            call_id: call_id.clone(),
+            model,
+            key_source,
+            reply_to: ctx.address().recipient(),
+        };
         if self.downstream.describe_model.try_send(order).is_err() {
             ctx.notify(Lost(call_id));
         }

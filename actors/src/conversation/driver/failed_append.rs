@@ -23,18 +23,10 @@ impl ConversationActor {
         let mut held_orders = false;
         for step in self.outbox.cut(append) {
             match step {
-                Step::Rewrite { .. } => held_orders = true,
-                Step::Answer(answer) => answer(Err(SubmitError::NotKept(reason.clone()))),
-                Step::Overview(answer, _) => self.answer_with_glance(answer),
-                Step::Settled(answer) => drop(answer.send(())),
-                Step::EndRun(run, _) => self.last = Some((run, outcome.clone())),
-                Step::Record { .. }
-                | Step::Show(_)
-                | Step::CallModel(_)
-                | Step::DescribeModel(_)
-                | Step::Summarize(..)
-                | Step::EndCompaction(_)
-                | Step::RunTool(..) => {}
+                Step::Answer(answer) => answer(self, Err(SubmitError::NotKept(reason.clone()))),
+                Step::Do(Effect::EndRun(run, _)) => self.last = Some((run, outcome.clone())),
+                Step::Do(effect) => held_orders |= matches!(effect, Effect::Rewrite { .. }),
+                Step::Written { .. } => {}
             }
         }
         let lost = CompactError::Order(SubmitError::NotKept(reason.clone()));
@@ -44,8 +36,9 @@ impl ConversationActor {
         for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
             drop(waiter.send(outcome.clone()));
         }
-        self.outbox.push(Step::Show(Passing::Discarded));
-        self.outbox.push(Step::Show(Passing::Failed(reason)));
+        self.outbox.push(Step::Do(Effect::Show(Passing::Discarded)));
+        self.outbox
+            .push(Step::Do(Effect::Show(Passing::Failed(reason))));
         self.proceed(ctx);
         if held_orders {
             self.take_held_orders(ctx);
@@ -65,18 +58,8 @@ impl ConversationActor {
             .map(|run| (run, outcome.clone()))
             .or(self.last.take());
         for effect in machine.handle(Input::StopRequested) {
-            match effect {
-                Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
-                Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
-                Effect::Record(_)
-                | Effect::Show(_)
-                | Effect::CallModel(_)
-                | Effect::DescribeModel { .. }
-                | Effect::Summarize(..)
-                | Effect::Rewrite { .. }
-                | Effect::EndCompaction(_)
-                | Effect::RunTool(..)
-                | Effect::EndRun(..) => {}
+            if let Effect::CancelModel(_) | Effect::CancelTool(_) = effect {
+                self.perform(effect, ctx);
             }
         }
     }

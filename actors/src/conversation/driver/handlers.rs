@@ -4,94 +4,81 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
-use harness_protocol::Queue;
+use harness_protocol::SettingsAnswer;
 use tokio::sync::oneshot;
 
-use super::actor::{ConversationActor, Order, State};
+use super::actor::{ConversationActor, HeldOrder, State};
 use super::outbox::Step;
-use crate::conversation::machine::{
-    CompactOrder, Effect, Input, Machine, Message, Prompt, Submitted, listed,
-};
+use crate::conversation::machine::{Input, Order, Taken, listed};
 use crate::conversation::messages::{
-    CancelRun, ChangeError, ChangeSettings, CompactConversation, CompactError, Compacted,
-    ContinueRun, EndIfIdle, GetOverview, GetSettings, IsRunning, MakeWay, Overview, QueueMessage,
-    RenameConversation, RenewTools, RetireIfIdle, RunOutcome, SettingsView, StopRuns, SubmitError,
-    SubmitPrompt, WaitForEnd, WithdrawMessages, WouldTake,
+    CancelRun, CompactConversation, CompactError, Compacted, EndIfIdle, GetOverview, GetSettings,
+    IsRunning, MakeWay, Overview, RetireIfIdle, RunOutcome, StopRuns, SubmitError, WaitForEnd,
 };
 use crate::conversation::past::glance;
-use crate::ids::{ItemId, RunId};
+use crate::ids::RunId;
 use crate::storage::StorageError;
 
 impl ConversationActor {
-    /// Gives an order to the machine; answers when what came of it is on record.
-    fn order<T: 'static>(
+    /// Gives an order to the machine; answers when what came of it is on record. As soon as it is
+    /// `taken`, so much is noted.
+    fn order<O: Order>(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<(T, Vec<Effect>), SubmitError> + 'static,
+        order: O,
+        taken: impl FnOnce(&mut Self) + 'static,
         ctx: &mut Context<Self>,
-    ) -> ResponseFuture<Result<T, SubmitError>> {
+    ) -> ResponseFuture<Result<O::Answer, O::Refusal>> {
         if self.ended {
-            return Box::pin(async { Err(SubmitError::Deleted) });
+            return Box::pin(async { Err(SubmitError::Deleted.into()) });
         }
         let (answer, receiver) = oneshot::channel();
-        let order: Order = Box::new(move |actor, alive, ctx| {
-            let worked = match alive {
-                Ok(()) => work(actor),
-                Err(error) => Err(SubmitError::NotKept(error.to_string())),
-            };
-            match worked {
+        let order: HeldOrder = Box::new(move |actor, alive, ctx| {
+            let alive = alive.map_err(|error| SubmitError::NotKept(error.to_string()).into());
+            match alive.and_then(|()| actor.ask_machine(order)) {
                 Ok((value, effects)) => {
+                    taken(actor);
                     actor.carry_out(effects, ctx);
-                    // Whoever does not wait any more needs no answer.
-                    let answer = |kept: Result<(), _>| drop(answer.send(kept.map(|()| value)));
+                    let answer = |_: &Self, kept: Result<(), SubmitError>| {
+                        // The receiver may be gone; nothing to do then.
+                        drop(answer.send(kept.map(|()| value).map_err(O::Refusal::from)));
+                    };
                     actor.outbox.push(Step::Answer(Box::new(answer)));
                     actor.proceed(ctx);
                 }
-                Err(error) => drop(answer.send(Err(error))),
+                Err(refusal) => drop(answer.send(Err(refusal))),
             }
         });
         self.with_machine(order, ctx);
-        Box::pin(receiver.map(|answer| answer.unwrap_or_else(|_| Err(gone()))))
+        Box::pin(receiver.map(|answer| answer.unwrap_or_else(|_| Err(gone().into()))))
     }
 
-    /// The machine, as an order finds it.
-    fn ready(&mut self) -> Result<&mut Machine, SubmitError> {
-        self.machine().ok_or_else(gone)
+    fn ask_machine<O: Order>(&mut self, order: O) -> Taken<O> {
+        let State::Alive(machine) = &mut self.state else {
+            return Err(gone().into());
+        };
+        let journal = &self.downstream.journal;
+        let check_room = |bytes| {
+            let room = journal.room(bytes as u64);
+            room.map_err(|error| SubmitError::NotKept(error.to_string()))
+        };
+        let taken = machine.order(order, check_room)?;
+        // A run that was not kept may have had the same number as one that begins.
+        let run = machine.run();
+        self.last.take_if(|(last, _)| Some(*last) == run);
+        Ok(taken)
     }
 
-    /// Whether there is room for what an order brings.
-    fn check_room(&self, bytes: usize) -> Result<(), SubmitError> {
-        let room = self.downstream.journal.room(bytes as u64);
-        room.map_err(|error| SubmitError::NotKept(error.to_string()))
-    }
-
-    /// Whether a message would be taken. One that was taken before needs no room.
-    fn would_take(
-        &mut self,
-        queue: Option<Queue>,
-        content: &str,
-        key: Option<&str>,
-    ) -> Result<(), SubmitError> {
-        let machine = self.ready()?;
-        if key.is_some_and(|key| machine.ledger().keyed(key).is_some()) {
-            return Ok(());
+    fn is_compacting(&self) -> bool {
+        match &self.state {
+            State::Alive(machine) => machine.is_compacting(),
+            State::Dormant | State::Reviving(_) => false,
         }
-        machine.would_take(queue, content)?;
-        self.check_room(content.len())
-    }
-
-    /// A run that was not kept may have had the same number.
-    fn forget_end_of(&mut self, run: RunId) {
-        self.last.take_if(|(last, _)| *last == run);
     }
 
     /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
         let is_reviving = matches!(self.state, State::Reviving(_));
-        let is_compacting = match &self.state {
-            State::Alive(machine) => machine.is_compacting(),
-            State::Dormant | State::Reviving(_) => false,
-        };
-        self.run().is_none() && self.outbox.is_empty() && !is_reviving && !is_compacting
+        let is_working = self.run().is_some() || self.is_compacting();
+        !is_working && self.outbox.is_empty() && !is_reviving
     }
 
     pub(super) fn answer_with_glance(
@@ -112,137 +99,19 @@ fn gone() -> SubmitError {
     SubmitError::NotKept("the conversation ended".to_owned())
 }
 
-impl Handler<SubmitPrompt> for ConversationActor {
-    type Result = ResponseFuture<Result<RunId, SubmitError>>;
+impl<O> Handler<O> for ConversationActor
+where
+    O: Order + Message<Result = Result<<O as Order>::Answer, <O as Order>::Refusal>>,
+{
+    type Result = ResponseFuture<Result<O::Answer, O::Refusal>>;
 
-    fn handle(&mut self, order: SubmitPrompt, ctx: &mut Context<Self>) -> Self::Result {
-        let SubmitPrompt {
-            content,
-            key,
-            by,
-            attachments,
-        } = order;
-        let prompt = Prompt {
-            content,
-            key,
-            by,
-            attachments,
-        };
-        let submit = move |actor: &mut Self| {
-            actor.would_take(None, &prompt.content, prompt.key.as_deref())?;
-            match actor.ready()?.submit(prompt)? {
-                Submitted::Started(run, effects) => {
-                    actor.forget_end_of(run);
-                    Ok((run, effects))
-                }
-                Submitted::Repeated(run) => Ok((run, vec![])),
-            }
-        };
-        self.order(submit, ctx)
-    }
-}
-
-impl Handler<ContinueRun> for ConversationActor {
-    type Result = ResponseFuture<Result<RunId, SubmitError>>;
-
-    fn handle(&mut self, order: ContinueRun, ctx: &mut Context<Self>) -> Self::Result {
-        let resume = move |actor: &mut Self| {
-            actor.check_room(0)?;
-            let (run, effects) = actor.ready()?.resume(order.resumption, order.by)?;
-            actor.forget_end_of(run);
-            Ok((run, effects))
-        };
-        self.order(resume, ctx)
-    }
-}
-
-impl Handler<QueueMessage> for ConversationActor {
-    type Result = ResponseFuture<Result<ItemId, SubmitError>>;
-
-    fn handle(&mut self, order: QueueMessage, ctx: &mut Context<Self>) -> Self::Result {
-        let QueueMessage {
-            queue,
-            content,
-            key,
-            by,
-            attachments,
-        } = order;
-        let message = Message {
-            queue,
-            content,
-            key,
-            by,
-            attachments,
-        };
-        let enqueue = move |actor: &mut Self| {
-            actor.would_take(Some(queue), &message.content, message.key.as_deref())?;
-            actor.ready()?.queue(message)
-        };
-        self.order(enqueue, ctx)
-    }
-}
-
-impl Handler<WouldTake> for ConversationActor {
-    type Result = ResponseFuture<Result<(), SubmitError>>;
-
-    fn handle(&mut self, question: WouldTake, ctx: &mut Context<Self>) -> Self::Result {
-        let WouldTake {
-            queue,
-            content,
-            key,
-        } = question;
-        let look = move |actor: &mut Self| {
-            let would = actor.would_take(queue, &content, key.as_deref());
-            would.map(|()| ((), vec![]))
-        };
-        self.order(look, ctx)
-    }
-}
-
-impl Handler<WithdrawMessages> for ConversationActor {
-    type Result = ResponseFuture<Result<Vec<ItemId>, SubmitError>>;
-
-    fn handle(&mut self, order: WithdrawMessages, ctx: &mut Context<Self>) -> Self::Result {
-        let WithdrawMessages { item, by } = order;
-        self.order(move |actor| Ok(actor.ready()?.withdraw(item, by)), ctx)
-    }
-}
-
-impl Handler<RenameConversation> for ConversationActor {
-    type Result = ResponseFuture<Result<(), SubmitError>>;
-
-    fn handle(&mut self, order: RenameConversation, ctx: &mut Context<Self>) -> Self::Result {
-        let RenameConversation { title, by } = order;
-        let rename = move |actor: &mut Self| {
-            actor.check_room(title.len())?;
-            Ok(((), actor.ready()?.rename(title, by)))
-        };
-        self.order(rename, ctx)
-    }
-}
-
-impl Handler<ChangeSettings> for ConversationActor {
-    type Result = ResponseFuture<Result<SettingsView, ChangeError>>;
-
-    fn handle(&mut self, order: ChangeSettings, ctx: &mut Context<Self>) -> Self::Result {
-        let ChangeSettings { patch, by } = order;
-        // A refusal is an answer here: nothing of it goes on record.
-        let bytes = serde_json::to_vec(&patch).map_or(0, |patch| patch.len());
-        let change = move |actor: &mut Self| {
-            actor.check_room(bytes)?;
-            let machine = actor.ready()?;
-            Ok(match machine.change(patch, by) {
-                Ok(effects) => (Ok(machine.settings_view()), effects),
-                Err(error) => (Err(error), vec![]),
-            })
-        };
-        let changed = self.order(change, ctx);
-        Box::pin(changed.map(|changed| changed.unwrap_or_else(|e| Err(ChangeError::Order(e)))))
+    fn handle(&mut self, order: O, ctx: &mut Context<Self>) -> Self::Result {
+        self.order(order, |_| {}, ctx)
     }
 }
 
 impl Handler<GetSettings> for ConversationActor {
-    type Result = ResponseFuture<Result<SettingsView, StorageError>>;
+    type Result = ResponseFuture<Result<SettingsAnswer, StorageError>>;
 
     fn handle(&mut self, _: GetSettings, _: &mut Context<Self>) -> Self::Result {
         if let State::Alive(machine) = &self.state {
@@ -260,49 +129,14 @@ impl Handler<GetSettings> for ConversationActor {
     }
 }
 
-impl Handler<RenewTools> for ConversationActor {
-    type Result = ResponseFuture<Result<SettingsView, SubmitError>>;
-
-    fn handle(&mut self, RenewTools { by }: RenewTools, ctx: &mut Context<Self>) -> Self::Result {
-        let tools = self.planner.tools.get().definitions();
-        let bytes = serde_json::to_vec(&tools).map_or(0, |tools| tools.len());
-        let renew = move |actor: &mut Self| {
-            actor.check_room(bytes)?;
-            actor.ready()?.renew_tools(by)
-        };
-        self.order(renew, ctx)
-    }
-}
-
 impl Handler<CompactConversation> for ConversationActor {
     type Result = ResponseFuture<Result<Compacted, CompactError>>;
 
     fn handle(&mut self, order: CompactConversation, ctx: &mut Context<Self>) -> Self::Result {
-        let CompactConversation {
-            force,
-            instructions,
-            by,
-        } = order;
-        let order = CompactOrder {
-            force,
-            instructions,
-            by,
-        };
         let (ended, ending) = oneshot::channel();
-        let compact = move |actor: &mut Self| {
-            actor.check_room(0)?;
-            let effects = actor.ready()?.compact(order)?;
-            let is_under_way = effects.is_some();
-            if is_under_way {
-                actor.compacting.push(ended);
-            }
-            Ok((is_under_way, effects.unwrap_or_default()))
-        };
-        let begun = self.order(compact, ctx);
+        let begun = self.order(order, |actor| actor.compacting.push(ended), ctx);
         Box::pin(async {
-            if !begun.await.map_err(CompactError::Order)? {
-                return Ok(Compacted::default());
-            }
+            begun.await.map_err(CompactError::Order)?;
             let lost = |_| Err(CompactError::Order(gone()));
             ending.await.unwrap_or_else(lost)
         })
@@ -313,35 +147,18 @@ impl Handler<CancelRun> for ConversationActor {
     type Result = ResponseFuture<bool>;
 
     fn handle(&mut self, order: CancelRun, ctx: &mut Context<Self>) -> Self::Result {
-        let CancelRun {
-            run,
-            by,
-            clear_queue,
-        } = order;
-        let is_meant = |going: &RunId| run.is_none_or(|meant| meant == *going);
-        let cancel = Input::CancelRequested {
-            by: by.clone(),
-            clear_queue,
-        };
+        let is_meant = |going: &RunId| order.run.is_none_or(|meant| meant == *going);
         if let Some(going) = self.run().filter(is_meant) {
             let end = self.wait_for(going);
-            self.advance(cancel, ctx);
+            self.advance(Input::CancelRequested(order), ctx);
             return Box::pin(end.map(|_| true));
         }
-        let is_compacting = match &self.state {
-            State::Alive(machine) => machine.is_compacting(),
-            State::Dormant | State::Reviving(_) => false,
-        };
-        if run.is_some() && clear_queue {
-            // That run has ended; what waits is not to be said nevertheless.
-            let clear = move |actor: &mut Self| Ok(actor.ready()?.withdraw(None, by));
-            return Box::pin(self.order(clear, ctx).map(|_| false));
-        }
-        if run.is_some() || !(is_compacting || clear_queue) {
+        let may_stop = order.run.is_none() && self.is_compacting();
+        if !may_stop && !order.clear_queue {
             return Box::pin(async { false });
         }
-        let cancel = move |actor: &mut Self| Ok((is_compacting, actor.ready()?.handle(cancel)));
-        Box::pin(self.order(cancel, ctx).map(|done| done.unwrap_or(false)))
+        let cancelled = self.order(order, |_| {}, ctx);
+        Box::pin(cancelled.map(|stops| stops.unwrap_or(false)))
     }
 }
 
@@ -353,8 +170,10 @@ impl Handler<StopRuns> for ConversationActor {
         let end = self.run().map(|run| self.wait_for(run));
         self.advance(Input::StopRequested, ctx);
         let (settled, settling) = oneshot::channel();
-        let settle: Order = Box::new(move |actor, _, ctx| {
-            actor.outbox.push(Step::Settled(settled));
+        let settle: HeldOrder = Box::new(move |actor, _, ctx| {
+            // The receiver may be gone; nothing to do then.
+            let answer = |_: &Self, _| settled.send(()).unwrap_or_default();
+            actor.outbox.push(Step::Answer(Box::new(answer)));
             actor.proceed(ctx);
         });
         match &mut self.state {
@@ -401,8 +220,18 @@ impl Handler<GetOverview> for ConversationActor {
                     totals: ledger.totals().clone(),
                     active_at: self.active_at,
                 };
-                let step = Step::Overview(answer, Box::new(overview));
-                self.outbox.push(step);
+                let answer = move |actor: &Self, kept: Result<(), _>| match kept {
+                    Ok(()) => {
+                        let overview = Overview {
+                            position: actor.position,
+                            active_at: actor.active_at,
+                            ..overview
+                        };
+                        drop(answer.send(Ok(overview)));
+                    }
+                    Err(_) => actor.answer_with_glance(answer),
+                };
+                self.outbox.push(Step::Answer(Box::new(answer)));
                 self.proceed(ctx);
             }
             State::Alive(_) | State::Dormant | State::Reviving(_) => {

@@ -3,51 +3,30 @@
 
 use std::collections::VecDeque;
 
-use tokio::sync::oneshot;
-
-use crate::conversation::machine::SummaryCall;
-use crate::conversation::messages::{CompactError, Compacted, Overview, RunOutcome, SubmitError};
-use crate::event::Passing;
+use super::actor::ConversationActor;
+use crate::conversation::machine::Effect;
+use crate::conversation::messages::SubmitError;
 use crate::ids::{CallId, RunId};
 use crate::journal::{NewRecord, Position};
-use crate::model::messages::DescribeModel;
-use crate::storage::StorageError;
-use crate::tool::ToolCall;
 
 /// Names one append of this process.
 pub(super) type AppendId = u64;
 
-/// Takes whether what it answers is on record.
-pub(super) type Answer = Box<dyn FnOnce(Result<(), SubmitError>)>;
+/// Answers a question or an order. Takes whether everything before it is on record.
+pub(super) type Answer = Box<dyn FnOnce(&ConversationActor, Result<(), SubmitError>)>;
 
 /// One thing to be done.
 pub(super) enum Step {
     /// Show these records, once they are written.
-    Record {
+    Written {
         append: AppendId,
         records: Vec<NewRecord>,
-        written: Option<Vec<Position>>,
+        positions: Option<Vec<Position>>,
     },
-    Show(Passing),
-    CallModel(CallId),
-    RunTool(CallId, ToolCall),
-    EndRun(RunId, RunOutcome),
-    DescribeModel(DescribeModel),
-    Summarize(CallId, SummaryCall),
-    /// Tells that everything before was done, or why not.
+    /// Do this.
+    Do(Effect),
+    /// Tell that everything before was done, or why not.
     Answer(Answer),
-    EndCompaction(Result<Compacted, CompactError>),
-    Rewrite {
-        compacted: Compacted,
-        by: Option<String>,
-    },
-    /// Answers when everything before was done.
-    Settled(oneshot::Sender<()>),
-    /// The position is filled in when its turn comes.
-    Overview(
-        oneshot::Sender<Result<Overview, StorageError>>,
-        Box<Overview>,
-    ),
 }
 
 /// The queue of what is to be done.
@@ -66,14 +45,14 @@ impl Outbox {
     }
 
     /// Notes that records were written.
-    pub(super) fn written(&mut self, id: AppendId, positions: Vec<Position>) {
+    pub(super) fn written(&mut self, id: AppendId, written: Vec<Position>) {
         for step in &mut self.steps {
-            if let Step::Record {
-                append, written, ..
+            if let Step::Written {
+                append, positions, ..
             } = step
                 && *append == id
             {
-                *written = Some(positions);
+                *positions = Some(written);
                 return;
             }
         }
@@ -81,36 +60,31 @@ impl Outbox {
 
     /// The next thing that can be done now.
     pub(super) fn next(&mut self) -> Option<Step> {
-        if let Some(Step::Record { written: None, .. }) = self.steps.front() {
-            return None;
-        }
-        self.steps.pop_front()
+        let is_open = |step: &mut Step| {
+            !matches!(
+                step,
+                Step::Written {
+                    positions: None,
+                    ..
+                }
+            )
+        };
+        self.steps.pop_front_if(is_open)
     }
 
     /// Takes a call off that was not made yet.
     pub(super) fn take_back(&mut self, id: &CallId) -> bool {
-        let is_it = |step: &Step| match step {
-            Step::DescribeModel(order) => order.call_id == *id,
-            Step::CallModel(call_id) | Step::Summarize(call_id, _) | Step::RunTool(call_id, _) => {
-                call_id == id
-            }
-            Step::Record { .. }
-            | Step::Show(_)
-            | Step::EndRun(..)
-            | Step::Answer(_)
-            | Step::EndCompaction(_)
-            | Step::Rewrite { .. }
-            | Step::Settled(_)
-            | Step::Overview(..) => false,
-        };
+        let is_it =
+            |step: &Step| matches!(step, Step::Do(effect) if effect.makes_call() == Some(id));
         let place = self.steps.iter().position(is_it);
         place.and_then(|place| self.steps.remove(place)).is_some()
     }
 
     /// Whether the end of that run waits.
     pub(super) fn ends(&self, run: RunId) -> bool {
-        let mut steps = self.steps.iter();
-        steps.any(|step| matches!(step, Step::EndRun(ending, _) if *ending == run))
+        let is_it =
+            |step: &Step| matches!(step, Step::Do(Effect::EndRun(ending, _)) if *ending == run);
+        self.steps.iter().any(is_it)
     }
 
     /// Takes the records of an append off, with all that waits behind them. What stands before
@@ -126,7 +100,7 @@ impl Outbox {
     }
 
     fn place(&self, id: AppendId) -> Option<usize> {
-        let is_it = |step: &Step| matches!(step, Step::Record { append, .. } if *append == id);
+        let is_it = |step: &Step| matches!(step, Step::Written { append, .. } if *append == id);
         self.steps.iter().position(is_it)
     }
 }

@@ -1,5 +1,6 @@
 //! What a conversation is told.
 
+use crate::conversation::messages::CancelRun;
 use crate::ids::CallId;
 use crate::model::messages::ModelEvent;
 use crate::tool::messages::ToolEvent;
@@ -11,13 +12,8 @@ use crate::tool::messages::ToolEvent;
 )]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// An operator cancels the run.
-    CancelRequested {
-        /// Who.
-        by: Option<String>,
-        /// Whether what waits is withdrawn, too.
-        clear_queue: bool,
-    },
+    /// An operator cancels.
+    CancelRequested(CancelRun),
     /// The service stops.
     StopRequested,
     /// The model's actor answered.

@@ -4,41 +4,50 @@ use harness_protocol::CompactionReason;
 
 use super::Machine;
 use super::effect::Effect;
+use super::order::{Order, Taken};
 use super::summary::{
-    CompactOrder, DEFAULT_WINDOW, MIN_SUMMARY, Manual, Room, describe, fitting, readable,
-    summary_tokens, window,
+    DEFAULT_WINDOW, MIN_SUMMARY, Manual, Room, describe, fitting, readable, summary_tokens, window,
 };
 use crate::compaction::Goal;
-use crate::conversation::messages::{CompactError, Compacted, SubmitError};
+use crate::conversation::messages::{CompactConversation, CompactError, Compacted, SubmitError};
 use crate::ids::CallId;
 use crate::journal::{Activity, Record};
 use crate::model::ModelInfo;
 
-impl Machine {
-    /// Summarizes for good: looks at what the model can take first. `None` if there is nothing to
-    /// do; else the order ends with one `Effect::EndCompaction` or `Effect::Rewrite`.
-    ///
-    /// # Errors
-    /// Refused orders change nothing and show nothing.
-    pub fn compact(&mut self, order: CompactOrder) -> Result<Option<Vec<Effect>>, SubmitError> {
-        self.check_idle()?;
-        if self.ledger.history().is_empty() && self.ledger.run().is_none() {
-            return Ok(None);
+impl Order for CompactConversation {
+    type Answer = ();
+    type Refusal = SubmitError;
+
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        Ok(Some(0))
+    }
+
+    /// Summarizes for good: looks at what the model can take first. The order ends with one
+    /// `Effect::EndCompaction` or `Effect::Rewrite`.
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        machine.check_idle()?;
+        if machine.ledger.history().is_empty() && machine.ledger.run().is_none() {
+            let nothing = Effect::EndCompaction(Ok(Compacted::default()));
+            return Ok(((), vec![nothing]));
         }
-        let mut effects = self.close();
-        let plan = self.planner.plan(self.settings(), self.tool_list());
-        let call_id = self.next_call();
+        let mut effects = machine.close();
+        let plan = machine
+            .planner
+            .plan(machine.settings(), machine.tool_list());
+        let call_id = machine.last_call.next();
         effects.push(describe(call_id.clone(), &plan));
-        self.manual = Some(Manual {
+        machine.manual = Some(Manual {
             call_id: Some(call_id),
-            order,
+            order: self,
             plan,
             head_tokens: 0,
             cancelled: false,
         });
-        Ok(Some(effects))
+        Ok(((), effects))
     }
+}
 
+impl Machine {
     /// The order to summarize for good, if it waits for this answer.
     pub(super) fn compact_described(
         &mut self,

@@ -4,12 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use harness_protocol::{FullSettings, Settings, ThinkingLevel};
+use harness_protocol::{FullSettings, Settings, SettingsAnswer, ThinkingLevel};
 use serde_json::Value;
 
 use super::offered::{Offered, is_active};
 use crate::compaction::CompactionSettings;
-use crate::conversation::messages::SettingsView;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::model::{Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead};
@@ -197,12 +196,16 @@ impl Planner {
     }
 
     /// The settings as they are shown, of a conversation that is offered the tools of these names.
-    pub(in crate::conversation) fn view(&self, own: &Settings, tools: Vec<String>) -> SettingsView {
+    pub(in crate::conversation) fn view(
+        &self,
+        own: &Settings,
+        tools: Vec<String>,
+    ) -> SettingsAnswer {
         let active = self.active_tools(own);
         let mut active_tools = tools.clone();
         active_tools.retain(|name| is_active(active, name));
-        SettingsView {
-            own: own.clone(),
+        SettingsAnswer {
+            settings: own.clone(),
             effective: self.effective(own),
             tools,
             active_tools,

@@ -3,11 +3,12 @@
 //! Invariant: a message is on record as waiting, said or withdrawn at any time, and the record that
 //! says it takes it off the queue. So a crash loses none and says none twice.
 
-use harness_protocol::{Attachment, Queue, QueueItem, QueueMode};
+use harness_protocol::{Queue, QueueItem, QueueMode};
 
 use super::Machine;
 use super::effect::Effect;
-use crate::conversation::messages::SubmitError;
+use super::order::{Order, Taken};
+use crate::conversation::messages::{QueueMessage, SubmitError, WithdrawMessages, WouldTake};
 use crate::conversation::past::Named;
 use crate::ids::{ItemId, RunId};
 use crate::journal::Record;
@@ -17,43 +18,32 @@ const MAX_QUEUED: usize = 100;
 /// How many bytes of text may wait in a conversation: the end of every run repeats what waits.
 const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
 
-/// A message for a queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// Where it waits.
-    pub queue: Queue,
-    /// The text; must not be blank.
-    pub content: String,
-    /// A message with a key that was used before is not queued again.
-    pub key: Option<String>,
-    /// Who sent it.
-    pub by: Option<String>,
-    /// What goes with it.
-    pub attachments: Vec<Attachment>,
-}
+impl Order for QueueMessage {
+    type Answer = ItemId;
+    type Refusal = SubmitError;
 
-impl Machine {
+    fn brings(&self, machine: &Machine) -> Result<Option<usize>, SubmitError> {
+        machine.message_brings(Some(self.queue), &self.content, self.key.as_deref())
+    }
+
     /// Queues a message. While no run is going it waits for the next one.
-    ///
-    /// # Errors
-    /// Refused messages change nothing and show nothing.
-    pub fn queue(&mut self, message: Message) -> Result<(ItemId, Vec<Effect>), SubmitError> {
-        let Message {
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let Self {
             queue,
             content,
             key,
             by,
             attachments,
-        } = message;
-        if let Some(keyed) = key.as_ref().and_then(|key| self.ledger.keyed(key)) {
+        } = self;
+        if let Some(keyed) = key.as_ref().and_then(|key| machine.ledger.keyed(key)) {
             return match keyed.named {
                 Named::Item(item) if keyed.is_of(&content, &attachments) => Ok((item, vec![])),
                 Named::Item(_) | Named::Run(_) => Err(SubmitError::KeyReused),
             };
         }
-        self.check_queue(&content)?;
-        let item = ItemId(self.ledger.totals().items + 1);
-        let queued = self.note(Record::Queued {
+        machine.check_queue(&content)?;
+        let item = ItemId(machine.ledger.totals().items + 1);
+        let queued = machine.note(Record::Queued {
             item,
             queue,
             content,
@@ -63,16 +53,55 @@ impl Machine {
         });
         Ok((item, vec![queued]))
     }
+}
 
-    /// Whether a message would be taken that is new, as far as that is known without its files.
+impl Order for WouldTake {
+    type Answer = ();
+    type Refusal = SubmitError;
+
+    fn brings(&self, machine: &Machine) -> Result<Option<usize>, SubmitError> {
+        machine.message_brings(self.queue, &self.content, self.key.as_deref())
+    }
+
+    fn apply(self, _: &mut Machine) -> Taken<Self> {
+        Ok(((), vec![]))
+    }
+}
+
+impl Order for WithdrawMessages {
+    /// Which ones waited.
+    type Answer = Vec<ItemId>;
+    type Refusal = SubmitError;
+
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        Ok(None)
+    }
+
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        Ok(machine.withdraw(self))
+    }
+}
+
+impl Machine {
+    /// How much a message brings that is to wait, or to start a run. One that was taken before
+    /// needs no room.
     ///
     /// # Errors
-    /// Why it would be refused.
-    pub fn would_take(&self, queue: Option<Queue>, content: &str) -> Result<(), SubmitError> {
-        match queue {
-            Some(_) => self.check_queue(content),
-            None => self.check_prompt(content),
+    /// Why it would be refused, as far as that is known without its files.
+    pub(super) fn message_brings(
+        &self,
+        queue: Option<Queue>,
+        content: &str,
+        key: Option<&str>,
+    ) -> Result<Option<usize>, SubmitError> {
+        if key.is_some_and(|key| self.ledger.keyed(key).is_some()) {
+            return Ok(None);
         }
+        match queue {
+            Some(_) => self.check_queue(content)?,
+            None => self.check_prompt(content)?,
+        }
+        Ok(Some(content.len()))
     }
 
     fn check_queue(&self, content: &str) -> Result<(), SubmitError> {
@@ -96,11 +125,8 @@ impl Machine {
     }
 
     /// Withdraws a message, or all; tells which ones waited.
-    pub fn withdraw(
-        &mut self,
-        item: Option<ItemId>,
-        by: Option<String>,
-    ) -> (Vec<ItemId>, Vec<Effect>) {
+    pub(super) fn withdraw(&mut self, order: WithdrawMessages) -> (Vec<ItemId>, Vec<Effect>) {
+        let WithdrawMessages { item, by } = order;
         let queue = self.ledger.totals().queue.iter();
         let waiting = queue.map(|waiting| ItemId(waiting.item));
         let is_meant = |waiting: &ItemId| item.is_none_or(|item| item == *waiting);

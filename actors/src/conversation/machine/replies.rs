@@ -165,7 +165,7 @@ impl Machine {
             StopReason::EndTurn
             | StopReason::StopSequence
             | StopReason::ToolUse
-            | StopReason::PauseTurn => self.run_tools(calls.into()),
+            | StopReason::PauseTurn => self.run_tools(calls),
         });
         effects
     }

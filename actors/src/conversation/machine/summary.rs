@@ -7,6 +7,7 @@ use harness_protocol::{CompactionReason, Usage};
 use super::effect::{Effect, SummaryCall};
 use super::plan::Plan;
 use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, prompt};
+use crate::conversation::messages::CompactConversation;
 use crate::ids::CallId;
 use crate::model::{ModelChoice, ModelInfo};
 use crate::reply::Object;
@@ -49,7 +50,7 @@ pub(super) const DEFAULT_WINDOW: u64 = 200_000;
 pub(super) struct Manual {
     /// The look at what the model can take, as long as it goes on.
     pub(super) call_id: Option<CallId>,
-    pub(super) order: CompactOrder,
+    pub(super) order: CompactConversation,
     pub(super) plan: Plan,
     pub(super) head_tokens: u64,
     pub(super) cancelled: bool,
@@ -60,17 +61,6 @@ impl Manual {
     pub(super) fn describing(&self) -> Option<&CallId> {
         self.call_id.as_ref()
     }
-}
-
-/// An operator's order to summarize for good.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompactOrder {
-    /// Whether it is done even if there is no need.
-    pub force: bool,
-    /// What the summary is to look at above all.
-    pub instructions: Option<String>,
-    /// Who asks for it.
-    pub by: Option<String>,
 }
 
 impl Summarizing {

@@ -78,7 +78,7 @@ impl Machine {
     /// summary of what is too long for it.
     pub(super) fn ask(&mut self) -> Vec<Effect> {
         let tokens = self.tokens();
-        let call_id = self.next_call();
+        let call_id = self.last_call.next();
         let Some(run) = &mut self.run else {
             return vec![];
         };

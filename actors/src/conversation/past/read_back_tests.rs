@@ -7,7 +7,8 @@ use harness_protocol::{Queue, Settings};
 use proptest::prelude::*;
 
 use super::*;
-use crate::conversation::machine::{Defaults, Machine, Planner, Prompt, Submitted};
+use crate::conversation::machine::{Defaults, Machine, Planner};
+use crate::conversation::messages::{RenameConversation, SubmitPrompt};
 use crate::conversation::{Effect, Input};
 use crate::ids::{CallId, ConversationId, ItemId, RunId};
 use crate::journal::{Activity, Durability, Header, MemoryJournal, NewRecord, Outcome};
@@ -33,16 +34,17 @@ fn records(turns: &[u32]) -> Vec<Record> {
     };
     for (run, turns) in turns.iter().cycle().enumerate() {
         if run % 3 == 1 {
-            keep(machine.rename(format!("title {run}"), None));
+            let rename = RenameConversation {
+                title: format!("title {run}"),
+                by: None,
+            };
+            keep(machine.order(rename, |_| Ok(())).unwrap().1);
         }
-        let prompt = Prompt {
+        let prompt = SubmitPrompt {
             content: "hi".to_owned(),
-            ..Prompt::default()
+            ..SubmitPrompt::default()
         };
-        let Ok(Submitted::Started(_, effects)) = machine.submit(prompt) else {
-            panic!("the prompt is taken");
-        };
-        keep(effects);
+        keep(machine.order(prompt, |_| Ok(())).unwrap().1);
         for turn in 1..=*turns {
             let call_id = CallId {
                 conversation: id.clone(),

@@ -219,6 +219,10 @@ struct Starts {
 
 impl Starts {
     /// Notes a record that was added; this is what came of it.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "watches: the ledger owns the records, and tells by its history what each did"
+    )]
     fn note(&mut self, entry: &Entry, history: &History) {
         let count = usize::try_from(history.len()).unwrap_or(usize::MAX);
         if !history.has_left_out() && !matches!(entry.record, Record::ReplyLeftOut { .. }) {
@@ -281,19 +285,9 @@ impl Starts {
             Record::Block { .. } => {
                 self.turn.get_or_insert(seq);
             }
-            Record::ReplyEnded { .. }
-            | Record::ReplyFailed { .. }
-            | Record::ToolResult { .. }
-            | Record::CallsSkipped { .. }
-            | Record::TurnEnded { .. }
-            | Record::RunEnded { .. }
-            | Record::Status { .. }
-            | Record::Renamed { .. }
-            | Record::Queued { .. }
-            | Record::Withdrawn { .. }
-            | Record::SettingsChanged { .. }
-            | Record::ToolsRenewed { .. }
-            | Record::Unknown { .. } => self.replied(count, seq),
+            // The count of messages says what any other record did: a message that came with it is of
+            // the reply that was under way, and most bring none.
+            _ => self.replied(count, seq),
         }
     }
 

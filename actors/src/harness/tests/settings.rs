@@ -46,13 +46,13 @@ async fn settings_hold_from_the_next_run_on() {
         (system(&requests[2]), offered(&requests[2])),
         ("new", vec!["b"])
     );
-    let settings = harness.settings().await.unwrap().own;
+    let settings = harness.settings().await.unwrap().settings;
     assert_eq!(settings.thinking, Some(ThinkingLevel::High));
 
     harness.set_thinking_level(None).await.unwrap();
     let settings = harness.settings().await.unwrap();
     assert_eq!(
-        (settings.own.thinking, settings.effective.thinking),
+        (settings.settings.thinking, settings.effective.thinking),
         (None, None)
     );
     let blank = harness.set_model(" ").await;

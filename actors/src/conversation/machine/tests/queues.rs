@@ -7,10 +7,10 @@
 
 use harness_protocol::QueueMode;
 
-use super::super::queues::Message;
 use super::talk::{Talk, check_fates, message};
 use super::testing::*;
 use super::*;
+use crate::conversation::messages::QueueMessage;
 use crate::ids::ItemId;
 
 /// Spec: [CONV-70] [CONV-71] [CONV-74]
@@ -238,9 +238,12 @@ fn a_run_that_is_cancelled_or_fails_leaves_what_waits() {
 /// Spec: [CONV-75]
 #[test]
 fn a_cancel_can_take_what_waits_with_it() {
-    let clear = || Input::CancelRequested {
-        by: Some("ann".to_owned()),
-        clear_queue: true,
+    let clear = || {
+        Input::CancelRequested(CancelRun {
+            run: None,
+            by: Some("ann".to_owned()),
+            clear_queue: true,
+        })
     };
     let mut talk = Talk::new();
     talk.prompt("hi");
@@ -342,18 +345,18 @@ fn what_waits_can_be_withdrawn_until_it_is_said() {
 /// Spec: [ATT-21] [CONV-46] [CONV-79]
 #[test]
 fn a_message_with_a_key_waits_once() {
-    let keyed = |content: &str| Message {
+    let keyed = |content: &str| QueueMessage {
         key: Some("k".to_owned()),
         ..message(Queue::FollowUp, content)
     };
-    let keyed_prompt = |content: &str| Prompt {
+    let keyed_prompt = |content: &str| SubmitPrompt {
         key: Some("k".to_owned()),
         ..prompt(content)
     };
     let reused = Err(SubmitError::KeyReused);
     let mut talk = Talk::new();
     assert_eq!(talk.queue(keyed("f")), Ok(ItemId(1)));
-    let with_file = Message {
+    let with_file = QueueMessage {
         attachments: vec![Attachment {
             sha256: "aa".to_owned(),
             media_type: "image/png".to_owned(),

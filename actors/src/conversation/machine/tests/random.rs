@@ -283,9 +283,8 @@ impl World {
         } else {
             None
         };
-        match self.machine.submit(prompt(content)) {
-            Ok(Submitted::Repeated(run)) => panic!("{run:?} is repeated without a key"),
-            Ok(Submitted::Started(run, effects)) => {
+        match self.machine.obey(prompt(content)) {
+            Ok((run, effects)) => {
                 assert_eq!(refusal, None);
                 self.runs += 1;
                 assert_eq!(run, RunId(self.runs));
@@ -672,9 +671,7 @@ const UNKNOWN_EFFECT: &str = r#"{"error":"interrupted, effect unknown"}"#;
 fn go_on(records: &[Record]) -> Vec<Record> {
     let mut machine = revived(3, fold(records), 1000);
     let last = machine.ledger().totals().runs;
-    let Ok(Submitted::Started(run, effects)) = machine.submit(prompt("and now")) else {
-        panic!("the prompt is taken");
-    };
+    let (run, effects) = machine.obey(prompt("and now")).unwrap();
     assert_eq!(run, RunId(last + 1));
     let request = valid_request(&machine);
     let content = request.messages().last().unwrap()["content"].clone();

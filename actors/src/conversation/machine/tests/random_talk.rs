@@ -173,10 +173,12 @@ impl World {
                 }
             }
             Action::Compact(force) => drop(self.talk.compact(force)),
-            Action::Cancel(clear_queue) => drop(self.talk.handle(Input::CancelRequested {
-                by: None,
-                clear_queue,
-            })),
+            Action::Cancel(clear_queue) => {
+                drop(self.talk.handle(Input::CancelRequested(CancelRun {
+                    clear_queue,
+                    ..CancelRun::default()
+                })))
+            }
             Action::Answer(answer) => self.answer(answer),
             Action::Tool(place, is_error, size) => self.tool(&place, is_error, size),
             Action::Crash(cut) => {

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::testing::*;
 use super::*;
+use crate::conversation::messages::RenameConversation;
 use crate::journal::{ModelTotals, Totals};
 
 fn kinds(effects: &[Effect]) -> Vec<String> {
@@ -241,9 +242,11 @@ fn turns_with_tools_end_when_their_last_result_is_there() {
 /// Spec: [CONV-65]
 #[test]
 fn who_cancelled_a_run_first_is_written_down_with_its_end() {
-    let by = |name: &str| Input::CancelRequested {
-        by: Some(name.to_owned()),
-        clear_queue: false,
+    let by = |name: &str| {
+        Input::CancelRequested(CancelRun {
+            by: Some(name.to_owned()),
+            ..CancelRun::default()
+        })
     };
     let end = || failed(1, ModelError::Cancelled);
     let ana = (Outcome::Cancelled, Some("ana".to_owned()));
@@ -447,8 +450,8 @@ fn deltas_are_shown_and_not_written_down() {
     );
 }
 
-fn keyed(content: &str, key: &str) -> Prompt {
-    Prompt {
+fn keyed(content: &str, key: &str) -> SubmitPrompt {
+    SubmitPrompt {
         key: Some(key.to_owned()),
         ..prompt(content)
     }
@@ -458,9 +461,7 @@ fn keyed(content: &str, key: &str) -> Prompt {
 #[test]
 fn a_prompt_with_a_known_key_is_not_run_again() {
     let mut machine = machine(10);
-    let Ok(Submitted::Started(run, _)) = machine.submit(keyed("hi", "k")) else {
-        panic!("the prompt is taken");
-    };
+    let (run, _) = machine.obey(keyed("hi", "k")).unwrap();
     // While it runs, behind its end, and after the service was stopped.
     for input in [
         retrying(1),
@@ -469,9 +470,9 @@ fn a_prompt_with_a_known_key_is_not_run_again() {
     ] {
         machine.handle(input);
         let before = messages(&machine);
-        let repeated = machine.submit(keyed("hi", "k"));
-        assert_eq!(repeated, Ok(Submitted::Repeated(run)));
-        let reused = machine.submit(keyed("ho", "k"));
+        let repeated = machine.obey(keyed("hi", "k"));
+        assert_eq!(repeated, Ok((run, vec![])));
+        let reused = machine.obey(keyed("ho", "k"));
         assert_eq!(reused, Err(SubmitError::KeyReused));
         assert_eq!(messages(&machine), before);
     }
@@ -486,25 +487,23 @@ fn a_prompt_with_a_known_key_and_other_files_is_another() {
         bytes: 3,
         name: Some(name.to_owned()),
     };
-    let with = |attachments: Vec<Attachment>| Prompt {
+    let with = |attachments: Vec<Attachment>| SubmitPrompt {
         attachments,
         ..keyed("hi", "k")
     };
     let mut machine = machine(10);
     let first = vec![file("aa", "x"), file("bb", "y")];
-    let Ok(Submitted::Started(run, _)) = machine.submit(with(first)) else {
-        panic!("the prompt is taken");
-    };
+    let (run, _) = machine.obey(with(first)).unwrap();
     // What a file is called does not matter.
     let again = with(vec![file("aa", "x"), file("bb", "z")]);
-    assert_eq!(machine.submit(again), Ok(Submitted::Repeated(run)));
+    assert_eq!(machine.obey(again), Ok((run, vec![])));
     for others in [
         vec![],
         vec![file("aa", "x")],
         vec![file("bb", "y"), file("aa", "x")],
         vec![file("aa", "x"), file("cc", "y")],
     ] {
-        assert_eq!(machine.submit(with(others)), Err(SubmitError::KeyReused));
+        assert_eq!(machine.obey(with(others)), Err(SubmitError::KeyReused));
     }
 }
 
@@ -536,7 +535,8 @@ fn a_title_is_written_down() {
             title: title.clone(),
             by: by.clone(),
         };
-        let effects = machine.rename(title.clone(), by);
+        let title = title.clone();
+        let ((), effects) = machine.obey(RenameConversation { title, by }).unwrap();
         assert_eq!(effects, [Effect::Record(record)]);
     }
     assert_eq!(machine.ledger().totals().title, Some(title));

@@ -9,8 +9,9 @@ use super::super::plan::{Defaults, TurnInfo};
 use super::talk::Talk;
 use super::testing::*;
 use super::*;
-use crate::conversation::messages::ChangeError;
+use crate::conversation::messages::{ChangeError, Given};
 use crate::tool::tools;
+use harness_protocol::RenewTools;
 
 fn three_tools() -> Registry {
     tools(&[
@@ -67,7 +68,7 @@ fn a_change_is_merged_into_the_settings_and_put_on_record() {
     let again = Talk::revived(planner(10), talk.records);
     assert_eq!(*again.machine.settings(), own);
     let view = again.machine.settings_view();
-    assert_eq!(view.own, own);
+    assert_eq!(view.settings, own);
     assert_eq!(view.effective.max_turns, Some(4));
     assert_eq!(view.effective.model.as_deref(), Some("m"));
 }
@@ -201,7 +202,12 @@ fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
 
 /// Has the machine offer the tools that there are now; tells their names.
 fn renew(talk: &mut Talk) -> Vec<String> {
-    let (view, effects) = talk.machine.renew_tools(Some("ana".to_owned())).unwrap();
+    let (view, effects) = talk
+        .machine
+        .obey(Given(RenewTools {
+            by: Some("ana".to_owned()),
+        }))
+        .unwrap();
     talk.take(effects);
     view.tools
 }

@@ -15,10 +15,12 @@ use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use serde_json::{Value, json};
 
 use super::super::plan::Defaults;
-use super::super::queues::Message;
 use super::testing::*;
 use super::*;
-use crate::conversation::messages::{ChangeError, Resumption};
+use crate::conversation::messages::{
+    ChangeError, ChangeSettings, CompactConversation, ContinueRun, QueueMessage, Resumption,
+    WithdrawMessages,
+};
 use crate::ids::ItemId;
 use crate::model::{Caching, HeadSettings, ModelChoice, ModelInfo, RequestHead};
 
@@ -112,19 +114,26 @@ impl Talk {
         self.take(effects)
     }
 
-    pub(super) fn try_prompt(&mut self, prompt: Prompt) -> Result<Vec<String>, SubmitError> {
-        match self.machine.submit(prompt)? {
-            Submitted::Started(_, effects) => Ok(self.take(effects)),
-            Submitted::Repeated(run) => Ok(vec![format!("repeated {}", run.0)]),
+    /// Gives an order where there is room for all of them.
+    pub(super) fn obey<O: Order>(&mut self, order: O) -> Result<Vec<String>, O::Refusal> {
+        let (_, effects) = self.machine.obey(order)?;
+        Ok(self.take(effects))
+    }
+
+    pub(super) fn try_prompt(&mut self, prompt: SubmitPrompt) -> Result<Vec<String>, SubmitError> {
+        let (run, effects) = self.machine.obey(prompt)?;
+        if effects.is_empty() {
+            return Ok(vec![format!("repeated {}", run.0)]);
         }
+        Ok(self.take(effects))
     }
 
     pub(super) fn prompt(&mut self, content: &str) -> Vec<String> {
         self.try_prompt(prompt(content)).unwrap()
     }
 
-    pub(super) fn queue(&mut self, message: Message) -> Result<ItemId, SubmitError> {
-        let (item, effects) = self.machine.queue(message)?;
+    pub(super) fn queue(&mut self, message: QueueMessage) -> Result<ItemId, SubmitError> {
+        let (item, effects) = self.machine.obey(message)?;
         self.take(effects);
         Ok(item)
     }
@@ -138,7 +147,9 @@ impl Talk {
     }
 
     pub(super) fn withdraw(&mut self, item: Option<ItemId>) -> Vec<ItemId> {
-        let (items, effects) = self.machine.withdraw(item, Some("ann".to_owned()));
+        let by = Some("ann".to_owned());
+        let order = WithdrawMessages { item, by };
+        let (items, effects) = self.machine.obey(order).unwrap();
         self.take(effects);
         items
     }
@@ -150,24 +161,21 @@ impl Talk {
     }
 
     pub(super) fn resume(&mut self, resumption: Resumption) -> Result<Vec<String>, SubmitError> {
-        let (_, effects) = self.machine.resume(resumption, Some("ann".to_owned()))?;
-        Ok(self.take(effects))
+        let by = Some("ann".to_owned());
+        self.obey(ContinueRun { resumption, by })
     }
 
-    pub(super) fn compact(&mut self, force: bool) -> Result<Option<Vec<String>>, SubmitError> {
-        let order = CompactOrder {
+    pub(super) fn compact(&mut self, force: bool) -> Result<Vec<String>, SubmitError> {
+        self.obey(CompactConversation {
             force,
             instructions: Some("mind the gap".to_owned()),
             by: Some("ann".to_owned()),
-        };
-        let effects = self.machine.compact(order)?;
-        Ok(effects.map(|effects| self.take(effects)))
+        })
     }
 
     pub(super) fn change(&mut self, patch: &Value) -> Result<Vec<String>, ChangeError> {
         let patch = SettingsPatch::parse(object(patch)).map_err(ChangeError::Invalid)?;
-        let effects = self.machine.change(patch, None)?;
-        Ok(self.take(effects))
+        self.obey(ChangeSettings { patch, by: None })
     }
 
     pub(super) fn cancel(&mut self) -> Vec<String> {
@@ -331,8 +339,8 @@ fn texts(message: &Value) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn message(queue: Queue, content: &str) -> Message {
-    Message {
+pub(super) fn message(queue: Queue, content: &str) -> QueueMessage {
+    QueueMessage {
         queue,
         content: content.to_owned(),
         key: None,

@@ -7,11 +7,12 @@
 
 use std::time::Duration;
 
+pub(super) use harness_protocol::{Attachment, Queue};
 use serde_json::{Value, json};
 
 use super::super::plan::Defaults;
 use super::*;
-pub(super) use crate::conversation::messages::RunOutcome;
+pub(super) use crate::conversation::messages::{CancelRun, RunOutcome, SubmitError, SubmitPrompt};
 pub(super) use crate::event::Passing;
 use crate::event::{event, plain};
 pub(super) use crate::journal::{Outcome, Unanswered};
@@ -36,10 +37,21 @@ pub(super) fn revived(max_turns: u32, ledger: Ledger, calls: u64) -> Machine {
     Machine::new(ConversationId::new("c"), planner(max_turns), ledger, calls)
 }
 
-pub(super) fn prompt(content: &str) -> Prompt {
-    Prompt {
+pub(super) fn prompt(content: &str) -> SubmitPrompt {
+    SubmitPrompt {
         content: content.to_owned(),
-        ..Prompt::default()
+        ..SubmitPrompt::default()
+    }
+}
+
+/// Gives orders where there is room for all of them.
+pub(super) trait Obeys {
+    fn obey<O: Order>(&mut self, order: O) -> Taken<O>;
+}
+
+impl Obeys for Machine {
+    fn obey<O: Order>(&mut self, order: O) -> Taken<O> {
+        self.order(order, |_| Ok(()))
     }
 }
 
@@ -57,10 +69,8 @@ impl Shown for Machine {
     }
 
     fn prompt(&mut self, content: &str) -> Result<(RunId, Vec<Effect>), SubmitError> {
-        match self.submit(prompt(content))? {
-            Submitted::Started(run, effects) => Ok((run, shown(effects))),
-            Submitted::Repeated(run) => panic!("{run:?} is repeated without a key"),
-        }
+        let (run, effects) = self.obey(prompt(content))?;
+        Ok((run, shown(effects)))
     }
 }
 
@@ -87,9 +97,7 @@ fn at_place_0(record: Record) -> Record {
 
 /// All that a run does at a prompt and these inputs.
 pub(super) fn whole(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<Effect> {
-    let Ok(Submitted::Started(_, mut effects)) = machine.submit(prompt("hi")) else {
-        panic!("the prompt is taken");
-    };
+    let (_, mut effects) = machine.obey(prompt("hi")).unwrap();
     effects.extend(inputs.into_iter().flat_map(|input| machine.handle(input)));
     effects
 }
@@ -125,10 +133,7 @@ pub(super) fn tool(id: &str) -> Block {
 }
 
 pub(super) fn cancel() -> Input {
-    Input::CancelRequested {
-        by: None,
-        clear_queue: false,
-    }
+    Input::CancelRequested(CancelRun::default())
 }
 
 pub(super) fn got(call: u64, index: u64, block: Block) -> Input {

@@ -112,7 +112,7 @@ impl Machine {
         plan: &Plan,
         Room { allowance, room }: Room,
     ) -> Effect {
-        let call_id = self.next_call();
+        let call_id = self.last_call.next();
         let summarizing = Summarizing {
             call_id: call_id.clone(),
             reason,
@@ -198,7 +198,7 @@ impl Machine {
     }
 
     fn piece_finished(&mut self) -> Vec<Effect> {
-        let call_id = self.next_call();
+        let call_id = self.last_call.next();
         let Some(summarizing) = &mut self.summarizing else {
             return vec![];
         };
@@ -299,7 +299,7 @@ impl Machine {
             return effects;
         }
         effects.push(self.status(Activity::Thinking, ""));
-        let call_id = self.next_call();
+        let call_id = self.last_call.next();
         effects.extend(self.start_turn(call_id));
         effects
     }

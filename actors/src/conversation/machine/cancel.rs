@@ -1,0 +1,86 @@
+//! Ending early: an operator cancels, or the service stops.
+
+use super::Machine;
+use super::effect::Effect;
+use super::input::Input;
+use super::order::{Order, Taken};
+use super::run::{Ending, Step};
+use crate::conversation::messages::{CancelRun, SubmitError, WithdrawMessages};
+
+impl Order for CancelRun {
+    /// Whether something is to stop.
+    type Answer = bool;
+    type Refusal = SubmitError;
+
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        Ok(None)
+    }
+
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let stops = match (machine.run(), self.run) {
+            (Some(going), Some(meant)) => going == meant,
+            (Some(_), None) => true,
+            (None, meant) => meant.is_none() && machine.is_compacting(),
+        };
+        Ok((stops, machine.handle(Input::CancelRequested(self))))
+    }
+}
+
+impl Machine {
+    pub(super) fn cancel(&mut self, order: CancelRun) -> Vec<Effect> {
+        let CancelRun {
+            run: meant,
+            by,
+            clear_queue,
+        } = order;
+        let mut effects = Vec::new();
+        if clear_queue {
+            let by = by.clone();
+            effects.extend(self.withdraw(WithdrawMessages { item: None, by }).1);
+        }
+        // What waits is not to be said even if the run that is meant has ended.
+        if meant.is_some() && meant != self.run() {
+            return effects;
+        }
+        if let Some(run) = self.run.as_mut().filter(|run| run.ending.is_none()) {
+            run.cancelled_by = by;
+        }
+        effects.extend(self.cancel_compaction());
+        effects.extend(self.end_early(Ending::Cancelled));
+        effects
+    }
+
+    pub(super) fn stop(&mut self) -> Vec<Effect> {
+        self.stopping = true;
+        let mut effects = self.cancel_compaction();
+        effects.extend(self.end_early(Ending::Stopped));
+        effects
+    }
+
+    fn end_early(&mut self, ending: Ending) -> Vec<Effect> {
+        let Some(run) = &mut self.run else {
+            return vec![];
+        };
+        // A stop outranks a cancel; a second cancel changes nothing.
+        let is_first = run.ending.is_none();
+        if is_first || ending == Ending::Stopped {
+            run.ending = Some(ending);
+        }
+        if !is_first {
+            return vec![];
+        }
+        match &run.step {
+            Step::Describe(call_id) | Step::Model(call_id) => {
+                vec![Effect::CancelModel(call_id.clone())]
+            }
+            Step::Summarize => {
+                let summarizing = self.summarizing.as_mut().map(|summarizing| {
+                    summarizing.cancelled = true;
+                    Effect::CancelModel(summarizing.call_id.clone())
+                });
+                summarizing.into_iter().collect()
+            }
+            Step::Tools(tools) => tools.running().cloned().map(Effect::CancelTool).collect(),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Orders: each is a message to the conversation as it was sent, and its rule stands beside what it
+//! changes.
+
+use super::Machine;
+use super::effect::Effect;
+use crate::conversation::messages::SubmitError;
+
+/// What an order is answered with when its effects are on record, and these effects; or why it is
+/// refused.
+pub type Taken<O> = Result<(<O as Order>::Answer, Vec<Effect>), <O as Order>::Refusal>;
+
+/// An order to a conversation.
+pub trait Order: Sized + 'static {
+    /// What it is answered with.
+    type Answer: 'static;
+    /// Why it is refused.
+    type Refusal: From<SubmitError> + 'static;
+
+    /// How many bytes it brings to the journal; `None` if it is taken however full the disk is.
+    ///
+    /// # Errors
+    /// Why it is refused however much room there is.
+    fn brings(&self, machine: &Machine) -> Result<Option<usize>, SubmitError>;
+
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// Refused orders change nothing and show nothing.
+    fn apply(self, machine: &mut Machine) -> Taken<Self>;
+}
+
+impl Machine {
+    /// Takes an order, if there is room for what it brings.
+    ///
+    /// # Errors
+    /// Refused orders change nothing and show nothing.
+    pub fn order<O: Order>(
+        &mut self,
+        order: O,
+        check_room: impl FnOnce(usize) -> Result<(), SubmitError>,
+    ) -> Taken<O> {
+        if let Some(bytes) = order.brings(self)? {
+            check_room(bytes)?;
+        }
+        order.apply(self)
+    }
+}

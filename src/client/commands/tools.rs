@@ -1,0 +1,70 @@
+//! `harness tools`: what a conversation is offered.
+
+use clap::Args;
+use harness_protocol::{AnyOrder, RenewTools, SettingsAnswer};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Caller, Common};
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+
+const TOOLS_HELP: &str = "\
+Examples:
+  harness tools                                what the model is offered
+  harness tools --renew                        offer the tools that there are now
+  harness settings set tools=read,grep         offer only some of them
+
+A conversation keeps the list of its first request, whatever tools come and go, until it is renewed.
+
+Exit codes:
+  0  done
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+/// The flags of `harness tools`.
+#[derive(Debug, Args)]
+#[command(after_help = TOOLS_HELP)]
+pub(crate) struct Tools {
+    /// Offer the tools that there are now, from the next run on
+    #[arg(long)]
+    renew: bool,
+    /// Who renews them.
+    #[command(flatten)]
+    caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// Shows the tools that a conversation is offered, after renewing them if that is asked for.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn run(
+    tools: &Tools,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let Common { which, json, .. } = &tools.common;
+    let conversation = which.find(service).await?;
+    let route = if tools.renew {
+        let by = tools.caller.name();
+        let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
+            reason: error.to_string(),
+        })?;
+        routes::give(&conversation, &order).answered_as()
+    } else {
+        routes::settings(&conversation)
+    };
+    common::show(route, *json, service, output, |answer| lines(&answer)).await
+}
+
+fn lines(answer: &SettingsAnswer) -> Vec<String> {
+    let is_active = |name: &String| answer.active_tools.contains(name);
+    let line = |name: &String| match is_active(name) {
+        true => name.clone(),
+        false => format!("{name}  (not active)"),
+    };
+    answer.tools.iter().map(line).collect()
+}
