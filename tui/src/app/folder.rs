@@ -1,7 +1,7 @@
 //! The folder that is worked in, as a person writes it.
 
 use super::App;
-use crate::text::{below_home, one_line};
+use crate::text::{one_line, shown_path};
 
 impl App {
     /// The folder of the conversation that is shown, or the service's where that is not known.
@@ -13,11 +13,6 @@ impl App {
     /// The folder of the conversation that is shown, if the service tells it.
     pub(crate) fn own_folder(&self) -> Option<String> {
         let folder = self.conversation.status().folder.as_deref();
-        folder.map(|folder| self.path_shown(folder))
-    }
-
-    /// A path as it is shown.
-    pub(crate) fn path_shown(&self, path: &str) -> String {
-        one_line(&below_home(self.home.as_deref(), path))
+        folder.map(|folder| shown_path(self.home.as_deref(), folder))
     }
 }

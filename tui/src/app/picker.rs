@@ -5,7 +5,7 @@ use harness_protocol::Summary;
 use super::{App, Field, Overlay};
 use crate::keys::Action;
 use crate::link::Order;
-use crate::text::{below_home, one_line};
+use crate::text::shown_path;
 
 /// What is being done with the chosen conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Picker {
     }
 
     fn shown_folder(&self, folder: &str) -> String {
-        one_line(&below_home(self.home.as_deref(), folder))
+        shown_path(self.home.as_deref(), folder)
     }
 
     /// Those that are listed. The service may have told of more before.

@@ -173,11 +173,12 @@ fn all_tools(answer: &SettingsAnswer) -> Vec<String> {
     } = answer;
     let others = tools.iter().filter(|tool| !offered.contains(tool));
     let others: Vec<&str> = others.map(String::as_str).collect();
-    vec![
-        format!("offered      {}", offered.join(", ")),
-        format!("not offered  {}", others.join(", ")),
-        "/tools renew offers those that there are now, for all clients".to_owned(),
-    ]
+    let mut lines = vec![format!("offered      {}", offered.join(", "))];
+    if !others.is_empty() {
+        lines.push(format!("not offered  {}", others.join(", ")));
+    }
+    lines.push("/tools renew offers those that there are now, for all clients".to_owned());
+    lines
 }
 
 /// The level of that name.

@@ -7,7 +7,7 @@ mod wrap;
 
 pub use path::below_home;
 
-pub(crate) use path::end_of;
+pub(crate) use path::{end_of, shown_path};
 pub(crate) use sanitize::{Hidden, is_special, one_line, sanitize, someone, without_sequences};
 pub(crate) use width::{graphemes_with_width, take_width, width};
 pub(crate) use wrap::{break_anywhere, broken, wrap};

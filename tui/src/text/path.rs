@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::width;
+use super::{one_line, width};
 
 /// A path with `~` for the home folder.
 #[must_use]
@@ -14,6 +14,11 @@ pub fn below_home(home: Option<&str>, path: &str) -> String {
         Some(rest) => format!("~/{}", rest.display()),
         None => path.to_owned(),
     }
+}
+
+/// The same on one line, fit to be shown.
+pub(crate) fn shown_path(home: Option<&str>, path: &str) -> String {
+    one_line(&below_home(home, path))
 }
 
 /// A path in at most so many columns: whole, or its last folders with `…` for those before them;
