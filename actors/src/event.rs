@@ -20,6 +20,15 @@ pub enum Passing {
         /// The piece.
         text: String,
     },
+    /// A running tool shows something.
+    ToolOutput {
+        /// The id of the call.
+        id: String,
+        /// Where it begins in all that the call has shown, in bytes.
+        offset: u64,
+        /// What is new.
+        text: String,
+    },
     /// What came of the unfinished blocks is void.
     Discarded,
     /// The conversation cannot go on, and the journal cannot say so.
@@ -250,6 +259,7 @@ pub fn passing_event(passing: Passing, timestamp: u64) -> Event {
             offset,
             text,
         },
+        Passing::ToolOutput { id, offset, text } => Event::ToolOutput { id, offset, text },
         Passing::Discarded => Event::Discarded {},
         Passing::Failed(message) => Event::Status {
             state: State::Error,

@@ -303,6 +303,16 @@ pub enum Event {
     /// What came of the unfinished blocks is void: the model is asked again, or not any more.
     /// Passing.
     Discarded {},
+    /// A running tool shows something before its result is there. It has no id of its own and is not in
+    /// the journal; the result need not contain it.
+    ToolOutput {
+        /// The id of the call.
+        id: String,
+        /// Where it begins in all that the call has shown, in bytes.
+        offset: u64,
+        /// What is new.
+        text: String,
+    },
     /// Who is attached. Passing.
     Presence {
         /// How many clients.
@@ -387,6 +397,7 @@ impl Event {
             Self::Record { .. } => "record",
             Self::Delta { .. } => "delta",
             Self::Discarded {} => "discarded",
+            Self::ToolOutput { .. } => "tool_output",
             Self::Presence { .. } => "presence",
             Self::Attached { .. } => "attached",
             Self::Reset { .. } => "reset",
@@ -425,6 +436,7 @@ impl Event {
             | Self::Checkpoint { .. } => Family::Fact,
             Self::Delta { .. }
             | Self::Discarded {}
+            | Self::ToolOutput { .. }
             | Self::Presence { .. }
             | Self::Attached { .. }
             | Self::Reset { .. }
@@ -464,6 +476,7 @@ impl Event {
             | Self::Record { timestamp, .. } => Some(*timestamp),
             Self::Delta { .. }
             | Self::Discarded {}
+            | Self::ToolOutput { .. }
             | Self::Presence { .. }
             | Self::Attached { .. }
             | Self::Reset { .. }
@@ -503,6 +516,7 @@ impl Event {
             | Self::Record { .. }
             | Self::Delta { .. }
             | Self::Discarded {}
+            | Self::ToolOutput { .. }
             | Self::Presence { .. }
             | Self::Attached { .. }
             | Self::Reset { .. }
@@ -593,7 +607,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 31] = [
+    const NAMES: [&str; 32] = [
         "user",
         "text",
         "tool_call",
@@ -621,6 +635,7 @@ mod tests {
         "record",
         "delta",
         "discarded",
+        "tool_output",
         "presence",
         "attached",
         "reset",

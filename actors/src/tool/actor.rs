@@ -12,6 +12,7 @@ use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::cap::MAX_RESULT_BYTES;
+use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::waiting::Waiting;
 use super::{Cancellation, Registry, ToolCall, ToolContext, ToolOutcome};
@@ -24,6 +25,8 @@ const MAILBOX: usize = 1024;
 /// How long a cancelled tool has to stop by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long what a call writes may wait to be shown.
+const SHOWN_EVERY: Duration = Duration::from_millis(50);
 /// How many calls run at once: each may be a program that takes a processor and memory.
 const MAX_AT_ONCE: usize = 8;
 
@@ -39,6 +42,7 @@ pub struct ToolActor {
 struct RunningTool {
     future: SpawnHandle,
     cancellation: Cancellation,
+    output: LiveOutput,
     reply_to: Recipient<ToolEvent>,
 }
 
@@ -73,7 +77,9 @@ impl ToolActor {
             reply_to,
         } = order;
         let cancellation = Cancellation::new();
+        let output = LiveOutput::of(call_id.clone(), ctx.address().recipient());
         let context = ToolContext {
+            output: output.clone(),
             call_id: call.id.clone(),
             folder,
             cancellation: cancellation.clone(),
@@ -88,9 +94,27 @@ impl ToolActor {
         let running = RunningTool {
             future,
             cancellation,
+            output,
             reply_to,
         };
         self.calls.insert(call_id, running);
+    }
+
+    /// Shows what a call has written since.
+    fn show(&self, call_id: &CallId) {
+        let Some(call) = self.calls.get(call_id) else {
+            return; // Its result says the rest.
+        };
+        let redaction = self.redaction.of(&call_id.conversation);
+        if let Some((offset, text)) = call.output.next(&redaction) {
+            let call_id = call_id.clone();
+            let output = ToolEvent::Output {
+                call_id,
+                offset,
+                text,
+            };
+            tell(&call.reply_to, output);
+        }
     }
 
     fn finish(&mut self, call_id: CallId, outcome: ToolOutcome) {
@@ -124,6 +148,15 @@ impl Handler<RunTool> for ToolActor {
     fn handle(&mut self, order: RunTool, ctx: &mut Context<Self>) {
         self.waiting.push(order);
         self.begin(ctx);
+    }
+}
+
+impl Handler<Wrote> for ToolActor {
+    type Result = ();
+
+    fn handle(&mut self, Wrote(call_id): Wrote, ctx: &mut Context<Self>) {
+        // What comes together is shown together.
+        ctx.run_later(SHOWN_EVERY, move |actor, _| actor.show(&call_id));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The life of a call, with tools made for the purpose.
 
 use std::panic;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -142,9 +142,15 @@ impl Bench {
 
     /// The next answer. The limit is over any that the actor has, as time may be paused.
     async fn answer(&mut self) -> (CallId, ToolOutcome) {
-        let answer = timeout(TIME_LIMIT * 2, self.answers.recv()).await;
-        let ToolEvent::Finished { call_id, outcome } = answer.unwrap().unwrap();
-        (call_id, outcome)
+        match self.event().await {
+            ToolEvent::Finished { call_id, outcome } => (call_id, outcome),
+            shown @ ToolEvent::Output { .. } => panic!("{shown:?}"),
+        }
+    }
+
+    async fn event(&mut self) -> ToolEvent {
+        let event = timeout(TIME_LIMIT * 2, self.answers.recv()).await;
+        event.unwrap().unwrap()
     }
 
     /// The actor takes a call, and no other answer came before that one.
@@ -343,6 +349,73 @@ async fn a_cancelled_built_in_tool_ends_by_itself() {
     bench.cancel(&call_id);
     let answer = timeout(LIMIT, bench.answer()).await.unwrap();
     assert_eq!(answer, (call_id, failed("cancelled by user")));
+}
+
+/// A tool that writes these texts, each when the gate before it is open, and returns `done`.
+struct Talking(Mutex<Vec<(oneshot::Receiver<()>, &'static str)>>);
+
+impl Tool for Talking {
+    fn name(&self) -> &'static str {
+        "talking"
+    }
+
+    fn description(&self) -> &'static str {
+        "d"
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, _: Object, context: ToolContext) -> ToolFuture<'_> {
+        Box::pin(async move {
+            assert_eq!(context.call_id, "toolu_1");
+            let texts = std::mem::take(&mut *self.0.lock().unwrap());
+            for (gate, text) in texts {
+                gate.await.unwrap();
+                context.output.write(text);
+            }
+            context.cancellation.cancelled().await;
+            Ok("done".to_owned())
+        })
+    }
+}
+
+/// Spec: [TOOL-52]
+#[actix::test]
+async fn what_a_call_writes_is_shown_before_its_result_and_without_secrets() {
+    let (first, one) = oneshot::channel();
+    let (second, two) = oneshot::channel();
+    let texts = vec![
+        (one, "the key is sk-of-the-"),
+        (two, "service, é, and more"),
+    ];
+    let mut bench = Bench::new(vec![Arc::new(Talking(Mutex::new(texts)))]);
+    bench.redaction.add("sk-of-the-service".into());
+    let call_id = bench.run("c", "talking", json!({}));
+    let mut seen = String::new();
+    for gate in [first, second] {
+        gate.send(()).unwrap();
+        let ToolEvent::Output {
+            call_id: id,
+            offset,
+            text,
+        } = bench.event().await
+        else {
+            panic!("it has ended");
+        };
+        assert_eq!((id, offset), (call_id.clone(), seen.len() as u64));
+        seen += &text;
+    }
+    // The end may be the start of a secret.
+    assert!(seen.starts_with("the key is ***, "), "{seen}");
+    assert!("the key is ***, é, and more".starts_with(&seen), "{seen}");
+    bench.cancel(&call_id);
+    assert_eq!(bench.answer().await, (call_id, failed("cancelled by user")));
 }
 
 /// Spec: [TOOL-50]

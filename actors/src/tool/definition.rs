@@ -7,6 +7,7 @@ use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::live::LiveOutput;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -109,6 +110,8 @@ pub struct ToolContext {
     pub cancellation: Cancellation,
     /// Takes out what the conversation must not see.
     pub redaction: Redaction,
+    /// Shows operators what the call does before its result is there.
+    pub output: LiveOutput,
 }
 
 impl ToolContext {
@@ -120,6 +123,7 @@ impl ToolContext {
             folder: Path::new(".").into(),
             cancellation,
             redaction: Redaction::default(),
+            output: LiveOutput::default(),
         }
     }
 

@@ -38,6 +38,15 @@ pub struct CancelTool {
 #[derive(Debug, Clone, PartialEq, Message)]
 #[rtype(result = "()")]
 pub enum ToolEvent {
+    /// A running tool shows something.
+    Output {
+        /// The call.
+        call_id: CallId,
+        /// Where it begins in all that the call has shown, in bytes.
+        offset: u64,
+        /// What is new.
+        text: String,
+    },
     /// The tool returned, failed, ran out of time or was cancelled.
     Finished {
         /// The call.

@@ -9,6 +9,7 @@ mod definition;
 mod grep;
 mod input;
 mod list_dir;
+mod live;
 pub mod messages;
 mod path;
 mod procfs;
@@ -25,6 +26,7 @@ pub use definition::{
 };
 pub use grep::Grep;
 pub use list_dir::ListDir;
+pub use live::LiveOutput;
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;

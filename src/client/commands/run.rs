@@ -25,10 +25,13 @@ const NAME: &str = "harness-prompt";
 /// How many events are asked for at once when a run is looked for.
 const PAGE: usize = 100;
 
+/// Makes the request to a conversation.
+type RouteTo<'c> = Box<dyn FnOnce(&str) -> Route<PromptAnswer> + 'c>;
+
 /// What is to be sent to a conversation that is not found yet.
 pub(super) struct Order<'c> {
     named: Option<&'c str>,
-    route: Box<dyn FnOnce(&str) -> Route<PromptAnswer> + 'c>,
+    route: RouteTo<'c>,
     by: String,
     key: Key,
     json: bool,

@@ -151,6 +151,11 @@ impl Machine {
             Input::CancelRequested(order) => self.cancel(order),
             Input::StopRequested => self.stop(),
             Input::Model(event) => self.model_answered(event),
+            Input::Tool(ToolEvent::Output {
+                call_id,
+                offset,
+                text,
+            }) => self.tool_shows(&call_id, offset, text),
             Input::Tool(ToolEvent::Finished { call_id, outcome }) => {
                 self.tool_finished(&call_id, outcome)
             }

@@ -6,6 +6,7 @@ use super::Machine;
 use super::effect::Effect;
 use super::run::{Run, Step};
 use super::tools::Tools;
+use crate::event::Passing;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record, Unanswered};
 use crate::tool::{ToolCall, ToolOutcome};
@@ -81,6 +82,24 @@ impl Machine {
             }) => tools.begin(1, &mut self.last_call),
             Some(_) | None => vec![],
         }
+    }
+
+    /// Shows what a running call has written.
+    pub(super) fn tool_shows(&self, call_id: &CallId, offset: u64, text: String) -> Vec<Effect> {
+        let Some(Run {
+            step: Step::Tools(tools),
+            ..
+        }) = &self.run
+        else {
+            return vec![];
+        };
+        let call = tools.runs(call_id);
+        let shown = call.map(|call| Passing::ToolOutput {
+            id: call.id.clone(),
+            offset,
+            text,
+        });
+        shown.map(Effect::Show).into_iter().collect()
     }
 
     /// Records the result of a call.

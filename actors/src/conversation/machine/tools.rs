@@ -60,6 +60,12 @@ impl Tools {
         })
     }
 
+    /// The call that runs under that name.
+    pub(super) fn runs(&self, call_id: &CallId) -> Option<&ToolCall> {
+        let is_it = |call: &&Call| matches!(&call.state, State::Running(id) if id == call_id);
+        self.calls.iter().find(is_it).map(|call| &call.call)
+    }
+
     /// Notes an outcome. Tells the results that are to be recorded now; `None` if the call does
     /// not run.
     pub(super) fn finish(

@@ -1,13 +1,13 @@
 //! What an order needs, whatever it says.
 
-use harness_protocol::SettingsPatch;
+use harness_protocol::{RenewTools, SettingsPatch};
 use serde_json::json;
 
 use super::talk::message;
 use super::testing::*;
 use super::*;
 use crate::conversation::messages::{
-    ChangeError, ChangeSettings, CompactConversation, ContinueRun, RenameConversation, RenewTools,
+    ChangeError, ChangeSettings, CompactConversation, ContinueRun, Given, RenameConversation,
     Resumption, WithdrawMessages, WouldTake,
 };
 use crate::ids::ItemId;
@@ -66,7 +66,7 @@ fn without_room_an_order_that_brings_something_changes_nothing() {
             },
         ),
         refusal(&mut machine, RenameConversation { title, by: None }),
-        refusal(&mut machine, RenewTools { by: None }),
+        refusal(&mut machine, Given(RenewTools::default())),
         refusal(&mut machine, CompactConversation::default()),
     ];
     for refusal in refusals {

@@ -48,6 +48,7 @@ fn kinds(effects: &[Effect]) -> Vec<String> {
             text
         }
         Effect::Show(Passing::Delta { text, .. }) => format!("show {text}"),
+        Effect::Show(Passing::ToolOutput { text, .. }) => format!("output {text}"),
         Effect::Show(Passing::Discarded) => "discard".to_owned(),
         Effect::Show(Passing::Failed(_)) => "fail".to_owned(),
         Effect::CallModel(id) => format!("call {}", id.number),
