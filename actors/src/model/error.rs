@@ -366,6 +366,15 @@ pub struct ModelFailure {
     pub interrupted: bool,
 }
 
+impl From<ModelError> for ModelFailure {
+    fn from(error: ModelError) -> Self {
+        Self {
+            error,
+            interrupted: false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,6 +53,15 @@ pub struct CancelModelCall {
 }
 
 impl ModelEvent {
+    /// The end of a call of which nothing came.
+    pub(crate) fn failed(call_id: CallId, error: ModelError) -> Self {
+        Self::Failed {
+            call_id,
+            failure: error.into(),
+            partial: Vec::new(),
+        }
+    }
+
     /// The call that it is about.
     #[must_use]
     pub fn call_id(&self) -> &CallId {

@@ -131,8 +131,8 @@ impl ConversationActor {
         }
     }
 
-    pub(super) fn machine(&mut self) -> Option<&mut Machine> {
-        match &mut self.state {
+    pub(super) fn machine(&self) -> Option<&Machine> {
+        match &self.state {
             State::Alive(machine) => Some(machine),
             State::Dormant | State::Reviving(_) => None,
         }
@@ -140,17 +140,11 @@ impl ConversationActor {
 
     /// The tools of the run that is going.
     pub(super) fn tools(&self) -> Registry {
-        match &self.state {
-            State::Alive(machine) => machine.tools(),
-            State::Dormant | State::Reviving(_) => Registry::default(),
-        }
+        self.machine().map(Machine::tools).unwrap_or_default()
     }
 
     pub(super) fn run(&self) -> Option<RunId> {
-        match &self.state {
-            State::Alive(machine) => machine.run(),
-            State::Dormant | State::Reviving(_) => None,
-        }
+        self.machine().and_then(Machine::run)
     }
 
     /// Carries an order out with the machine, which is read back from the journal if need be.
@@ -195,8 +189,10 @@ impl ConversationActor {
 
     pub(super) fn advance(&mut self, input: Input, ctx: &mut Context<Self>) {
         // A machine that was dropped waits for nothing.
-        let effects = self.machine().map(|machine| machine.handle(input));
-        self.carry_out(effects.unwrap_or_default(), ctx);
+        if let State::Alive(machine) = &mut self.state {
+            let effects = machine.handle(input);
+            self.carry_out(effects, ctx);
+        }
     }
 
     pub(super) fn carry_out(&mut self, effects: Vec<Effect>, ctx: &mut Context<Self>) {

@@ -7,13 +7,11 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures_util::FutureExt as _;
 
-use super::actor::{ConversationActor, State};
-use crate::conversation::machine::{Input, SummaryCall};
+use super::actor::ConversationActor;
+use crate::conversation::machine::{Input, Machine, SummaryCall};
 use crate::ids::CallId;
 use crate::model::messages::{CancelModelCall, DescribeModel, ModelEvent, StartModelCall};
-use crate::model::{
-    HeadSettings, ModelChoice, ModelError, ModelFailure, ModelRequest, Piece, RequestHead,
-};
+use crate::model::{HeadSettings, ModelChoice, ModelError, ModelRequest, Piece, RequestHead};
 use crate::reply::{Block, ReplyEnd};
 use crate::tool::messages::{CancelTool, RunTool, ToolEvent};
 use crate::tool::{ToolCall, ToolOutcome};
@@ -24,37 +22,25 @@ const LOST_AFTER: Duration = Duration::from_secs(4);
 
 impl ConversationActor {
     pub(super) fn call_model(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
-        let State::Alive(machine) = &self.state else {
-            return;
-        };
-        let request = machine.request();
+        let request = self.machine().and_then(Machine::request);
         if request.is_some()
             && let Err(error) = self.downstream.journal.room(0)
         {
             // What the run has done is on record; it ends here rather than grow on.
             let reason = error.to_string();
-            return Self::fail_call(call_id, ModelError::NoRoom { reason }, ctx);
+            ctx.notify(ModelEvent::failed(call_id, ModelError::NoRoom { reason }));
+            return;
         }
         match request {
             None => {}
             Some(Ok(request)) => self.start_model_call(call_id, request, ctx),
             Some(Err(reason)) => {
-                Self::fail_call(call_id, ModelError::Projection { reason }, ctx);
+                ctx.notify(ModelEvent::failed(
+                    call_id,
+                    ModelError::Projection { reason },
+                ));
             }
         }
-    }
-
-    /// A call that is not made.
-    fn fail_call(call_id: CallId, error: ModelError, ctx: &mut Context<Self>) {
-        let failure = ModelFailure {
-            error,
-            interrupted: false,
-        };
-        ctx.notify(ModelEvent::Failed {
-            call_id,
-            failure,
-            partial: Vec::new(),
-        });
     }
 
     fn start_model_call(&self, call_id: CallId, request: ModelRequest, ctx: &mut Context<Self>) {
@@ -140,14 +126,7 @@ impl ConversationActor {
                 let end = ReplyEnd::default();
                 ModelEvent::Finished { call_id, end }
             }
-            Err(reason) => ModelEvent::Failed {
-                call_id,
-                failure: ModelFailure {
-                    error: ModelError::Compaction { reason },
-                    interrupted: false,
-                },
-                partial: Vec::new(),
-            },
+            Err(reason) => ModelEvent::failed(call_id, ModelError::Compaction { reason }),
         };
         self.advance(Input::Model(event), ctx);
     }
@@ -170,15 +149,7 @@ impl ConversationActor {
         let summary = self.summaries.remove(&call_id);
         let was_summarizing = summary.is_some_and(|summary| ctx.cancel_future(summary));
         if was_summarizing || self.outbox.take_back(&call_id) {
-            let failure = ModelFailure {
-                error: ModelError::Cancelled,
-                interrupted: false,
-            };
-            ctx.notify(ModelEvent::Failed {
-                call_id,
-                failure,
-                partial: Vec::new(),
-            });
+            ctx.notify(ModelEvent::failed(call_id, ModelError::Cancelled));
             return;
         }
         let order = CancelModelCall {

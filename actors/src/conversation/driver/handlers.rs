@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::actor::{ConversationActor, HeldOrder, State};
 use super::outbox::Step;
-use crate::conversation::machine::{Input, Order, Taken, listed};
+use crate::conversation::machine::{Input, Machine, Order, Taken, listed};
 use crate::conversation::messages::{
     CancelRun, CompactConversation, CompactError, Compacted, EndIfIdle, GetOverview, GetSettings,
     IsRunning, MakeWay, Overview, RetireIfIdle, RunOutcome, StopRuns, SubmitError, WaitForEnd,
@@ -68,10 +68,7 @@ impl ConversationActor {
     }
 
     fn is_compacting(&self) -> bool {
-        match &self.state {
-            State::Alive(machine) => machine.is_compacting(),
-            State::Dormant | State::Reviving(_) => false,
-        }
+        self.machine().is_some_and(Machine::is_compacting)
     }
 
     /// Whether nothing is under way.
@@ -114,7 +111,7 @@ impl Handler<GetSettings> for ConversationActor {
     type Result = ResponseFuture<Result<SettingsAnswer, StorageError>>;
 
     fn handle(&mut self, _: GetSettings, _: &mut Context<Self>) -> Self::Result {
-        if let State::Alive(machine) = &self.state {
+        if let Some(machine) = self.machine() {
             let view = machine.settings_view();
             return Box::pin(async { Ok(view) });
         }
@@ -209,8 +206,9 @@ impl Handler<GetOverview> for ConversationActor {
 
     fn handle(&mut self, _: GetOverview, ctx: &mut Context<Self>) -> Self::Result {
         let (answer, receiver) = oneshot::channel();
-        match &self.state {
-            State::Alive(machine) if self.active_at > 0 || !self.outbox.is_empty() => {
+        let is_known = self.active_at > 0 || !self.outbox.is_empty();
+        match self.machine().filter(|_| is_known) {
+            Some(machine) => {
                 let ledger = machine.ledger();
                 let overview = Overview {
                     position: self.position,
@@ -234,9 +232,7 @@ impl Handler<GetOverview> for ConversationActor {
                 self.outbox.push(Step::Answer(Box::new(answer)));
                 self.proceed(ctx);
             }
-            State::Alive(_) | State::Dormant | State::Reviving(_) => {
-                self.answer_with_glance(answer);
-            }
+            None => self.answer_with_glance(answer),
         }
         let id = self.id.to_string();
         Box::pin(receiver.map(|answer| {

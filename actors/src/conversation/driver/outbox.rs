@@ -16,6 +16,10 @@ pub(super) type AppendId = u64;
 pub(super) type Answer = Box<dyn FnOnce(&ConversationActor, Result<(), SubmitError>)>;
 
 /// One thing to be done.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few steps wait, and none for long"
+)]
 pub(super) enum Step {
     /// Show these records, once they are written.
     Written {
@@ -74,8 +78,15 @@ impl Outbox {
 
     /// Takes a call off that was not made yet.
     pub(super) fn take_back(&mut self, id: &CallId) -> bool {
-        let is_it =
-            |step: &Step| matches!(step, Step::Do(effect) if effect.makes_call() == Some(id));
+        let is_it = |step: &Step| match step {
+            Step::Do(
+                Effect::CallModel(made)
+                | Effect::DescribeModel { call_id: made, .. }
+                | Effect::Summarize(made, _)
+                | Effect::RunTool(made, _),
+            ) => made == id,
+            Step::Do(_) | Step::Written { .. } | Step::Answer(_) => false,
+        };
         let place = self.steps.iter().position(is_it);
         place.and_then(|place| self.steps.remove(place)).is_some()
     }

@@ -6,6 +6,7 @@ use actix::prelude::*;
 
 use super::actor::{ConversationActor, State};
 use crate::broadcast::messages::Publish;
+use crate::conversation::machine::Machine;
 use crate::conversation::messages::{CompactError, Compacted, SubmitError};
 use crate::conversation::past::{Rewritten, rewrite};
 use crate::send::tell;
@@ -13,9 +14,7 @@ use crate::send::tell;
 impl ConversationActor {
     /// From now on orders wait: the new journal is made of the records so far.
     pub(super) fn hold_orders(&mut self) {
-        if let State::Alive(machine) = &self.state {
-            self.calls = machine.calls();
-        }
+        self.calls = self.machine().map_or(self.calls, Machine::calls);
         self.state = State::Reviving(Vec::new());
     }
 

@@ -28,22 +28,17 @@ impl Order for CancelRun {
 
 impl Machine {
     pub(super) fn cancel(&mut self, order: CancelRun) -> Vec<Effect> {
-        let CancelRun {
-            run: meant,
-            by,
-            clear_queue,
-        } = order;
         let mut effects = Vec::new();
-        if clear_queue {
-            let by = by.clone();
+        if order.clear_queue {
+            let by = order.by.clone();
             effects.extend(self.withdraw(WithdrawMessages { item: None, by }).1);
         }
         // What waits is not to be said even if the run that is meant has ended.
-        if meant.is_some() && meant != self.run() {
+        if order.run.is_some() && order.run != self.run() {
             return effects;
         }
         if let Some(run) = self.run.as_mut().filter(|run| run.ending.is_none()) {
-            run.cancelled_by = by;
+            run.cancelled_by = order.by;
         }
         effects.extend(self.cancel_compaction());
         effects.extend(self.end_early(Ending::Cancelled));

@@ -8,24 +8,20 @@ use harness_protocol::CompactionReason;
 use super::Machine;
 use super::compaction::{Next, Progress};
 use super::effect::Effect;
-use super::manual::Look;
+use super::manual::Manual;
 use super::order::{Order, Taken};
 use super::run::Step;
 use super::summary::{Summarizing, describe, object};
-use crate::compaction::{Cut, finish};
+use crate::compaction::Cut;
 use crate::conversation::messages::{CompactConversation, CompactError, Compacted, SubmitError};
 use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record};
 use crate::model::messages::ModelEvent;
-use crate::model::{ModelError, ModelFailure, ModelInfo};
+use crate::model::{ModelError, ModelInfo};
 
 impl Order for CompactConversation {
     type Answer = ();
     type Refusal = SubmitError;
-
-    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
-        Ok(Some(0))
-    }
 
     /// Summarizes for good: looks at what the model can take first. The order ends with one
     /// `Effect::EndCompaction` or `Effect::Rewrite`.
@@ -41,7 +37,7 @@ impl Order for CompactConversation {
             .plan(machine.settings(), machine.tool_list());
         let call_id = machine.last_call.next();
         effects.push(describe(call_id.clone(), &plan));
-        machine.compaction.ordered(self, plan, call_id);
+        machine.compaction.manual = Some(Manual::new(self, plan, call_id));
         Ok(((), effects))
     }
 }
@@ -50,7 +46,7 @@ impl Machine {
     /// Whether the past is being summarized for good.
     #[must_use]
     pub fn is_compacting(&self) -> bool {
-        self.compaction.is_ordered()
+        self.compaction.manual.is_some()
     }
 
     /// Ends an operator's order to summarize; nothing if there is none or it is too late.
@@ -65,31 +61,27 @@ impl Machine {
         described: &CallId,
         info: Option<&ModelInfo>,
     ) -> Option<Vec<Effect>> {
+        let manual = self.compaction.manual.as_mut()?;
+        manual.call_id.take_if(|call_id| call_id == described)?;
+        if manual.cancelled {
+            let cancelled = Err(CompactError::Cancelled);
+            return Some(vec![self.compaction.end_order(cancelled)]);
+        }
         let history = self.ledger.history();
-        let look = self
-            .compaction
-            .look_for_good(described, info, &self.planner, history)?;
-        Some(match look {
-            Look::Cancelled => vec![self.compaction.end_order(Err(CompactError::Cancelled))],
-            // What was summarized already stays summarized for good.
-            Look::Nothing { tokens } if self.ledger.totals().compacted => {
-                vec![self.rewriting(tokens, tokens)]
-            }
-            Look::Nothing { tokens } => vec![self.compaction.end_order(Ok(Compacted {
-                compacted: false,
-                tokens_before: tokens,
-                tokens_after: tokens,
-                archive: None,
-            }))],
-            Look::Summarize { cut, room } => {
-                let call_id = self.last_call.next();
-                let tokens = cut.tokens_before;
-                let summarize = self.compaction.summarize_for_good(cut, room, call_id);
-                let mut effects = self.compacting(CompactionReason::Manual, tokens).to_vec();
-                effects.extend(summarize);
-                effects
-            }
-        })
+        Some(
+            match manual.look(info, &self.planner, history, &mut self.last_call) {
+                Ok(summarizing) => self.compacting(summarizing),
+                // What was summarized already stays summarized for good.
+                Err(tokens) if self.ledger.totals().compacted => {
+                    vec![self.rewriting(tokens, tokens)]
+                }
+                Err(tokens) => vec![self.compaction.end_order(Ok(Compacted {
+                    tokens_before: tokens,
+                    tokens_after: tokens,
+                    ..Compacted::default()
+                }))],
+            },
+        )
     }
 
     /// Puts the summary in place of the past for good.
@@ -104,10 +96,15 @@ impl Machine {
         Effect::Rewrite { compacted, by }
     }
 
-    fn compacting(&mut self, reason: CompactionReason, tokens: u64) -> [Effect; 2] {
-        let by = self.compaction.asked_by();
-        let started = self.note(Record::CompactionStarted { reason, tokens, by });
-        [started, self.status(Activity::Thinking, "compacting")]
+    /// Begins a summary.
+    fn compacting(&mut self, summarizing: Summarizing) -> Vec<Effect> {
+        let started = self.note(Record::CompactionStarted {
+            reason: summarizing.reason,
+            tokens: summarizing.cut.tokens_before,
+            by: self.compaction.asked_by(),
+        });
+        let status = self.status(Activity::Thinking, "compacting");
+        vec![started, status, self.compaction.begin(summarizing)]
     }
 
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
@@ -119,11 +116,7 @@ impl Machine {
 
     /// Ends the turn that was too long, and summarizes.
     pub(super) fn compact_overflow(&mut self, cut: Cut) -> Vec<Effect> {
-        let Some(run) = self.run() else {
-            return vec![];
-        };
-        let ended = self.end_turn(run, Outcome::Error);
-        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        let mut effects = self.end_turn(Outcome::Error);
         effects.extend(self.compact_run(CompactionReason::Overflow, cut));
         effects
     }
@@ -136,31 +129,25 @@ impl Machine {
         run.step = Step::Summarize;
         let next = Next::of(run, &self.ledger);
         let call_id = self.last_call.next();
-        let tokens = cut.tokens_before;
-        let summarize = self.compaction.summarize(reason, cut, &next, call_id);
-        let mut effects = self.compacting(reason, tokens).to_vec();
-        effects.push(summarize);
-        effects
+        let summarizing = self.compaction.attempt(reason, cut, &next, call_id);
+        self.compacting(summarizing)
     }
 
     /// Takes what the model says of a summary.
     pub(super) fn summary_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
-        match self.compaction.answered(event, &mut self.last_call) {
+        match self
+            .compaction
+            .answered(event, self.ledger.history(), &mut self.last_call)
+        {
             Progress::Waits => vec![],
             Progress::Remark(remark) => vec![self.status(Activity::Thinking, &remark)],
             Progress::Asks(effect) => vec![effect],
-            Progress::Written(written) => self.summary_written(written),
+            Progress::Written { ended, summary } => self.summary_written(&ended, summary),
             Progress::Failed { ended, error } => self.compaction_failed(&error, &ended),
         }
     }
 
-    fn summary_written(&mut self, written: Summarizing) -> Vec<Effect> {
-        let summary = finish(written.summary.as_deref().unwrap_or_default(), &written.cut);
-        let history = self.ledger.history();
-        if !history.shrinks(&written.cut, &summary, written.allowance) {
-            let error = "the summary is not much shorter than what it replaces";
-            return self.compaction_failed(error, &written);
-        }
+    fn summary_written(&mut self, written: &Summarizing, summary: String) -> Vec<Effect> {
         let before = written.cut.tokens_before;
         let mut record = Record::Compacted {
             reason: written.reason,
@@ -174,7 +161,11 @@ impl Machine {
         self.ledger.apply(&record);
         let head = match &self.run {
             Some(run) => run.head.tokens(),
-            None => self.compaction.head_tokens(),
+            None => self
+                .compaction
+                .manual
+                .as_ref()
+                .map_or(0, |manual| manual.head_tokens),
         };
         let after = self.ledger.history().estimate(head);
         if let Record::Compacted { tokens_after, .. } = &mut record {
@@ -182,7 +173,6 @@ impl Machine {
         }
         let mut effects = vec![Effect::Record(record)];
         if self.run.is_some() {
-            self.compaction.succeeded();
             effects.extend(self.drain_late());
             effects.push(self.status(Activity::Thinking, ""));
             effects.extend(self.ask());
@@ -213,10 +203,7 @@ impl Machine {
         let next = Next::of(run, &self.ledger);
         if !self.compaction.goes_without(failed.reason, &next) {
             let reason = error.to_owned();
-            effects.extend(self.fail(ModelFailure {
-                error: ModelError::Compaction { reason },
-                interrupted: false,
-            }));
+            effects.extend(self.fail(ModelError::Compaction { reason }.into()));
             return effects;
         }
         effects.push(self.status(Activity::Thinking, ""));

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use harness_protocol::CompactionReason;
 
 use super::effect::Effect;
-use super::manual::{Look, Manual};
-use super::plan::{Plan, Planner};
+use super::manual::Manual;
+use super::plan::Plan;
 use super::run::Run;
 use super::summary::{Room, Summarizing, fitting, readable, summary_tokens, window};
-use crate::compaction::{Cut, Goal};
-use crate::conversation::messages::{CompactConversation, CompactError, Compacted};
+use crate::compaction::{Cut, Goal, finish};
+use crate::conversation::messages::{CompactError, Compacted};
 use crate::conversation::past::{History, Ledger, add};
 use crate::ids::CallId;
 use crate::model::ModelInfo;
@@ -41,7 +41,7 @@ pub(super) struct Compaction {
     /// The summary that is being written, for the run or for an operator.
     summarizing: Option<Summarizing>,
     /// The compaction that an operator asked for.
-    manual: Option<Manual>,
+    pub(super) manual: Option<Manual>,
 }
 
 /// The request that is to be made next.
@@ -62,12 +62,7 @@ pub(super) enum Verdict {
     /// First put a summary in place of so much of the past.
     Summarize(Cut),
     /// It does not fit, and no summary helps.
-    TooLong {
-        /// How many tokens it has.
-        tokens: u64,
-        /// How many it may have.
-        window: u64,
-    },
+    TooLong { tokens: u64, window: u64 },
 }
 
 /// What an answer means for the summary.
@@ -79,14 +74,9 @@ pub(super) enum Progress {
     /// The next piece of the past is to be summarized.
     Asks(Effect),
     /// It is there.
-    Written(Summarizing),
+    Written { ended: Summarizing, summary: String },
     /// It will not be.
-    Failed {
-        /// What was written of it.
-        ended: Summarizing,
-        /// Why.
-        error: String,
-    },
+    Failed { ended: Summarizing, error: String },
 }
 
 impl<'a> Next<'a> {
@@ -105,8 +95,6 @@ impl<'a> Next<'a> {
 }
 
 impl Compaction {
-    // What the run is told.
-
     /// Tells what is to be done before the request can be made.
     pub(super) fn look(&mut self, next: &Next<'_>) -> Verdict {
         let tokens = next.tokens();
@@ -166,11 +154,6 @@ impl Compaction {
         reason != CompactionReason::Overflow && !is_too_long
     }
 
-    /// Notes that a summary is in place of the past.
-    pub(super) fn succeeded(&mut self) {
-        self.failures = 0;
-    }
-
     /// How many tokens a request may have, as far as that is known.
     pub(super) fn window(&self, next: &Next<'_>) -> Option<u64> {
         window(next.plan, self.info.as_deref())
@@ -200,16 +183,14 @@ impl Compaction {
         next.history.plan_cut(&goal, None, &tools)
     }
 
-    // The summary.
-
-    /// Begins a summary within a run.
-    pub(super) fn summarize(
+    /// Prepares a summary within a run.
+    pub(super) fn attempt(
         &mut self,
         reason: CompactionReason,
         cut: Cut,
         next: &Next<'_>,
         call_id: CallId,
-    ) -> Effect {
+    ) -> Summarizing {
         self.attempts += 1;
         let window = self.window_of(reason, next);
         let settings = next.plan.compaction;
@@ -217,17 +198,21 @@ impl Compaction {
         let info = self.info.as_deref();
         let allowance = summary_tokens(settings, info, next.tokens(), window);
         let room = Room::new(allowance, info, window);
-        self.begin(Summarizing::new(call_id, reason, cut, next.plan, room))
+        Summarizing::new(call_id, reason, cut, next.plan, room)
     }
 
-    fn begin(&mut self, summarizing: Summarizing) -> Effect {
-        let effect = summarizing.ask();
-        self.summarizing = Some(summarizing);
-        effect
+    /// Begins a summary.
+    pub(super) fn begin(&mut self, summarizing: Summarizing) -> Effect {
+        self.summarizing.insert(summarizing).ask()
     }
 
     /// Takes what the model says of a summary.
-    pub(super) fn answered(&mut self, event: ModelEvent, last_call: &mut CallId) -> Progress {
+    pub(super) fn answered(
+        &mut self,
+        event: ModelEvent,
+        history: &History,
+        last_call: &mut CallId,
+    ) -> Progress {
         let Some(summarizing) = &mut self.summarizing else {
             return Progress::Waits;
         };
@@ -268,11 +253,19 @@ impl Compaction {
             summarizing.call_id = last_call.next();
             return Progress::Asks(summarizing.ask());
         }
-        match (self.summarizing.take(), is_whole) {
-            (None, _) => Progress::Waits,
-            (Some(ended), Ok(_)) => Progress::Written(ended),
-            (Some(ended), Err(error)) => Progress::Failed { ended, error },
+        let Some(ended) = self.summarizing.take() else {
+            return Progress::Waits;
+        };
+        if let Err(error) = is_whole {
+            return Progress::Failed { ended, error };
         }
+        let summary = finish(ended.summary.as_deref().unwrap_or_default(), &ended.cut);
+        if !history.shrinks(&ended.cut, &summary, ended.allowance) {
+            let error = "the summary is not much shorter than what it replaces".to_owned();
+            return Progress::Failed { ended, error };
+        }
+        self.failures = 0;
+        Progress::Written { ended, summary }
     }
 
     /// The call that is under way.
@@ -300,59 +293,11 @@ impl Compaction {
         self.call().cloned()
     }
 
-    // An operator's order.
-
-    /// Takes an order: the answer of that call tells what it comes to.
-    pub(super) fn ordered(&mut self, order: CompactConversation, plan: Plan, call_id: CallId) {
-        self.manual = Some(Manual {
-            call_id: Some(call_id),
-            order,
-            plan,
-            head_tokens: 0,
-            cancelled: false,
-        });
-    }
-
-    pub(super) fn is_ordered(&self) -> bool {
-        self.manual.is_some()
-    }
-
     /// Who asked for the summary that is being written; nobody if it began by itself.
     pub(super) fn asked_by(&self) -> Option<String> {
         self.manual
             .as_ref()
             .and_then(|manual| manual.order.by.clone())
-    }
-
-    /// The estimate of what stands before the past that is summarized for good.
-    pub(super) fn head_tokens(&self) -> u64 {
-        self.manual.as_ref().map_or(0, |manual| manual.head_tokens)
-    }
-
-    /// What the order comes to, if it waits for this answer.
-    pub(super) fn look_for_good(
-        &mut self,
-        described: &CallId,
-        info: Option<&ModelInfo>,
-        planner: &Planner,
-        history: &History,
-    ) -> Option<Look> {
-        let manual = self.manual.as_mut()?;
-        manual.call_id.take_if(|call_id| call_id == described)?;
-        Some(manual.look(info, planner, history))
-    }
-
-    /// Begins the summary that an operator asked for.
-    pub(super) fn summarize_for_good(
-        &mut self,
-        cut: Cut,
-        room: Room,
-        call_id: CallId,
-    ) -> Option<Effect> {
-        let plan = &self.manual.as_ref()?.plan;
-        let reason = CompactionReason::Manual;
-        let summarizing = Summarizing::new(call_id, reason, cut, plan, room);
-        Some(self.begin(summarizing))
     }
 
     /// Ends the order. One that was cancelled did not fail.

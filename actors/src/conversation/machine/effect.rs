@@ -49,25 +49,6 @@ pub enum Effect {
     EndRun(RunId, RunOutcome),
 }
 
-impl Effect {
-    /// The call that it makes.
-    pub(in crate::conversation) fn makes_call(&self) -> Option<&CallId> {
-        match self {
-            Self::CallModel(call_id)
-            | Self::DescribeModel { call_id, .. }
-            | Self::Summarize(call_id, _)
-            | Self::RunTool(call_id, _) => Some(call_id),
-            Self::Record(_)
-            | Self::Show(_)
-            | Self::Rewrite { .. }
-            | Self::EndCompaction(_)
-            | Self::CancelModel(_)
-            | Self::CancelTool(_)
-            | Self::EndRun(..) => None,
-        }
-    }
-}
-
 /// A request for a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryCall {

@@ -1,10 +1,12 @@
 //! Compaction for good, by an operator's order: how much of the past it takes.
 
+use harness_protocol::CompactionReason;
+
 use super::plan::{Plan, Planner};
 use super::summary::{
-    DEFAULT_WINDOW, MIN_SUMMARY, Room, fitting, readable, summary_tokens, window,
+    DEFAULT_WINDOW, MIN_SUMMARY, Room, Summarizing, fitting, readable, summary_tokens, window,
 };
-use crate::compaction::{Cut, Goal};
+use crate::compaction::Goal;
 use crate::conversation::messages::CompactConversation;
 use crate::conversation::past::History;
 use crate::ids::CallId;
@@ -21,35 +23,29 @@ pub(super) struct Manual {
     pub(super) cancelled: bool,
 }
 
-/// What an order comes to.
-#[derive(Debug)]
-pub(super) enum Look {
-    /// It was cancelled.
-    Cancelled,
-    /// There is no need, or nothing to summarize.
-    Nothing {
-        /// The estimate of the next request.
-        tokens: u64,
-    },
-    /// A summary is to be written.
-    Summarize {
-        /// In place of what.
-        cut: Cut,
-        /// How long it may be.
-        room: Room,
-    },
-}
-
 impl Manual {
+    /// An order that waits for the answer of that call.
+    pub(super) fn new(order: CompactConversation, plan: Plan, call_id: CallId) -> Self {
+        Self {
+            call_id: Some(call_id),
+            order,
+            plan,
+            head_tokens: 0,
+            cancelled: false,
+        }
+    }
+
+    /// The summary that is to be written, when it is known what the model can take.
+    ///
+    /// # Errors
+    /// Without need, or with nothing to summarize: how many tokens the next request has.
     pub(super) fn look(
         &mut self,
         info: Option<&ModelInfo>,
         planner: &Planner,
         history: &History,
-    ) -> Look {
-        if self.cancelled {
-            return Look::Cancelled;
-        }
+        last_call: &mut CallId,
+    ) -> Result<Summarizing, u64> {
         let (plan, force) = (&self.plan, self.order.force);
         let head = planner.head(plan, history);
         self.head_tokens = head.map_or(0, |head| head.tokens());
@@ -80,12 +76,9 @@ impl Manual {
             goal.settings.keep_tokens /= 2;
             cut = plan_cut(&goal);
         }
-        match cut {
-            None => Look::Nothing { tokens },
-            Some(cut) => Look::Summarize {
-                cut,
-                room: Room::new(summary, info, window),
-            },
-        }
+        let cut = cut.ok_or(tokens)?;
+        let reason = CompactionReason::Manual;
+        let room = Room::new(summary, info, window);
+        Ok(Summarizing::new(last_call.next(), reason, cut, plan, room))
     }
 }

@@ -4,6 +4,7 @@
 //! adds up, here as after a crash. A run ends with exactly one `Effect::EndRun`, and the record
 //! before it is its `idle` or `error` status.
 
+mod begin;
 mod cancel;
 mod compacting;
 mod compaction;
@@ -14,11 +15,9 @@ mod offered;
 mod order;
 mod plan;
 mod projected;
-mod prompts;
 mod queues;
 mod rename;
 mod replies;
-mod resume;
 mod run;
 mod settings;
 mod summary;
@@ -35,7 +34,7 @@ use crate::conversation::past::{History, Ledger};
 use crate::ids::{CallId, ConversationId, RunId};
 use crate::journal::{Activity, Record};
 use crate::model::messages::ModelEvent;
-use crate::model::{ModelError, ModelFailure, ModelRequest};
+use crate::model::{ModelError, ModelRequest};
 use crate::tool::messages::ToolEvent;
 use crate::tool::{Registry, ToolOutcome};
 use compaction::Compaction;
@@ -165,15 +164,8 @@ impl Machine {
 
     fn call_lost(&mut self, call_id: &CallId) -> Vec<Effect> {
         if self.waits_for_model(call_id) {
-            let failure = ModelFailure {
-                error: ModelError::Unavailable,
-                interrupted: false,
-            };
-            return self.model_answered(ModelEvent::Failed {
-                call_id: call_id.clone(),
-                failure,
-                partial: Vec::new(),
-            });
+            let failed = ModelEvent::failed(call_id.clone(), ModelError::Unavailable);
+            return self.model_answered(failed);
         }
         let outcome = ToolOutcome::failed("the tools' actor does not take the call");
         self.tool_finished(call_id, outcome)

@@ -28,28 +28,24 @@ impl Order for QueueMessage {
 
     /// Queues a message. While no run is going it waits for the next one.
     fn apply(self, machine: &mut Machine) -> Taken<Self> {
-        let Self {
-            queue,
-            content,
-            key,
-            by,
-            attachments,
-        } = self;
-        if let Some(keyed) = key.as_ref().and_then(|key| machine.ledger.keyed(key)) {
+        let key = self.key.as_deref();
+        if let Some(keyed) = key.and_then(|key| machine.ledger.keyed(key)) {
             return match keyed.named {
-                Named::Item(item) if keyed.is_of(&content, &attachments) => Ok((item, vec![])),
+                Named::Item(item) if keyed.is_of(&self.content, &self.attachments) => {
+                    Ok((item, vec![]))
+                }
                 Named::Item(_) | Named::Run(_) => Err(SubmitError::KeyReused),
             };
         }
-        machine.check_queue(&content)?;
+        machine.check_queue(&self.content)?;
         let item = ItemId(machine.ledger.totals().items + 1);
         let queued = machine.note(Record::Queued {
             item,
-            queue,
-            content,
-            attachments,
-            key,
-            by,
+            queue: self.queue,
+            content: self.content,
+            attachments: self.attachments,
+            key: self.key,
+            by: self.by,
         });
         Ok((item, vec![queued]))
     }

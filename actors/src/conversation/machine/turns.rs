@@ -10,7 +10,7 @@ use super::effect::Effect;
 use super::run::{Ending, Run, Step};
 use super::summary::describe;
 use crate::conversation::messages::RunOutcome;
-use crate::ids::{CallId, RunId};
+use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record, Unanswered};
 use crate::model::{ModelError, ModelFailure, ModelInfo};
 
@@ -21,7 +21,7 @@ impl Machine {
         let Some(run) = &self.run else {
             return vec![];
         };
-        let (id, asked, max_turns) = (run.id, run.asked, run.plan.settings.max_turns);
+        let (asked, max_turns) = (run.asked, run.plan.settings.max_turns);
         let is_steered = self.waits(Queue::Steer);
         if is_awaited && !is_steered && asked >= max_turns {
             return self.end(&format!("stopped: reached max_turns ({max_turns})"));
@@ -29,8 +29,7 @@ impl Machine {
         if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) {
             return self.end("");
         }
-        let ended = self.end_turn(id, Outcome::Completed);
-        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        let mut effects = self.end_turn(Outcome::Completed);
         effects.extend(self.drain(Queue::Steer));
         if !is_awaited && !is_steered {
             effects.extend(self.drain(Queue::FollowUp));
@@ -48,8 +47,7 @@ impl Machine {
         if run.asked >= max_turns {
             return self.end(&format!("stopped: reached max_turns ({max_turns})"));
         }
-        let ended = self.end_turn(run.id, Outcome::Completed);
-        let mut effects: Vec<Effect> = ended.into_iter().collect();
+        let mut effects = self.end_turn(Outcome::Completed);
         effects.extend(self.next_turn());
         effects
     }
@@ -61,12 +59,7 @@ impl Machine {
         {
             match self.planner.head(&run.plan, self.ledger.history()) {
                 Ok(head) => run.head = head,
-                Err(reason) => {
-                    return self.fail(ModelFailure {
-                        error: ModelError::Prompt { reason },
-                        interrupted: false,
-                    });
-                }
+                Err(reason) => return self.fail(ModelError::Prompt { reason }.into()),
             }
         }
         self.ask()
@@ -102,11 +95,8 @@ impl Machine {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        match &run.step {
-            Step::Describe(call_id) if call_id == described => {}
-            Step::Describe(_) | Step::Model(_) | Step::Summarize | Step::Tools(_) => {
-                return vec![];
-            }
+        if !matches!(&run.step, Step::Describe(call_id) if call_id == described) {
+            return vec![];
         }
         self.compaction.described(info);
         if run.ending.is_some() {
@@ -120,10 +110,7 @@ impl Machine {
     /// The request does not fit, and no summary helps: what is new in it is left out from now on,
     /// or no later request would fit either.
     fn fail_too_long(&mut self, tokens: u64, window: u64) -> Vec<Effect> {
-        let failure = ModelFailure {
-            error: ModelError::TooLong { tokens, window },
-            interrupted: false,
-        };
+        let failure = ModelFailure::from(ModelError::TooLong { tokens, window });
         let mut effects = vec![self.note(Record::ReplyFailed {
             error: failure.to_string(),
             unanswered: Unanswered::Interrupted,
@@ -194,7 +181,7 @@ impl Machine {
         else {
             return vec![];
         };
-        let mut effects: Vec<Effect> = self.end_turn(run, ended).into_iter().collect();
+        let mut effects = self.end_turn(ended);
         effects.push(self.note(Record::RunEnded {
             run,
             outcome: ended,
@@ -209,9 +196,11 @@ impl Machine {
         effects
     }
 
-    /// Ends the turn that is under way.
-    pub(super) fn end_turn(&mut self, run: RunId, outcome: Outcome) -> Option<Effect> {
-        let turn = self.ledger.turn()?;
-        Some(self.note(Record::TurnEnded { run, turn, outcome }))
+    /// Ends the turn that is under way, if any.
+    pub(super) fn end_turn(&mut self, outcome: Outcome) -> Vec<Effect> {
+        let (Some(run), Some(turn)) = (self.ledger.run(), self.ledger.turn()) else {
+            return vec![];
+        };
+        vec![self.note(Record::TurnEnded { run, turn, outcome })]
     }
 }

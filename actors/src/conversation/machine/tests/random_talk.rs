@@ -175,10 +175,11 @@ impl World {
             }
             Action::Compact(force) => drop(self.talk.compact(force)),
             Action::Cancel(clear_queue) => {
-                drop(self.talk.handle(Input::CancelRequested(CancelRun {
+                let order = CancelRun {
                     clear_queue,
                     ..CancelRun::default()
-                })))
+                };
+                self.talk.handle(Input::CancelRequested(order));
             }
             Action::Answer(answer) => self.answer(answer),
             Action::Tool(place, is_error, size) => self.tool(&place, is_error, size),

@@ -80,6 +80,7 @@ fn check(max_turns: u32, inputs: impl IntoIterator<Item = Input>, expected: &[&s
 
 /// Spec: [CONV-41] [CONV-42]
 #[test]
+#[expect(clippy::too_many_lines, reason = "each record of a run, in full")]
 fn a_plain_run_is_written_down_whole() {
     let mut machine = machine(10);
     let end = ReplyEnd {

@@ -16,6 +16,7 @@ pub(super) use crate::conversation::messages::{CancelRun, RunOutcome, SubmitErro
 pub(super) use crate::event::Passing;
 use crate::event::{event, plain};
 pub(super) use crate::journal::{Outcome, Unanswered};
+pub(super) use crate::model::ModelFailure;
 pub(super) use crate::model::messages::ModelEvent;
 use crate::reply::Object;
 pub(super) use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};

@@ -51,7 +51,8 @@ fn summarize(compaction: &mut Compaction, plan: &Plan, thousands: usize) {
         head_tokens: 0,
         history: &past(thousands),
     };
-    compaction.summarize(CompactionReason::Threshold, cut, &next, id(1));
+    let summarizing = compaction.attempt(CompactionReason::Threshold, cut, &next, id(1));
+    compaction.begin(summarizing);
 }
 
 /// Spec: [CONV-114] [CONV-115] [CONV-118]

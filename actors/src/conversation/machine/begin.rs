@@ -1,4 +1,4 @@
-//! Runs with a new prompt, and how every run begins.
+//! How runs begin: with a prompt, or without a new one.
 
 use harness_protocol::Queue;
 
@@ -7,7 +7,7 @@ use super::compaction::Compaction;
 use super::effect::Effect;
 use super::order::{Order, Taken};
 use super::run::{Run, Step};
-use crate::conversation::messages::{SubmitError, SubmitPrompt};
+use crate::conversation::messages::{ContinueRun, Resumption, SubmitError, SubmitPrompt};
 use crate::conversation::past::Named;
 use crate::ids::RunId;
 use crate::journal::{Activity, Record};
@@ -23,31 +23,66 @@ impl Order for SubmitPrompt {
     /// Starts a run, after ending what a service left open when it died. A prompt that was taken
     /// before is answered with the run that it started then.
     fn apply(self, machine: &mut Machine) -> Taken<Self> {
-        let Self {
-            content,
-            key,
-            by,
-            attachments,
-        } = self;
-        if let Some(keyed) = key.as_ref().and_then(|key| machine.ledger.keyed(key)) {
+        let key = self.key.as_deref();
+        if let Some(keyed) = key.and_then(|key| machine.ledger.keyed(key)) {
             return match keyed.named {
-                Named::Run(run) if keyed.is_of(&content, &attachments) => Ok((run, vec![])),
+                Named::Run(run) if keyed.is_of(&self.content, &self.attachments) => {
+                    Ok((run, vec![]))
+                }
                 Named::Run(_) | Named::Item(_) => Err(SubmitError::KeyReused),
             };
         }
-        machine.check_prompt(&content)?;
+        machine.check_prompt(&self.content)?;
         let (run, mut effects) = machine.begin()?;
         effects.push(machine.note(Record::RunStarted { run, by: None }));
         effects.push(machine.note(Record::Prompt {
             run,
-            content,
-            key,
-            by,
+            content: self.content,
+            key: self.key,
+            by: self.by,
             queue: None,
             item: None,
-            attachments,
+            attachments: self.attachments,
         }));
         effects.extend(machine.drain(Queue::Steer));
+        effects.push(machine.status(Activity::Thinking, ""));
+        effects.extend(machine.ask());
+        Ok((run, effects))
+    }
+}
+
+impl Order for ContinueRun {
+    type Answer = RunId;
+    type Refusal = SubmitError;
+
+    /// Starts a run that goes on from the past as it is. If the last word is the model's, what
+    /// waits is said first: steering, else follow-ups.
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let Self { resumption, by } = self;
+        machine.check_idle()?;
+        let leaves_out = resumption == Resumption::Retry && machine.ledger.may_retry();
+        let has_replied = !leaves_out && machine.ledger.ends_with_reply();
+        if has_replied && !machine.waits(Queue::Steer) && !machine.waits(Queue::FollowUp) {
+            let is_empty = machine.ledger.history().is_empty();
+            return Err(if is_empty {
+                SubmitError::Empty
+            } else {
+                SubmitError::Replied
+            });
+        }
+        let (run, mut effects) = machine.begin()?;
+        effects.push(machine.note(Record::RunStarted {
+            run,
+            by: by.clone(),
+        }));
+        if leaves_out {
+            effects.push(machine.note(Record::ReplyLeftOut { by }));
+        }
+        let steering = machine.drain(Queue::Steer);
+        if has_replied && steering.is_empty() {
+            effects.extend(machine.drain(Queue::FollowUp));
+        }
+        effects.extend(steering);
         effects.push(machine.status(Activity::Thinking, ""));
         effects.extend(machine.ask());
         Ok((run, effects))
