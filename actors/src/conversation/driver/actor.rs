@@ -62,7 +62,7 @@ pub struct ConversationActor {
     pub(super) state: State,
     /// The number of the last call of any machine.
     pub(super) calls: u64,
-    pub(super) outbox: Outbox,
+    pub(super) outbox: Outbox<Self>,
     appends: AppendId,
     /// Behind the last record that was shown.
     pub(super) position: Position,

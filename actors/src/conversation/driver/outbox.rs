@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use super::actor::ConversationActor;
 use crate::conversation::machine::Effect;
 use crate::conversation::messages::SubmitError;
 use crate::ids::{CallId, RunId};
@@ -12,15 +11,15 @@ use crate::journal::{NewRecord, Position};
 /// Names one append of this process.
 pub(super) type AppendId = u64;
 
-/// Answers a question or an order. Takes whether everything before it is on record.
-pub(super) type Answer = Box<dyn FnOnce(&ConversationActor, Result<(), SubmitError>)>;
+/// Answers a question or an order. Takes the actor, and whether everything before it is on record.
+pub(super) type Answer<A> = Box<dyn FnOnce(&A, Result<(), SubmitError>)>;
 
 /// One thing to be done.
 #[expect(
     clippy::large_enum_variant,
     reason = "few steps wait, and none for long"
 )]
-pub(super) enum Step {
+pub(super) enum Step<A> {
     /// Show these records, once they are written.
     Written {
         append: AppendId,
@@ -30,17 +29,24 @@ pub(super) enum Step {
     /// Do this.
     Do(Effect),
     /// Tell that everything before was done, or why not.
-    Answer(Answer),
+    Answer(Answer<A>),
 }
 
-/// The queue of what is to be done.
-#[derive(Default)]
-pub(super) struct Outbox {
-    steps: VecDeque<Step>,
+/// The queue of what an actor is to do.
+pub(super) struct Outbox<A> {
+    steps: VecDeque<Step<A>>,
 }
 
-impl Outbox {
-    pub(super) fn push(&mut self, step: Step) {
+impl<A> Default for Outbox<A> {
+    fn default() -> Self {
+        Self {
+            steps: VecDeque::new(),
+        }
+    }
+}
+
+impl<A> Outbox<A> {
+    pub(super) fn push(&mut self, step: Step<A>) {
         self.steps.push_back(step);
     }
 
@@ -63,8 +69,8 @@ impl Outbox {
     }
 
     /// The next thing that can be done now.
-    pub(super) fn next(&mut self) -> Option<Step> {
-        let is_open = |step: &mut Step| {
+    pub(super) fn next(&mut self) -> Option<Step<A>> {
+        let is_open = |step: &mut Step<A>| {
             !matches!(
                 step,
                 Step::Written {
@@ -78,7 +84,7 @@ impl Outbox {
 
     /// Takes a call off that was not made yet.
     pub(super) fn take_back(&mut self, id: &CallId) -> bool {
-        let is_it = |step: &Step| match step {
+        let is_it = |step: &Step<A>| match step {
             Step::Do(
                 Effect::CallModel(made)
                 | Effect::DescribeModel { call_id: made, .. }
@@ -94,13 +100,13 @@ impl Outbox {
     /// Whether the end of that run waits.
     pub(super) fn ends(&self, run: RunId) -> bool {
         let is_it =
-            |step: &Step| matches!(step, Step::Do(Effect::EndRun(ending, _)) if *ending == run);
+            |step: &Step<A>| matches!(step, Step::Do(Effect::EndRun(ending, _)) if *ending == run);
         self.steps.iter().any(is_it)
     }
 
     /// Takes the records of an append off, with all that waits behind them. What stands before
     /// them was taken by the journal, or will be.
-    pub(super) fn cut(&mut self, id: AppendId) -> VecDeque<Step> {
+    pub(super) fn cut(&mut self, id: AppendId) -> VecDeque<Step<A>> {
         let place = self.place(id).unwrap_or(self.steps.len());
         self.steps.split_off(place)
     }
@@ -111,7 +117,7 @@ impl Outbox {
     }
 
     fn place(&self, id: AppendId) -> Option<usize> {
-        let is_it = |step: &Step| matches!(step, Step::Written { append, .. } if *append == id);
+        let is_it = |step: &Step<A>| matches!(step, Step::Written { append, .. } if *append == id);
         self.steps.iter().position(is_it)
     }
 }

@@ -6,10 +6,6 @@ use crate::model::messages::ModelEvent;
 use crate::tool::messages::ToolEvent;
 
 /// What a conversation is told.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an input is handled at once and never kept"
-)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// An operator cancels.
