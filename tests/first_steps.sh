@@ -127,6 +127,10 @@ expect() {
     done
 }
 
+# The last conversation of the folder is the one that commands are about.
+expect 'entries' -- harness prompt -c default list src
+expect "$id" 'Bedtime' 'default' -- harness conversations --here
+
 # Steered while a run is going. A cancel keeps what waits, and the next run says it.
 harness prompt "tell me a long story" >"$folder/story" 2>"$folder/remarks" &
 client=$!
@@ -139,7 +143,7 @@ expect 'withdrawn: 3' -- harness queue withdraw 3
 expect 'the run was stopped' -- harness cancel
 wait "$client" && fail "a cancelled run is no success"
 client=
-expect 'steering: read README.md lines 1-3' '# Harness' 'follow-up (ana): list src' 'entries' \
+expect 'steering: read README.md lines 1-3' '# Harness' 'follow-up by ana: list src' 'entries' \
     -- harness continue
 expect 'nothing waits' -- harness queue
 harness continue >"$folder/shown" 2>&1 && fail "there was something to continue"
@@ -149,6 +153,7 @@ grep -q 'there is nothing to continue' "$folder/shown" || fail "it is not said w
 id=$(harness conversations new --max-turns 1)
 expect 'stopped: reached max_turns (1)' -- harness prompt -c "$id" list src
 expect '`src` has' -- harness continue -c "$id"
+expect 'entries' -- harness prompt -c default list src
 
 expect 'claude-opus-5-5  (own)' 'high  (own)' 'read, grep  (own)' 'other tools       list_dir' \
     -- harness settings set model=claude-opus-5-5 thinking=high tools=read,grep

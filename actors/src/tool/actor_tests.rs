@@ -352,7 +352,7 @@ async fn a_cancelled_built_in_tool_ends_by_itself() {
 }
 
 /// A tool that writes these texts, each when the gate before it is open, and returns `done`.
-struct Talking(Mutex<Vec<(oneshot::Receiver<()>, &'static str)>>);
+struct Talking(Mutex<Vec<(oneshot::Receiver<()>, String)>>);
 
 impl Tool for Talking {
     fn name(&self) -> &'static str {
@@ -377,7 +377,7 @@ impl Tool for Talking {
             let texts = std::mem::take(&mut *self.0.lock().unwrap());
             for (gate, text) in texts {
                 gate.await.unwrap();
-                context.output.write(text);
+                context.output.write(&text);
             }
             context.cancellation.cancelled().await;
             Ok("done".to_owned())
@@ -390,9 +390,11 @@ impl Tool for Talking {
 async fn what_a_call_writes_is_shown_before_its_result_and_without_secrets() {
     let (first, one) = oneshot::channel();
     let (second, two) = oneshot::channel();
+    // As much at the end as may be the start of a secret is held back.
+    let rest = "é".repeat(2000);
     let texts = vec![
-        (one, "the key is sk-of-the-"),
-        (two, "service, é, and more"),
+        (one, format!("{rest}the key is sk-of-the-")),
+        (two, format!("service, and {rest}")),
     ];
     let mut bench = Bench::new(vec![Arc::new(Talking(Mutex::new(texts)))]);
     bench.redaction.add("sk-of-the-service".into());
@@ -411,9 +413,14 @@ async fn what_a_call_writes_is_shown_before_its_result_and_without_secrets() {
         assert_eq!((id, offset), (call_id.clone(), seen.len() as u64));
         seen += &text;
     }
-    // The end may be the start of a secret.
-    assert!(seen.starts_with("the key is ***, "), "{seen}");
-    assert!("the key is ***, é, and more".starts_with(&seen), "{seen}");
+    assert!(
+        seen.starts_with(&format!("{rest}the key is ***, and é")),
+        "{seen}"
+    );
+    assert!(
+        format!("{rest}the key is ***, and {rest}").starts_with(&seen),
+        "{seen}"
+    );
     bench.cancel(&call_id);
     assert_eq!(bench.answer().await, (call_id, failed("cancelled by user")));
 }
