@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use harness_standin::{Reply, Script, Standin};
+use harness_standin::{Gate, Reply, Script, Standin};
 use serde_json::{Value, json};
 
+use crate::client::within;
 use crate::program::{Service, command, output};
 
 /// A folder below the working folder of the service, with what it says to the model.
@@ -29,22 +30,29 @@ async fn post(service: &Service, id: &str, route: &str, body: &Value) -> (u16, V
     (answer.status, answer.json())
 }
 
-/// Begins a run in which three tools look at relative paths.
-async fn look_around(service: &Service, id: &str, script: &Script) {
-    script.extend([
-        Reply::tool_calls([
-            ("r", "read", json!({"path": "notes.txt"})),
-            ("l", "list_dir", json!({"path": "."})),
-            (
-                "g",
-                "grep",
-                json!({"pattern": "notes", "path": ".", "recursive": true}),
-            ),
-        ]),
-        Reply::text("done"),
-    ]);
+/// A reply that has three tools look at relative paths.
+fn looking() -> Reply {
+    Reply::tool_calls([
+        ("r", "read", json!({"path": "notes.txt"})),
+        ("l", "list_dir", json!({"path": "."})),
+        (
+            "g",
+            "grep",
+            json!({"pattern": "notes", "path": ".", "recursive": true}),
+        ),
+    ])
+}
+
+async fn look(service: &Service, id: &str) {
     let (status, answer) = post(service, id, "prompt", &json!({"content": "look"})).await;
     assert_eq!(status, 200, "{answer}");
+}
+
+/// Runs a prompt that looks around to its end.
+async fn look_around(service: &Service, id: &str, script: &Script) {
+    script.extend([looking(), Reply::text("done")]);
+    look(service, id).await;
+    service.idle(id).await;
 }
 
 /// The requests of those conversations that have this text in them.
@@ -68,10 +76,20 @@ async fn two_conversations_work_in_two_folders_at_once_and_keep_them() {
     let mut service = service;
     for round in 0..2 {
         let before = standin.requests().len();
-        // Both begin before either ends: the replies are the same for both.
+        // Both have asked before either is answered.
+        let gate = Gate::new();
+        script.extend([looking().gate_head(&gate), looking().gate_head(&gate)]);
+        script.extend(["done", "done"].map(Reply::text));
         for id in &ids {
-            look_around(&service, id, &script).await;
+            look(&service, id).await;
         }
+        within("both requests", async {
+            while standin.requests().len() < before + 2 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        gate.open();
         for id in &ids {
             service.idle(id).await;
         }
@@ -110,7 +128,6 @@ async fn a_folder_that_is_gone_stops_its_conversations_and_nothing_else() {
     let lost = made_in(&service, &gone).await;
     let other = made_in(&service, &kept).await;
     look_around(&service, &lost, &script).await;
-    service.idle(&lost).await;
     std::fs::remove_dir_all(&gone).unwrap();
     let records = |shown: &Value| shown["summary"]["records"].clone();
     let shown = service.get(&format!("/v1/conversations/{lost}")).await;
@@ -144,11 +161,9 @@ async fn a_folder_that_is_gone_stops_its_conversations_and_nothing_else() {
         .get(&format!("/v1/conversations/{lost}/settings"))
         .await;
     look_around(&service, &other, &script).await;
-    service.idle(&other).await;
     // It works again when the folder is back.
     project(&service, "gone");
     look_around(&service, &lost, &script).await;
-    service.idle(&lost).await;
 }
 
 /// Spec: [HTTP-90] [SEC-56]
