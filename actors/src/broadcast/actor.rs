@@ -8,9 +8,9 @@ use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use harness_protocol::{DeltaKind, Event, State};
 
-use super::attendance::Attendance;
 use super::frame::{Frame, View};
 use super::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
+use super::presence::Attendance;
 use super::ring::Ring;
 use super::subscription::{self, Subscriber};
 use crate::ids::ConversationId;

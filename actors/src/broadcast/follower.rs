@@ -15,11 +15,11 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use tokio::time::Sleep;
 
-use super::attendance::{Attendance, Following};
 use super::budget::{Lent, ReadBudget};
 use super::frame::View;
 use super::lack::{Begun, End, Lack, LentPage};
 use super::messages::{Closing, Join, Joined};
+use super::presence::{Attendance, FollowGuard};
 use super::subscription::{Delivery, Subscription};
 use crate::journal::{Epoch, Journal, Position};
 
@@ -79,7 +79,7 @@ pub struct Follower {
     begun: Option<Begun>,
     ready: VecDeque<Followed>,
     step: Step,
-    _following: Following,
+    _following: FollowGuard,
 }
 
 /// What the client waits for.

@@ -13,8 +13,8 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::sync::mpsc;
 
-use super::attendance::{Attendance, Attending};
 use super::frame::{Frame, View};
+use super::presence::{AttachedGuard, Attendance};
 
 /// What may wait for one client behind the event that it is to take next, which may be of any
 /// size. The bytes are shared between clients.
@@ -155,7 +155,7 @@ pub struct Subscription {
     /// Held for moments only.
     queue: Arc<Mutex<mpsc::UnboundedReceiver<Delivery>>>,
     taken: Arc<AtomicUsize>,
-    _attending: Attending,
+    _attending: AttachedGuard,
 }
 
 impl Drop for Subscription {

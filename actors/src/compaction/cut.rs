@@ -34,8 +34,8 @@ impl Goal {
 }
 
 /// Where the past is cut, and what is to be summarized. The summary is made by one request after
-/// the other: each is [`prompt()`] of the next piece, the first with the summary before, each later
-/// one with the answer to the one before. [`finish`] makes the summary of the last answer.
+/// the other: each is [`super::prompt()`] of the next piece, the first with the summary before, each later
+/// one with the answer to the one before. [`super::finish`] makes the summary of the last answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// How many of the last messages are kept; see `Record::Compacted`.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ModelError;
-use super::halves::{self, FirstHalf};
+use super::surrogates::{self, FirstHalf};
 use super::tool_input::{self, InputError};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 
@@ -272,7 +272,7 @@ impl Assembler {
     fn extend_by_half(&mut self, data: &str) -> Result<Step, ModelError> {
         let index = parse::<BlockStop>(data)?.index;
         let earlier = self.open.get(&index).and_then(|block| block.half);
-        let mended = halves::mend(data, earlier);
+        let mended = surrogates::mend(data, earlier);
         let event = parse(&mended.json)?;
         if let Some(block) = self.open.get_mut(&index).filter(|_| mended.is_joined) {
             block.half = None;

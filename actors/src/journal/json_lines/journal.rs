@@ -15,7 +15,7 @@ use super::check::Checked;
 use super::disk::{DiskFile, FileKind, Opening};
 use super::ends::{self, End};
 use super::folder::{failed, short};
-use super::orders::{Order, Orders};
+use super::jobs::{Order, Orders};
 use super::pool::lock;
 use super::shared::Shared;
 use super::sync::Waiting;

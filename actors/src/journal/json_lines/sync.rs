@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 
 use super::super::{AppendError, Position};
 use super::ends::End;
+use super::jobs::{Answer, answer};
 use super::journal::FileJournal;
-use super::orders::{Answer, answer};
 use super::pool::lock;
 
 /// The appends that wait for a flush.

@@ -30,16 +30,16 @@ impl Attendance {
     }
 
     /// Counts a client that is on its way, for as long as the guard lives.
-    pub(super) fn follow(&self) -> Following {
+    pub(super) fn follow(&self) -> FollowGuard {
         self.0.following.fetch_add(1, Ordering::AcqRel);
-        Following(self.clone())
+        FollowGuard(self.clone())
     }
 
     /// Counts a client for as long as the guard lives.
-    pub(super) fn enter(&self) -> Attending {
+    pub(super) fn enter(&self) -> AttachedGuard {
         self.0.count.fetch_add(1, Ordering::AcqRel);
         self.0.changed.notify_one();
-        Attending(self.clone())
+        AttachedGuard(self.clone())
     }
 
     /// Counts a client without a stream.
@@ -56,9 +56,9 @@ impl Attendance {
 
 /// One client on its way.
 #[derive(Debug)]
-pub(super) struct Following(Attendance);
+pub(super) struct FollowGuard(Attendance);
 
-impl Drop for Following {
+impl Drop for FollowGuard {
     fn drop(&mut self) {
         let Attendance(shared) = &self.0;
         shared.following.fetch_sub(1, Ordering::AcqRel);
@@ -67,9 +67,9 @@ impl Drop for Following {
 
 /// One client that is attached.
 #[derive(Debug)]
-pub(super) struct Attending(Attendance);
+pub(super) struct AttachedGuard(Attendance);
 
-impl Drop for Attending {
+impl Drop for AttachedGuard {
     fn drop(&mut self) {
         let Attendance(shared) = &self.0;
         shared.count.fetch_sub(1, Ordering::AcqRel);
