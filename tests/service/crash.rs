@@ -205,8 +205,7 @@ async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
                 }
                 // Busy: it was not accepted, and is not sent again.
                 Some((409, _)) => drop(sent.remove(&key)),
-                // The port of a dead service may be that of another test's API by now.
-                Some((404, body)) if body["type"] == "error" => {}
+                Some((404, body)) if body["type"] == "error" => {} // another test's API
                 Some((status, body)) => panic!("{status} {body}"),
                 None => {}
             }
