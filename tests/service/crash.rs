@@ -205,8 +205,8 @@ async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
                 }
                 // Busy: it was not accepted, and is not sent again.
                 Some((409, _)) => drop(sent.remove(&key)),
-                Some((404, body)) if body["type"] == "error" => {} // another test's API
-                Some((status, body)) => panic!("{status} {body}"),
+                // Another test's API may have the port of the dead service by now.
+                Some((status, body)) => assert!(body["type"] == "error", "{status} {body}"),
                 None => {}
             }
         }
