@@ -77,6 +77,8 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
     let is_new = |kind: &&str| !first.contains(kind);
     let new: Vec<&str> = second.iter().copied().filter(is_new).collect();
     assert_eq!(new, Record::KNOWN[12..20]);
+    // Held by the next test.
+    assert_eq!(Record::KNOWN[20..], ["tools_renewed"]);
     for more in [
         "run_started",
         "prompt",
@@ -85,6 +87,22 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "run_ended",
     ] {
         assert!(second.contains(&more), "{more}");
+    }
+}
+
+/// Spec: [JRNL-01] [CONV-90]
+#[test]
+fn the_tools_on_offer_are_kept_to_the_byte() {
+    let tools = r#"[{"name":"b","description":"d","input_schema":{"type":"object","a":[1.0,{}]}}]"#;
+    for text in [
+        format!(r#"{{"type":"tools_renewed","data":{{"tools":{tools},"by":"ana"}}}}"#),
+        format!(
+            r#"{{"type":"turn_started","data":{{"run":1,"turn":1,"head":"h","tools":{tools}}}}}"#
+        ),
+    ] {
+        let record: Record = serde_json::from_str(&text).unwrap();
+        assert!(kind(&record).is_some_and(|kind| Record::KNOWN.contains(&kind)));
+        assert_eq!(serde_json::to_string(&record).unwrap(), text);
     }
 }
 
