@@ -2,7 +2,7 @@
 
 use super::{CompactionSettings, Files};
 
-/// What a cut is to reach.
+/// The limits that a cut must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
     /// How many tokens a request may have.

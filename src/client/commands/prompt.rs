@@ -14,7 +14,7 @@ const PROMPT_HELP: &str = "\
 Examples:
   harness prompt What is in src?
   git diff | harness prompt -c review -
-  harness prompt --key nightly-1 Summarize the log   running it again does not ask again
+  harness prompt -c ID --key nightly-1 Summarize the log   running it again does not ask again
   harness prompt --attach plan.png --attach notes.md What is missing in the plan?
   harness prompt -- -v means what?
 

@@ -225,7 +225,8 @@ impl ConversationActor {
         self.proceed(ctx);
     }
 
-    /// What the records before an effect must outlive.
+    /// How durable the records before an effect must be: a tool that may change something runs only behind
+    /// records that outlive a power cut.
     fn durability_before(&self, effect: &Effect) -> Durability {
         let may_change_something = |call: &ToolCall| !self.tools().is_harmless(&call.name);
         if matches!(effect, Effect::Rewrite { .. })

@@ -19,8 +19,8 @@ use crate::ids::RunId;
 use crate::storage::StorageError;
 
 impl ConversationActor {
-    /// Gives an order to the machine; answers when what came of it is on record. As soon as it is
-    /// `taken`, so much is noted.
+    /// Gives an order to the machine and answers when its records are written. `taken` runs as soon as
+    /// the machine takes the order.
     fn order<O: Order>(
         &mut self,
         order: O,
@@ -91,7 +91,7 @@ impl ConversationActor {
     }
 }
 
-/// What a dropped answer means: the actor died before it could answer.
+/// The refusal of an order whose actor died before it could answer.
 fn gone() -> SubmitError {
     SubmitError::NotKept("the conversation ended".to_owned())
 }

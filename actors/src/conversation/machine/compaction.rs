@@ -25,12 +25,12 @@ const SMALL: u64 = 2_000;
 /// How many compactions there may be between two replies.
 const MAX_ATTEMPTS: u32 = 2;
 
-/// What is known of compaction in the run that is going, and the summary that is being written.
+/// The state of compaction in the current run, with the summary that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
     /// Whether it was looked up what the model can do.
     is_described: bool,
-    /// What the model can do, as far as the API says it.
+    /// The capabilities of the model that the API reports.
     info: Option<Arc<ModelInfo>>,
     /// How many compactions were begun since the last reply.
     attempts: u32,
@@ -52,7 +52,7 @@ pub(super) struct Next<'a> {
     pub(super) history: &'a History,
 }
 
-/// What is to be done about the next request.
+/// The step that the next request needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It can be made.
@@ -65,7 +65,7 @@ pub(super) enum Verdict {
     TooLong { tokens: u64, window: u64 },
 }
 
-/// What an answer means for the summary.
+/// The state of the summary after an answer of the model.
 pub(super) enum Progress {
     /// Nothing yet.
     Waits,
