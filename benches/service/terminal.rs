@@ -202,7 +202,7 @@ impl Client {
         };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_harness"));
-        command.args(["attach", "--name", "bench"]);
+        command.args(["attach", "-c", "default", "--name", "bench"]);
         command.env("HARNESS_HOME", state);
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
