@@ -365,163 +365,116 @@ pub enum Family {
     Foreign,
 }
 
+/// What holds of an event whatever its type.
+struct Facts<'a> {
+    type_name: &'static str,
+    family: Family,
+    timestamp: Option<u64>,
+    by: Option<&'a str>,
+}
+
+impl<'a> Facts<'a> {
+    /// A fact of the conversation, recorded then.
+    const fn of(type_name: &'static str, timestamp: u64) -> Self {
+        Self {
+            type_name,
+            family: Family::Fact,
+            timestamp: Some(timestamp),
+            by: None,
+        }
+    }
+
+    /// The same, caused by a client.
+    fn by(type_name: &'static str, timestamp: u64, by: &'a Option<String>) -> Self {
+        Self {
+            by: by.as_deref(),
+            ..Self::of(type_name, timestamp)
+        }
+    }
+
+    const fn passing(type_name: &'static str) -> Self {
+        Self {
+            family: Family::Passing,
+            timestamp: None,
+            ..Self::of(type_name, 0)
+        }
+    }
+
+    const fn foreign(type_name: &'static str, timestamp: Option<u64>) -> Self {
+        Self {
+            family: Family::Foreign,
+            timestamp,
+            ..Self::of(type_name, 0)
+        }
+    }
+}
+
 impl Event {
     /// The value of `type` on the wire. Each type has its lines in `specs/examples/events.jsonl`.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
-        match self {
-            Self::User { .. } => "user",
-            Self::Text { .. } => "text",
-            Self::ToolCall { .. } => "tool_call",
-            Self::ToolResult { .. } => "tool_result",
-            Self::Reasoning { .. } => "reasoning",
-            Self::Status { .. } => "status",
-            Self::RunStarted { .. } => "run_started",
-            Self::RunEnded { .. } => "run_ended",
-            Self::TurnStarted { .. } => "turn_started",
-            Self::TurnEnded { .. } => "turn_ended",
-            Self::ReplyEnded { .. } => "reply_ended",
-            Self::ReplyFailed { .. } => "reply_failed",
-            Self::Block { .. } => "block",
-            Self::CallsSkipped { .. } => "calls_skipped",
-            Self::Renamed { .. } => "renamed",
-            Self::Queued { .. } => "queued",
-            Self::Withdrawn { .. } => "withdrawn",
-            Self::SettingsChanged { .. } => "settings_changed",
-            Self::ToolsRenewed { .. } => "tools_renewed",
-            Self::ReplyLeftOut { .. } => "reply_left_out",
-            Self::CompactionStarted { .. } => "compaction_started",
-            Self::Compacted { .. } => "compacted",
-            Self::CompactionFailed { .. } => "compaction_failed",
-            Self::Checkpoint { .. } => "checkpoint",
-            Self::Record { .. } => "record",
-            Self::Delta { .. } => "delta",
-            Self::Discarded {} => "discarded",
-            Self::ToolOutput { .. } => "tool_output",
-            Self::Presence { .. } => "presence",
-            Self::Attached { .. } => "attached",
-            Self::Reset { .. } => "reset",
-            Self::Gap { .. } => "gap",
-            Self::Unknown => "unknown",
-        }
+        self.facts().type_name
     }
 
     /// How the event is treated where its type has no rule of its own.
     #[must_use]
     pub fn family(&self) -> Family {
-        match self {
-            Self::User { .. }
-            | Self::Text { .. }
-            | Self::Reasoning { .. }
-            | Self::Block { .. }
-            | Self::ToolCall { .. }
-            | Self::ToolResult { .. }
-            | Self::CallsSkipped { .. }
-            | Self::Status { .. }
-            | Self::RunStarted { .. }
-            | Self::RunEnded { .. }
-            | Self::TurnStarted { .. }
-            | Self::TurnEnded { .. }
-            | Self::ReplyEnded { .. }
-            | Self::ReplyFailed { .. }
-            | Self::Queued { .. }
-            | Self::Withdrawn { .. }
-            | Self::Renamed { .. }
-            | Self::SettingsChanged { .. }
-            | Self::ToolsRenewed { .. }
-            | Self::ReplyLeftOut { .. }
-            | Self::CompactionStarted { .. }
-            | Self::Compacted { .. }
-            | Self::CompactionFailed { .. }
-            | Self::Checkpoint { .. } => Family::Fact,
-            Self::Delta { .. }
-            | Self::Discarded {}
-            | Self::ToolOutput { .. }
-            | Self::Presence { .. }
-            | Self::Attached { .. }
-            | Self::Reset { .. }
-            | Self::Gap { .. } => Family::Passing,
-            Self::Record { .. } | Self::Unknown => Family::Foreign,
-        }
+        self.facts().family
     }
 
     /// When it happened, in Unix seconds; events without it are passing.
     #[must_use]
     pub fn timestamp(&self) -> Option<u64> {
-        match self {
-            Self::User { timestamp, .. }
-            | Self::Text { timestamp, .. }
-            | Self::ToolCall { timestamp, .. }
-            | Self::ToolResult { timestamp, .. }
-            | Self::Reasoning { timestamp, .. }
-            | Self::Status { timestamp, .. }
-            | Self::RunStarted { timestamp, .. }
-            | Self::RunEnded { timestamp, .. }
-            | Self::TurnStarted { timestamp, .. }
-            | Self::TurnEnded { timestamp, .. }
-            | Self::ReplyEnded { timestamp, .. }
-            | Self::ReplyFailed { timestamp, .. }
-            | Self::Block { timestamp, .. }
-            | Self::CallsSkipped { timestamp, .. }
-            | Self::Renamed { timestamp, .. }
-            | Self::Queued { timestamp, .. }
-            | Self::Withdrawn { timestamp, .. }
-            | Self::SettingsChanged { timestamp, .. }
-            | Self::ToolsRenewed { timestamp, .. }
-            | Self::ReplyLeftOut { timestamp, .. }
-            | Self::CompactionStarted { timestamp, .. }
-            | Self::Compacted { timestamp, .. }
-            | Self::CompactionFailed { timestamp, .. }
-            | Self::Checkpoint { timestamp, .. }
-            | Self::Record { timestamp, .. } => Some(*timestamp),
-            Self::Delta { .. }
-            | Self::Discarded {}
-            | Self::ToolOutput { .. }
-            | Self::Presence { .. }
-            | Self::Attached { .. }
-            | Self::Reset { .. }
-            | Self::Gap { .. }
-            | Self::Unknown => None,
-        }
+        self.facts().timestamp
     }
 
     /// The name of the client that caused it, if it gave one.
     #[must_use]
     pub fn by(&self) -> Option<&str> {
+        self.facts().by
+    }
+
+    fn facts(&self) -> Facts<'_> {
         match self {
-            Self::User { by, .. }
-            | Self::RunStarted { by, .. }
-            | Self::RunEnded { by, .. }
-            | Self::Renamed { by, .. }
-            | Self::Queued { by, .. }
-            | Self::Withdrawn { by, .. }
-            | Self::SettingsChanged { by, .. }
-            | Self::ToolsRenewed { by, .. }
-            | Self::ReplyLeftOut { by, .. }
-            | Self::CompactionStarted { by, .. }
-            | Self::CompactionFailed { by, .. }
-            | Self::Checkpoint { by, .. } => by.as_deref(),
-            Self::Text { .. }
-            | Self::ToolCall { .. }
-            | Self::ToolResult { .. }
-            | Self::Reasoning { .. }
-            | Self::Status { .. }
-            | Self::TurnStarted { .. }
-            | Self::TurnEnded { .. }
-            | Self::ReplyEnded { .. }
-            | Self::ReplyFailed { .. }
-            | Self::Block { .. }
-            | Self::CallsSkipped { .. }
-            | Self::Compacted { .. }
-            | Self::Record { .. }
-            | Self::Delta { .. }
-            | Self::Discarded {}
-            | Self::ToolOutput { .. }
-            | Self::Presence { .. }
-            | Self::Attached { .. }
-            | Self::Reset { .. }
-            | Self::Gap { .. }
-            | Self::Unknown => None,
+            Self::User { timestamp, by, .. } => Facts::by("user", *timestamp, by),
+            Self::Text { timestamp, .. } => Facts::of("text", *timestamp),
+            Self::ToolCall { timestamp, .. } => Facts::of("tool_call", *timestamp),
+            Self::ToolResult { timestamp, .. } => Facts::of("tool_result", *timestamp),
+            Self::Reasoning { timestamp, .. } => Facts::of("reasoning", *timestamp),
+            Self::Status { timestamp, .. } => Facts::of("status", *timestamp),
+            Self::RunStarted { timestamp, by, .. } => Facts::by("run_started", *timestamp, by),
+            Self::RunEnded { timestamp, by, .. } => Facts::by("run_ended", *timestamp, by),
+            Self::TurnStarted { timestamp, .. } => Facts::of("turn_started", *timestamp),
+            Self::TurnEnded { timestamp, .. } => Facts::of("turn_ended", *timestamp),
+            Self::ReplyEnded { timestamp, .. } => Facts::of("reply_ended", *timestamp),
+            Self::ReplyFailed { timestamp, .. } => Facts::of("reply_failed", *timestamp),
+            Self::Block { timestamp, .. } => Facts::of("block", *timestamp),
+            Self::CallsSkipped { timestamp, .. } => Facts::of("calls_skipped", *timestamp),
+            Self::Renamed { timestamp, by, .. } => Facts::by("renamed", *timestamp, by),
+            Self::Queued { timestamp, by, .. } => Facts::by("queued", *timestamp, by),
+            Self::Withdrawn { timestamp, by, .. } => Facts::by("withdrawn", *timestamp, by),
+            Self::SettingsChanged { timestamp, by, .. } => {
+                Facts::by("settings_changed", *timestamp, by)
+            }
+            Self::ToolsRenewed { timestamp, by, .. } => Facts::by("tools_renewed", *timestamp, by),
+            Self::ReplyLeftOut { timestamp, by, .. } => Facts::by("reply_left_out", *timestamp, by),
+            Self::CompactionStarted { timestamp, by, .. } => {
+                Facts::by("compaction_started", *timestamp, by)
+            }
+            Self::Compacted { timestamp, .. } => Facts::of("compacted", *timestamp),
+            Self::CompactionFailed { timestamp, by, .. } => {
+                Facts::by("compaction_failed", *timestamp, by)
+            }
+            Self::Checkpoint { timestamp, by, .. } => Facts::by("checkpoint", *timestamp, by),
+            Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
+            Self::Delta { .. } => Facts::passing("delta"),
+            Self::Discarded {} => Facts::passing("discarded"),
+            Self::ToolOutput { .. } => Facts::passing("tool_output"),
+            Self::Presence { .. } => Facts::passing("presence"),
+            Self::Attached { .. } => Facts::passing("attached"),
+            Self::Reset { .. } => Facts::passing("reset"),
+            Self::Gap { .. } => Facts::passing("gap"),
+            Self::Unknown => Facts::foreign("unknown", None),
         }
     }
 }

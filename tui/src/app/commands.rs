@@ -16,78 +16,46 @@ pub(crate) struct Command {
     pub(crate) help: &'static str,
 }
 
-const fn command(name: &'static str, arguments: &'static str, help: &'static str) -> Command {
-    Command {
-        name,
-        arguments,
-        help,
-    }
+/// The table, a row a command: its name, what may follow, what it does.
+macro_rules! commands {
+    ($($name:literal $arguments:literal => $help:literal;)*) => {
+        &[$(Command {
+            name: $name,
+            arguments: $arguments,
+            help: $help,
+        }),*]
+    };
 }
 
 /// All commands.
-pub(crate) const COMMANDS: &[Command] = &[
-    command("help", "", "the keys and commands"),
-    command("new", "[title]", "make a conversation and open it"),
-    command("open", "[filter]", "choose a conversation"),
-    command(
-        "rename",
-        "title",
-        "give this conversation a title, for all clients",
-    ),
-    command("fork", "", "copy this conversation and open the copy"),
-    command("delete", "", "choose a conversation to move to the trash"),
-    command(
-        "cancel",
-        "[clear]",
-        "cancel the run, and clear what waits, for all clients",
-    ),
-    command(
-        "continue",
-        "",
-        "go on without a prompt, with what waits in the queue",
-    ),
-    command("retry", "", "ask for the last reply again"),
-    command(
-        "queue",
-        "[clear|withdraw N]",
-        "what waits to be said, and taking it away",
-    ),
-    command("model", "[name]", "ask another model, for all clients"),
-    command(
-        "thinking",
-        "level",
-        "how much the model thinks, for all clients",
-    ),
-    command("settings", "", "what is set in this conversation"),
-    command(
-        "tools",
-        "[renew]",
-        "what the model is offered, and offering what there is now, for all clients",
-    ),
-    command("skill", "[name text]", "send a text with a skill"),
-    command("template", "[name args]", "send a prompt from a template"),
-    command(
-        "compact",
-        "[instructions]",
-        "replace the past by a summary, for all clients",
-    ),
-    command(
-        "copy",
-        "[n|all]",
-        "copy the last reply, its n-th code block, or everything",
-    ),
-    command("search", "[text]", "search the conversation"),
-    command(
-        "fold",
-        "all|none|tools",
-        "fold the tools, unfold them, or cut them at 100 lines",
-    ),
-    command("theme", "dark|light|terminal", "other colours"),
-    command("clients", "", "who is attached"),
-    command("status", "", "what this client is attached to"),
-    command("debug", "", "what this client knows of itself"),
-    command("quit", "", "leave; the conversation goes on"),
-];
+pub(crate) const COMMANDS: &[Command] = commands! {
+    "help" "" => "the keys and commands";
+    "new" "[title]" => "make a conversation and open it";
+    "open" "[filter]" => "choose a conversation";
+    "rename" "title" => "give this conversation a title, for all clients";
+    "fork" "" => "copy this conversation and open the copy";
+    "delete" "" => "choose a conversation to move to the trash";
+    "cancel" "[clear]" => "cancel the run, and clear what waits, for all clients";
+    "continue" "" => "go on without a prompt, with what waits in the queue";
+    "retry" "" => "ask for the last reply again";
+    "queue" "[clear|withdraw N]" => "what waits to be said, and taking it away";
+    "model" "[name]" => "ask another model, for all clients";
+    "thinking" "level" => "how much the model thinks, for all clients";
+    "settings" "" => "what is set in this conversation";
+    "tools" "[renew]" =>
+        "what the model is offered, and offering what there is now, for all clients";
+    "skill" "[name text]" => "send a text with a skill";
+    "template" "[name args]" => "send a prompt from a template";
+    "compact" "[instructions]" => "replace the past by a summary, for all clients";
+    "copy" "[n|all]" => "copy the last reply, its n-th code block, or everything";
+    "search" "[text]" => "search the conversation";
+    "fold" "all|none|tools" => "fold the tools, unfold them, or cut them at 100 lines";
+    "theme" "dark|light|terminal" => "other colours";
+    "clients" "" => "who is attached";
+    "status" "" => "what this client is attached to";
+    "debug" "" => "what this client knows of itself";
+    "quit" "" => "leave; the conversation goes on";
+};
 
 /// The commands whose names begin so, and then those that have the letters in that order.
 pub(crate) fn fitting(written: &str) -> Vec<&'static Command> {

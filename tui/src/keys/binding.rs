@@ -30,18 +30,3 @@ pub(super) const fn control(character: char) -> Chord {
 pub(super) const fn alt(key: Key) -> Chord {
     Chord::alt(key)
 }
-
-/// A row of the table.
-pub(super) const fn bind(
-    chords: &'static [Chord],
-    places: &'static [Place],
-    action: Action,
-    help: &'static str,
-) -> Binding {
-    Binding {
-        chords,
-        places,
-        action,
-        help,
-    }
-}

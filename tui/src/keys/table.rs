@@ -1,6 +1,6 @@
 //! The table of all keys.
 
-use super::binding::{Binding, alt, bind, control, key};
+use super::binding::{Binding, alt, control, key};
 use super::{Action, Chord, Place};
 use crate::terminal::Key;
 
@@ -8,6 +8,7 @@ const ANYWHERE: &[Place] = &[Place::Empty, Place::Writing];
 const EMPTY: &[Place] = &[Place::Empty];
 const WRITING: &[Place] = &[Place::Writing];
 const SELECTING: &[Place] = &[Place::Selecting];
+const TALKING: &[Place] = &[Place::Empty, Place::Writing, Place::Selecting];
 const COMMANDS: &[Place] = &[Place::Commands];
 const PICKER: &[Place] = &[Place::Picker];
 const SEARCH: &[Place] = &[Place::Search];
@@ -20,348 +21,97 @@ const OPEN: &[Place] = &[
     Place::Commands,
 ];
 
+/// The table, a row a binding: where, which keys, what they do, and what the help says of them.
+macro_rules! bindings {
+    ($($places:tt: $($chord:expr),+ => $action:ident, $help:literal;)*) => {
+        &[$(Binding {
+            chords: &[$($chord),+],
+            places: $places,
+            action: Action::$action,
+            help: $help,
+        }),*]
+    };
+}
+
 /// All keys. What is in no row here is text where text can be written, and nothing elsewhere.
-pub(crate) const BINDINGS: &[Binding] = &[
-    bind(
-        &[key(Key::Enter)],
-        ANYWHERE,
-        Action::Submit,
-        "send; during a run, say it before the next request",
-    ),
-    bind(
-        &[
-            Chord::control(Key::Enter),
-            Chord::shift(Key::Enter),
-            alt(Key::Enter),
-            control('j'),
-        ],
-        ANYWHERE,
-        Action::Newline,
-        "new line (Ctrl+J always works; so does \\ then Enter)",
-    ),
-    bind(
-        &[key(Key::Tab)],
-        ANYWHERE,
-        Action::FollowUp,
-        "send; during a run, say it at its end",
-    ),
-    bind(
-        &[control('c')],
-        ANYWHERE,
-        Action::Interrupt,
-        "cancel the run; else clear; else leave",
-    ),
-    bind(
-        &[control('c')],
-        SELECTING,
-        Action::Copy,
-        "copy the selection",
-    ),
-    bind(
-        &[Chord::control_shift(Key::Char('c'))],
-        &[Place::Empty, Place::Writing, Place::Selecting],
-        Action::Copy,
-        "copy the selection",
-    ),
-    bind(
-        &[key(Key::Escape)],
-        SELECTING,
-        Action::Deselect,
-        "drop the selection",
-    ),
-    bind(
-        &[key(Key::Escape)],
-        ANYWHERE,
-        Action::Follow,
-        "follow the conversation again",
-    ),
-    bind(
-        &[key(Key::Up)],
-        ANYWHERE,
-        Action::Up,
-        "row up, then earlier prompts",
-    ),
-    bind(
-        &[key(Key::Down)],
-        ANYWHERE,
-        Action::Down,
-        "row down, then later prompts",
-    ),
-    bind(&[key(Key::PageUp)], ANYWHERE, Action::PageUp, "page up"),
-    bind(
-        &[key(Key::PageDown)],
-        ANYWHERE,
-        Action::PageDown,
-        "page down",
-    ),
-    bind(
-        &[key(Key::Home)],
-        EMPTY,
-        Action::Top,
-        "beginning of the conversation (nothing written)",
-    ),
-    bind(
-        &[key(Key::End)],
-        EMPTY,
-        Action::Bottom,
-        "end of the conversation (nothing written)",
-    ),
-    bind(
-        &[Chord::control(Key::Home)],
-        ANYWHERE,
-        Action::Top,
-        "beginning of the conversation",
-    ),
-    bind(
-        &[Chord::control(Key::End)],
-        ANYWHERE,
-        Action::Bottom,
-        "end of the conversation",
-    ),
-    bind(
-        &[alt(Key::Up)],
-        ANYWHERE,
-        Action::PreviousPrompt,
-        "prompt before",
-    ),
-    bind(
-        &[alt(Key::Down)],
-        ANYWHERE,
-        Action::NextPrompt,
-        "prompt behind",
-    ),
-    bind(
-        &[key(Key::Home), control('a')],
-        WRITING,
-        Action::LineStart,
-        "beginning of the line",
-    ),
-    bind(
-        &[key(Key::End), control('e')],
-        WRITING,
-        Action::LineEnd,
-        "end of the line",
-    ),
-    bind(
-        &[key(Key::Left), control('b')],
-        WRITING,
-        Action::Left,
-        "character back",
-    ),
-    bind(&[key(Key::Right)], WRITING, Action::Right, "character on"),
-    bind(
-        &[
-            Chord::control(Key::Left),
-            alt(Key::Left),
-            alt(Key::Char('b')),
-        ],
-        WRITING,
-        Action::WordLeft,
-        "word back",
-    ),
-    bind(
-        &[
-            Chord::control(Key::Right),
-            alt(Key::Right),
-            alt(Key::Char('f')),
-        ],
-        WRITING,
-        Action::WordRight,
-        "word on",
-    ),
-    bind(
-        &[key(Key::Backspace), Chord::shift(Key::Backspace)],
-        WRITING,
-        Action::Backspace,
-        "delete back",
-    ),
-    bind(
-        &[key(Key::Backspace)],
-        EMPTY,
-        Action::TakeBack,
-        "drop the last paste; else take back what waits in the queue",
-    ),
-    bind(
-        &[key(Key::Delete), control('d')],
-        WRITING,
-        Action::Delete,
-        "delete on",
-    ),
-    bind(
-        &[control('d')],
-        EMPTY,
-        Action::Leave,
-        "leave (nothing written); the conversation goes on",
-    ),
-    bind(
-        &[
-            control('w'),
-            alt(Key::Backspace),
-            control('h'),
-            Chord::control(Key::Backspace),
-        ],
-        WRITING,
-        Action::DeleteWordLeft,
-        "delete the word before",
-    ),
-    bind(
-        &[alt(Key::Char('d'))],
-        WRITING,
-        Action::DeleteWordRight,
-        "delete the word behind",
-    ),
-    bind(&[control('u')], ANYWHERE, Action::Clear, "clear the input"),
-    bind(
-        &[control('k')],
-        WRITING,
-        Action::KillToEnd,
-        "cut to the end of the line",
-    ),
-    bind(
-        &[control('y')],
-        ANYWHERE,
-        Action::Yank,
-        "put back what was cut",
-    ),
-    bind(
-        &[control('_'), control('7')],
-        ANYWHERE,
-        Action::Undo,
-        "undo",
-    ),
-    bind(
-        &[alt(Key::Char('v'))],
-        ANYWHERE,
-        Action::OpenPaste,
-        "put an attached paste into the text",
-    ),
-    bind(
-        &[control('g')],
-        ANYWHERE,
-        Action::Editor,
-        "write in $EDITOR",
-    ),
-    bind(
-        &[control('o')],
-        ANYWHERE,
-        Action::Fold,
-        "fold or unfold the tools",
-    ),
-    bind(&[control('f')], ANYWHERE, Action::Search, "search"),
-    bind(&[control('p')], ANYWHERE, Action::Picker, "conversations"),
-    bind(&[key(Key::Function(1))], ANYWHERE, Action::Help, "help"),
-    bind(
-        &[key(Key::Char('?'))],
-        EMPTY,
-        Action::Help,
-        "help (type a space first to write ?)",
-    ),
-    bind(
-        &[key(Key::Function(2))],
-        ANYWHERE,
-        Action::Mouse,
-        "leave the mouse to the terminal",
-    ),
-    bind(
-        &[control('r')],
-        ANYWHERE,
-        Action::TryNow,
-        "attach again at once",
-    ),
-    bind(
-        &[control('l')],
-        ANYWHERE,
-        Action::Redraw,
-        "draw everything anew",
-    ),
-    bind(
-        &[control('z')],
-        ANYWHERE,
-        Action::Suspend,
-        "back to the shell for now",
-    ),
-    bind(
-        &[key(Key::Tab)],
-        COMMANDS,
-        Action::Complete,
-        "complete the command",
-    ),
-    bind(
-        &[key(Key::Up)],
-        COMMANDS,
-        Action::Previous,
-        "command before",
-    ),
-    bind(&[key(Key::Down)], COMMANDS, Action::Next, "command behind"),
-    bind(&[key(Key::Escape)], OPEN, Action::Close, "close"),
-    bind(&[control('c')], FILTERS, Action::Close, "close"),
-    bind(
-        &[key(Key::Enter)],
-        PICKER,
-        Action::Accept,
-        "open the conversation",
-    ),
-    bind(
-        &[key(Key::Up)],
-        PICKER,
-        Action::Previous,
-        "conversation before",
-    ),
-    bind(
-        &[key(Key::Down)],
-        PICKER,
-        Action::Next,
-        "conversation behind",
-    ),
-    bind(&[key(Key::PageUp)], PICKER, Action::PageUp, "page up"),
-    bind(&[key(Key::PageDown)], PICKER, Action::PageDown, "page down"),
-    bind(&[control('n')], PICKER, Action::New, "new conversation"),
-    bind(&[key(Key::Tab)], PICKER, Action::Rename, "rename"),
-    bind(&[control('x')], PICKER, Action::Trash, "move to the trash"),
-    bind(
-        &[control('a')],
-        PICKER,
-        Action::Folders,
-        "those of all folders, or of this one",
-    ),
-    bind(&[key(Key::Enter)], CHOOSER, Action::Accept, "take it"),
-    bind(&[key(Key::Up)], CHOOSER, Action::Previous, "one before"),
-    bind(&[key(Key::Down)], CHOOSER, Action::Next, "one behind"),
-    bind(&[key(Key::PageUp)], CHOOSER, Action::PageUp, "page up"),
-    bind(
-        &[key(Key::PageDown)],
-        CHOOSER,
-        Action::PageDown,
-        "page down",
-    ),
-    bind(
-        &[key(Key::Enter), key(Key::Down), control('f')],
-        SEARCH,
-        Action::Next,
-        "next hit",
-    ),
-    bind(
-        &[Chord::shift(Key::Enter), alt(Key::Enter), key(Key::Up)],
-        SEARCH,
-        Action::Previous,
-        "hit before",
-    ),
-    bind(
-        &[key(Key::Tab)],
-        SEARCH,
-        Action::Accept,
-        "close and stay here",
-    ),
-    bind(&[key(Key::PageUp)], SEARCH, Action::PageUp, "page up"),
-    bind(&[key(Key::PageDown)], SEARCH, Action::PageDown, "page down"),
-    bind(
-        &[key(Key::Backspace)],
-        FILTERS,
-        Action::Backspace,
-        "delete back",
-    ),
-    bind(&[control('u')], FILTERS, Action::Clear, "clear"),
-];
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ANYWHERE: key(Key::Enter) => Submit, "send; during a run, say it before the next request";
+    ANYWHERE: Chord::control(Key::Enter), Chord::shift(Key::Enter), alt(Key::Enter), control('j') =>
+        Newline, "new line (Ctrl+J always works; so does \\ then Enter)";
+    ANYWHERE: key(Key::Tab) => FollowUp, "send; during a run, say it at its end";
+    ANYWHERE: control('c') => Interrupt, "cancel the run; else clear; else leave";
+    SELECTING: control('c') => Copy, "copy the selection";
+    TALKING: Chord::control_shift(Key::Char('c')) => Copy, "copy the selection";
+    SELECTING: key(Key::Escape) => Deselect, "drop the selection";
+    ANYWHERE: key(Key::Escape) => Follow, "follow the conversation again";
+    ANYWHERE: key(Key::Up) => Up, "row up, then earlier prompts";
+    ANYWHERE: key(Key::Down) => Down, "row down, then later prompts";
+    ANYWHERE: key(Key::PageUp) => PageUp, "page up";
+    ANYWHERE: key(Key::PageDown) => PageDown, "page down";
+    EMPTY: key(Key::Home) => Top, "beginning of the conversation (nothing written)";
+    EMPTY: key(Key::End) => Bottom, "end of the conversation (nothing written)";
+    ANYWHERE: Chord::control(Key::Home) => Top, "beginning of the conversation";
+    ANYWHERE: Chord::control(Key::End) => Bottom, "end of the conversation";
+    ANYWHERE: alt(Key::Up) => PreviousPrompt, "prompt before";
+    ANYWHERE: alt(Key::Down) => NextPrompt, "prompt behind";
+    WRITING: key(Key::Home), control('a') => LineStart, "beginning of the line";
+    WRITING: key(Key::End), control('e') => LineEnd, "end of the line";
+    WRITING: key(Key::Left), control('b') => Left, "character back";
+    WRITING: key(Key::Right) => Right, "character on";
+    WRITING: Chord::control(Key::Left), alt(Key::Left), alt(Key::Char('b')) =>
+        WordLeft, "word back";
+    WRITING: Chord::control(Key::Right), alt(Key::Right), alt(Key::Char('f')) =>
+        WordRight, "word on";
+    WRITING: key(Key::Backspace), Chord::shift(Key::Backspace) => Backspace, "delete back";
+    EMPTY: key(Key::Backspace) =>
+        TakeBack, "drop the last paste; else take back what waits in the queue";
+    WRITING: key(Key::Delete), control('d') => Delete, "delete on";
+    EMPTY: control('d') => Leave, "leave (nothing written); the conversation goes on";
+    WRITING: control('w'), alt(Key::Backspace), control('h'), Chord::control(Key::Backspace) =>
+        DeleteWordLeft, "delete the word before";
+    WRITING: alt(Key::Char('d')) => DeleteWordRight, "delete the word behind";
+    ANYWHERE: control('u') => Clear, "clear the input";
+    WRITING: control('k') => KillToEnd, "cut to the end of the line";
+    ANYWHERE: control('y') => Yank, "put back what was cut";
+    ANYWHERE: control('_'), control('7') => Undo, "undo";
+    ANYWHERE: alt(Key::Char('v')) => OpenPaste, "put an attached paste into the text";
+    ANYWHERE: control('g') => Editor, "write in $EDITOR";
+    ANYWHERE: control('o') => Fold, "fold or unfold the tools";
+    ANYWHERE: control('f') => Search, "search";
+    ANYWHERE: control('p') => Picker, "conversations";
+    ANYWHERE: key(Key::Function(1)) => Help, "help";
+    EMPTY: key(Key::Char('?')) => Help, "help (type a space first to write ?)";
+    ANYWHERE: key(Key::Function(2)) => Mouse, "leave the mouse to the terminal";
+    ANYWHERE: control('r') => TryNow, "attach again at once";
+    ANYWHERE: control('l') => Redraw, "draw everything anew";
+    ANYWHERE: control('z') => Suspend, "back to the shell for now";
+    COMMANDS: key(Key::Tab) => Complete, "complete the command";
+    COMMANDS: key(Key::Up) => Previous, "command before";
+    COMMANDS: key(Key::Down) => Next, "command behind";
+    OPEN: key(Key::Escape) => Close, "close";
+    FILTERS: control('c') => Close, "close";
+    PICKER: key(Key::Enter) => Accept, "open the conversation";
+    PICKER: key(Key::Up) => Previous, "conversation before";
+    PICKER: key(Key::Down) => Next, "conversation behind";
+    PICKER: key(Key::PageUp) => PageUp, "page up";
+    PICKER: key(Key::PageDown) => PageDown, "page down";
+    PICKER: control('n') => New, "new conversation";
+    PICKER: key(Key::Tab) => Rename, "rename";
+    PICKER: control('x') => Trash, "move to the trash";
+    PICKER: control('a') => Folders, "those of all folders, or of this one";
+    CHOOSER: key(Key::Enter) => Accept, "take it";
+    CHOOSER: key(Key::Up) => Previous, "one before";
+    CHOOSER: key(Key::Down) => Next, "one behind";
+    CHOOSER: key(Key::PageUp) => PageUp, "page up";
+    CHOOSER: key(Key::PageDown) => PageDown, "page down";
+    SEARCH: key(Key::Enter), key(Key::Down), control('f') => Next, "next hit";
+    SEARCH: Chord::shift(Key::Enter), alt(Key::Enter), key(Key::Up) => Previous, "hit before";
+    SEARCH: key(Key::Tab) => Accept, "close and stay here";
+    SEARCH: key(Key::PageUp) => PageUp, "page up";
+    SEARCH: key(Key::PageDown) => PageDown, "page down";
+    FILTERS: key(Key::Backspace) => Backspace, "delete back";
+    FILTERS: control('u') => Clear, "clear";
+};
 
 /// What a key does in a place; nothing if it is not bound there.
 pub(crate) fn action(chord: Chord, place: Place) -> Option<Action> {
