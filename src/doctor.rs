@@ -12,6 +12,7 @@ use harness_actors::{Clock, ConversationId};
 use serde_json::json;
 
 use crate::config::{ClientConfig, ConfigError, HomeFlag};
+use crate::exit_codes::exits;
 use crate::state::{StateError, StateFolder};
 
 const HELP: &str = "\
@@ -21,12 +22,7 @@ Examples:
 
 A damaged part stays in its journal until it is repaired: the service skips it, tells clients of
 the gap, and keeps a copy beside the journal. A repair makes the journal anew from the records that
-can be read, under a new epoch, and keeps the old file as `<id>.<epoch>.archive`.
-
-Exit codes:
-  0  all journals are in order, or were repaired
-  1  a journal or an attachment is damaged, or could not be repaired
-  2  wrong use: a flag or a setting cannot be used";
+can be read, under a new epoch, and keeps the old file as `<id>.<epoch>.archive`.";
 
 /// Why the journals could not be looked at or repaired.
 #[derive(Debug, Display, Error, From)]
@@ -64,7 +60,7 @@ impl DoctorError {
 
 /// The flags of `harness doctor`.
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_help = exits(HELP, "all journals are in order, or were repaired", "a journal or an attachment is damaged, or could not be repaired", None))]
 pub(crate) struct Examine {
     /// Repair what is damaged; the files are kept as they were
     #[arg(long)]

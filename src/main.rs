@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod difference;
 mod doctor;
+mod exit_codes;
 mod guidance;
 mod hardening;
 mod http;

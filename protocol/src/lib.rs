@@ -42,6 +42,6 @@ pub use service::{
 pub use setting::{Setting, SettingKind};
 pub use settings::{
     ChangeSettings, FullSettings, QueueMode, SETTINGS, Settings, SettingsAnswer, SettingsPatch,
-    ThinkingLevel, ToolExecution,
+    THINKING_LEVELS, ThinkingLevel, ToolExecution,
 };
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

@@ -104,7 +104,7 @@ settings! {
         SettingKind::Text, "Standing instructions for the model; blank for none";
     /// How much the model thinks before it replies; as it does by itself if left out.
     thinking: ThinkingLevel => Option<ThinkingLevel> = None,
-        SettingKind::OneOf("LEVEL", &["off", "minimal", "low", "medium", "high", "xhigh", "max"]),
+        SettingKind::OneOf("LEVEL", THINKING_LEVELS),
         "How much the model thinks: off, minimal, low, medium, high, xhigh or max; as it does by itself if unset";
     /// The names of the tools that the model is offered; all if empty. Names that no tool has are
     /// passed over.
@@ -152,6 +152,8 @@ settings! {
 const MAX_TOKENS: u64 = 1_000_000_000;
 /// The names of [`QueueMode`].
 const QUEUE_MODES: &[&str] = &["one_at_a_time", "all"];
+/// The levels of thinking, from little to much.
+pub const THINKING_LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// What a setting is where nothing is left out: a value, or one that may be missing even there.
 trait Full<T> {

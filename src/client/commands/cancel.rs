@@ -9,21 +9,17 @@ use crate::client::commands::common::{Caller, Which};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::config::HomeFlag;
+use crate::exit_codes::exits;
 
 const CANCEL_HELP: &str = "\
 Examples:
   harness cancel                               stop what runs in the last conversation of this folder
   harness cancel -c ID --run 3                 stop run 3, if it still runs
-  harness cancel --clear-queue                 and say nothing of what waits
-
-Exit codes:
-  0  done, whether a run was going or not
-  1  failed, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+  harness cancel --clear-queue                 and say nothing of what waits";
 
 /// The flags of `harness cancel`.
 #[derive(Debug, Args)]
-#[command(after_help = CANCEL_HELP)]
+#[command(after_help = exits(CANCEL_HELP, "done, whether a run was going or not", "failed, or no service runs", None))]
 pub(crate) struct Cancel {
     /// The conversation.
     #[command(flatten)]

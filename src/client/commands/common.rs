@@ -87,23 +87,6 @@ pub(crate) struct Sending {
     pub(super) home: HomeFlag,
 }
 
-/// The flags of `harness continue` and `harness retry`, but for the help.
-#[derive(Debug, Args)]
-pub(crate) struct Resumed {
-    /// The conversation.
-    #[command(flatten)]
-    pub(super) which: Which,
-    /// Who asks.
-    #[command(flatten)]
-    pub(super) caller: Caller,
-    /// Print every event of the run as JSON Lines in place of the reply's text
-    #[arg(long)]
-    pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
-}
-
 /// What is said to a conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Message {

@@ -11,6 +11,7 @@ use crate::client::commands::common::{self, Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
+use crate::exit_codes::exits;
 
 const COMPACT_HELP: &str = "\
 Examples:
@@ -18,20 +19,14 @@ Examples:
   harness compact --force --instructions 'Keep every file name'
 
 The journal then begins with the summary; the old one is kept, and where is printed. This can
-take minutes. Ctrl-C ends the command and not the compaction; `harness cancel` ends that.
-
-Exit codes:
-    0  done, or there was no need
-    1  failed, or no service runs
-    2  wrong use: a flag or a setting cannot be used
-  130  stopped with Ctrl-C";
+take minutes. Ctrl-C ends the command and not the compaction; `harness cancel` ends that.";
 
 /// How long a compaction may take: a summary is one or more replies of the model, with retries.
 const COMPACT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The flags of `harness compact`.
 #[derive(Debug, Args)]
-#[command(after_help = COMPACT_HELP)]
+#[command(after_help = exits(COMPACT_HELP, "done, or there was no need", "failed, or no service runs", Some("stopped with Ctrl-C")))]
 pub(crate) struct Compact {
     /// Summarize even if the conversation is well within the window
     #[arg(long)]

@@ -1,17 +1,34 @@
-//! The list that `harness skills` and `harness templates` print.
+//! `harness skills` and `harness templates`: what there is to send as a prompt.
 
 use clap::Args;
 use serde_json::Value;
 
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
+use crate::client::api::routes;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::client::{folder, visible};
 use crate::config::HomeFlag;
 
 /// How many characters of a description a table shows.
 const MAX_DESCRIPTION: usize = 72;
+
+pub(super) const SKILLS_HELP: &str = "\
+Examples:
+  harness skills                               what there is, and what could not be loaded
+  harness skills --json | jq -r .path
+
+A skill is a folder with a SKILL.md, in .agents/skills or .claude/skills of the working folder or
+in skills of the state folder. What you change there counts from the next prompt on.";
+
+pub(super) const TEMPLATES_HELP: &str = "\
+Examples:
+  harness templates                            what there is, and what could not be loaded
+  harness templates --json | jq -r .name
+
+A template is a Markdown file in .agents/templates, .agents/prompts or .claude/commands of the
+working folder or in templates of the state folder. What you change there counts at once.";
 
 /// The flags of `harness skills` and `harness templates`.
 #[derive(Debug, Args)]
@@ -24,21 +41,43 @@ pub(crate) struct Listing {
     pub(super) home: HomeFlag,
 }
 
-/// Prints what there is; `kind` is `skills` or `templates`.
+/// Prints the skills.
 ///
 /// # Errors
-/// If it cannot be had or printed.
-pub(super) async fn list(
+/// If they cannot be had or printed.
+pub(super) async fn skills(
+    order: &Listing,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    list("skills", routes::skills, order, service, output).await
+}
+
+/// Prints the templates.
+///
+/// # Errors
+/// If they cannot be had or printed.
+pub(super) async fn templates(
+    order: &Listing,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    list("templates", routes::templates, order, service, output).await
+}
+
+/// Prints what there is; `kind` is `skills` or `templates`.
+async fn list(
     kind: &str,
-    route: &Route<Value>,
+    route: impl FnOnce(Option<&str>) -> Route<Value>,
     listing: &Listing,
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
+    let folder = folder::here_if_known(service)?;
     let malformed = || RequestError::Malformed {
         reason: format!("it has no list of {kind}"),
     };
-    let answer = service.ask(route).await?;
+    let answer = service.ask(&route(folder.as_deref())).await?;
     let rows = answer[kind].as_array().ok_or_else(malformed)?;
     if listing.json {
         for row in rows {

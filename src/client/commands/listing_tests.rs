@@ -9,7 +9,6 @@ use super::*;
 use crate::cli::{Cli, Command};
 use crate::client::ClientCommand;
 use crate::client::api::patience::Patience;
-use crate::client::api::routes;
 use crate::client::commands::run;
 use crate::client::interrupts::Interrupts;
 use crate::client::testing::{Home, Record, Server, answer, frames, impatient, opening, recorded};
@@ -31,11 +30,10 @@ async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandErro
         json,
         home: HomeFlag::default(),
     };
-    let route = match kind {
-        "skills" => routes::skills(None),
-        _ => routes::templates(None),
+    let result = match kind {
+        "skills" => skills(&listing, &connection, &mut output).await,
+        _ => templates(&listing, &connection, &mut output).await,
     };
-    let result = list(kind, &route, &listing, &connection, &mut output).await;
     (result, record)
 }
 

@@ -4,26 +4,21 @@ mod attach;
 mod cancel;
 mod common;
 mod compact;
-mod r#continue;
 mod conversations;
 mod events;
 pub(super) mod follow;
-mod follow_up;
 pub(super) mod life;
 mod listing;
 mod models;
 mod prompt;
 mod queue;
-mod retry;
+mod resumed;
 mod run;
 mod said;
 mod settings;
 mod skill;
-mod skills;
-mod steer;
 mod table;
 mod template;
-mod templates;
 mod tools;
 mod usage;
 
@@ -33,15 +28,19 @@ use harness_protocol::Queue;
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
 use crate::client::api::patience::Patience;
+use crate::client::api::routes;
 pub(crate) use crate::client::commands::attach::Attach;
 use crate::client::commands::attach::WithoutService;
 use crate::client::commands::life::{logs, restart, status, stop};
+use crate::client::commands::resumed::Resumed;
+use crate::client::commands::run::Order;
 use crate::client::commands::said::Said;
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::remarks;
 use crate::config::{ClientConfig, HomeFlag};
+use crate::exit_codes::{asks, exits, runs};
 
 /// What can be asked of the running service.
 #[derive(Debug, Subcommand)]
@@ -58,15 +57,19 @@ pub(crate) enum ClientCommand {
     /// Cancel the run that is going
     Cancel(cancel::Cancel),
     /// Tell the model something in the run that is going
-    Steer(steer::Steer),
+    #[command(after_help = exits(said::STEER_HELP, "it waits", "failed, or no service runs", None))]
+    Steer(Said),
     /// Go on with this when the run would end
-    FollowUp(follow_up::FollowUp),
+    #[command(after_help = exits(said::FOLLOW_UP_HELP, "it waits", "failed, or no service runs", None))]
+    FollowUp(Said),
     /// Show or withdraw what waits to be said
     Queue(queue::Queued),
     /// Go on without a new prompt and stream the reply
-    Continue(r#continue::Continue),
+    #[command(after_help = runs(resumed::CONTINUE_HELP, resumed::FAILED))]
+    Continue(Resumed),
     /// Ask again for a reply that failed and stream it
-    Retry(retry::Retry),
+    #[command(after_help = runs(resumed::RETRY_HELP, resumed::FAILED))]
+    Retry(Resumed),
     /// Show or change the settings of a conversation
     Settings(settings::Settings),
     /// Show or renew the tools that a conversation is offered
@@ -78,10 +81,10 @@ pub(crate) enum ClientCommand {
     /// List the models that can be chosen
     Models(models::Models),
     /// List the skills that there are
-    #[command(after_help = skills::SKILLS_HELP)]
+    #[command(after_help = asks(listing::SKILLS_HELP))]
     Skills(listing::Listing),
     /// List the prompt templates that there are
-    #[command(after_help = templates::TEMPLATES_HELP)]
+    #[command(after_help = asks(listing::TEMPLATES_HELP))]
     Templates(listing::Listing),
     /// Send a skill and stream the reply
     Skill(skill::Skill),
@@ -106,11 +109,9 @@ impl ClientCommand {
             Self::Events(events) => &events.home,
             Self::Prompt(prompt) => &prompt.sending.home,
             Self::Cancel(cancel) => &cancel.home,
-            Self::Steer(steer) => &steer.said.common.home,
-            Self::FollowUp(follow_up) => &follow_up.said.common.home,
+            Self::Steer(said) | Self::FollowUp(said) => &said.common.home,
             Self::Queue(queue) => &queue.common().home,
-            Self::Continue(resume) => &resume.resumed.home,
-            Self::Retry(retry) => &retry.resumed.home,
+            Self::Continue(resumed) | Self::Retry(resumed) => &resumed.home,
             Self::Settings(settings) => &settings.common().home,
             Self::Tools(tools) => &tools.common.home,
             Self::Compact(compact) => &compact.common.home,
@@ -139,12 +140,16 @@ impl ClientCommand {
             Self::Restart(it) => restart::run(it, config, output).await,
             Self::Logs(it) => logs::run(it, config, output).await,
             Self::Prompt(it) => start(it.order()?, config, output).await,
-            Self::Continue(it) => start(it.order(), config, output).await,
-            Self::Retry(it) => start(it.order(), config, output).await,
+            Self::Continue(it) => {
+                start(Order::without_prompt(it, routes::resume), config, output).await
+            }
+            Self::Retry(it) => {
+                start(Order::without_prompt(it, routes::retry), config, output).await
+            }
             Self::Skill(it) => start(it.order()?, config, output).await,
             Self::Template(it) => start(it.order(), config, output).await,
-            Self::Steer(it) => say(&it.said, Queue::Steer, config, output).await,
-            Self::FollowUp(it) => say(&it.said, Queue::FollowUp, config, output).await,
+            Self::Steer(it) => say(it, Queue::Steer, config, output).await,
+            Self::FollowUp(it) => say(it, Queue::FollowUp, config, output).await,
             Self::Conversations(it) => asked(it, conversations::run, config, output).await,
             Self::Cancel(it) => asked(it, cancel::run, config, output).await,
             Self::Queue(it) => asked(it, queue::run, config, output).await,
@@ -153,8 +158,8 @@ impl ClientCommand {
             Self::Compact(it) => asked(it, compact::run, config, output).await,
             Self::Usage(it) => asked(it, usage::run, config, output).await,
             Self::Models(it) => asked(it, models::run, config, output).await,
-            Self::Skills(it) => asked(it, skills::run, config, output).await,
-            Self::Templates(it) => asked(it, templates::run, config, output).await,
+            Self::Skills(it) => asked(it, listing::skills, config, output).await,
+            Self::Templates(it) => asked(it, listing::templates, config, output).await,
             Self::Events(it) => {
                 let follow =
                     async |it: &events::Events, service: &Connection, output: &mut Output| {
@@ -198,7 +203,7 @@ enum Greeting {
 
 /// Starts a run and shows it to its end.
 async fn start(
-    order: run::Order<'_>,
+    order: Order<'_>,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {

@@ -11,20 +11,16 @@ use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
 use crate::config::HomeFlag;
+use crate::exit_codes::asks;
 
 const MODELS_HELP: &str = "\
 Examples:
   harness models                               what `harness settings set model=ID` can choose
-  harness models --json | jq -r '.models[].id'
-
-Exit codes:
-  0  done
-  1  failed, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+  harness models --json | jq -r '.models[].id'";
 
 /// The flags of `harness models`.
 #[derive(Debug, Args)]
-#[command(after_help = MODELS_HELP)]
+#[command(after_help = asks(MODELS_HELP))]
 pub(crate) struct Models {
     /// Print the answer of the service as JSON
     #[arg(long)]

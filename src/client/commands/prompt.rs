@@ -9,6 +9,7 @@ use crate::client::api::routes;
 use crate::client::commands::common::{Message, Sending};
 use crate::client::commands::run::Order;
 use crate::client::error::CommandError;
+use crate::exit_codes::runs;
 
 const PROMPT_HELP: &str = "\
 Examples:
@@ -19,17 +20,11 @@ Examples:
   harness prompt -- -v means what?
 
 The reply goes to standard output as it arrives, what the tools do to standard error. Ctrl-C
-cancels the run and waits for its end; a second Ctrl-C ends the command at once.
-
-Exit codes:
-    0  the run completed
-    1  the run failed or was interrupted, or no service runs
-    2  wrong use: a flag or a setting cannot be used
-  130  the run was cancelled";
+cancels the run and waits for its end; a second Ctrl-C ends the command at once.";
 
 /// The flags of `harness prompt`.
 #[derive(Debug, Args)]
-#[command(after_help = PROMPT_HELP, mut_arg("key", |key| key.help(KEY_HELP)))]
+#[command(after_help = runs(PROMPT_HELP, "the run failed or was interrupted, or no service runs"), mut_arg("key", |key| key.help(KEY_HELP)))]
 pub(crate) struct Prompt {
     /// What to ask; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]

@@ -9,6 +9,7 @@ use crate::client::commands::common::{self, Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
+use crate::exit_codes::exits;
 
 /// How many characters of a message are shown.
 const MAX_SHOWN: usize = 200;
@@ -17,16 +18,11 @@ const QUEUE_HELP: &str = "\
 Examples:
   harness queue                                what waits, in the order in which it is said
   harness queue withdraw 3                     message 3 is not said
-  harness queue clear                          nothing waits any more
-
-Exit codes:
-  0  done
-  1  failed, the message does not wait any more, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+  harness queue clear                          nothing waits any more";
 
 /// The flags of `harness queue`.
 #[derive(Debug, Args)]
-#[command(after_help = QUEUE_HELP, args_conflicts_with_subcommands = true)]
+#[command(after_help = exits(QUEUE_HELP, "done", "failed, the message does not wait any more, or no service runs", None), args_conflicts_with_subcommands = true)]
 pub(crate) struct Queued {
     /// What to do; shows what waits if left out.
     #[command(subcommand)]
@@ -147,8 +143,6 @@ mod tests {
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
     use crate::client::commands::common::Message;
-    use crate::client::commands::follow_up::FollowUp;
-    use crate::client::commands::steer::Steer;
     use crate::client::testing::{Home, Server, answer, recorded};
 
     fn client(arguments: &[&str]) -> ClientCommand {
@@ -182,9 +176,7 @@ mod tests {
             ),
         ] {
             let command = client(command);
-            let (ClientCommand::Steer(Steer { said }) | ClientCommand::FollowUp(FollowUp { said })) =
-                &command
-            else {
+            let (ClientCommand::Steer(said) | ClientCommand::FollowUp(said)) = &command else {
                 panic!("{command:?}");
             };
             let (mut output, record) = recorded();

@@ -1,4 +1,5 @@
-//! A message that is queued: what `harness steer` and `harness follow-up` have in common.
+//! `harness steer` and `harness follow-up`: tell the model something in the run that is going, or
+//! when it would end.
 
 use std::path::PathBuf;
 
@@ -12,7 +13,23 @@ use crate::client::commands::common::{self, Caller, Common, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
-/// What `harness steer` and `harness follow-up` take.
+pub(super) const STEER_HELP: &str = "\
+Examples:
+  harness steer Look into tests, too           said behind the tools that run now
+  git diff | harness steer -c review -
+
+The model is told it with its next request, behind the results of the tools; without a run it
+waits for the next one. Prints the number of the message, for `harness queue withdraw`.";
+
+pub(super) const FOLLOW_UP_HELP: &str = "\
+Examples:
+  harness follow-up Then write the tests       said when the run would end
+  harness follow-up --key tests-1 Write tests  running it again does not queue it again
+
+The run goes on with it in place of its end; without a run it waits for the next one. Prints the
+number of the message, for `harness queue withdraw`.";
+
+/// The flags of `harness steer` and `harness follow-up`.
 #[derive(Debug, Args)]
 pub(crate) struct Said {
     /// What to say; `-`, or nothing when standard input is not a terminal, reads it from there

@@ -11,6 +11,7 @@ use crate::client::commands::common::{self, Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
+use crate::exit_codes::exits;
 
 const SETTINGS_HELP: &str = "\
 Examples:
@@ -20,12 +21,9 @@ Examples:
   harness settings unset thinking tools        as the service has it again
 
 Changes hold from the next run on, for this conversation. `harness settings set --help` lists the
-settings.
+settings.";
 
-Exit codes:
-  0  done
-  1  failed, a value cannot be, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+const FAILED: &str = "failed, a value cannot be, or no service runs";
 
 /// The help of `harness settings set`, with the table of settings.
 fn set_help() -> String {
@@ -37,36 +35,29 @@ fn set_help() -> String {
         format!("  {name:16}  {}\n", setting.help)
     };
     let settings: String = SETTINGS.iter().map(row).collect();
-    format!(
+    let examples = format!(
         "\
 Examples:
   harness settings set model=claude-opus-5-5 thinking=high
   harness settings set -c ID tools=read,grep
 
 Settings:
-{settings}
-Exit codes:
-  0  done
-  1  failed, a value cannot be, or no service runs
-  2  wrong use: a flag or a setting cannot be used"
-    )
+{}",
+        settings.trim_end()
+    );
+    exits(&examples, "done", FAILED, None)
 }
 
 const UNSET_HELP: &str = "\
 Examples:
-  harness settings unset thinking tools
-
-Exit codes:
-  0  done
-  1  failed, there is no such setting, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+  harness settings unset thinking tools";
 
 /// How many characters of a value are shown.
 const MAX_SHOWN: usize = 200;
 
 /// The flags of `harness settings`.
 #[derive(Debug, Args)]
-#[command(after_help = SETTINGS_HELP, args_conflicts_with_subcommands = true)]
+#[command(after_help = exits(SETTINGS_HELP, "done", FAILED, None), args_conflicts_with_subcommands = true)]
 pub(crate) struct Settings {
     /// What to do; shows them if left out.
     #[command(subcommand)]
@@ -112,7 +103,7 @@ pub(crate) struct Set {
 
 /// The flags of `harness settings unset`.
 #[derive(Debug, Args)]
-#[command(after_help = UNSET_HELP)]
+#[command(after_help = exits(UNSET_HELP, "done", "failed, there is no such setting, or no service runs", None))]
 pub(crate) struct Unset {
     /// Settings
     #[arg(value_name = "NAME", required = true)]

@@ -9,6 +9,7 @@ use crate::client::commands::common::Sending;
 use crate::client::commands::run::Order;
 use crate::client::error::CommandError;
 use crate::client::prompt_text;
+use crate::exit_codes::runs;
 
 const SKILL_HELP: &str = "\
 Examples:
@@ -16,17 +17,11 @@ Examples:
   harness skill release Only the patch version, please
   git log -5 | harness skill -c ID release -   what is said besides comes from standard input
 
-What is shown, and what Ctrl-C does, is as with `harness prompt`.
-
-Exit codes:
-    0  the run completed
-    1  the run failed or was interrupted, there is no such skill, or no service runs
-    2  wrong use: a flag or a setting cannot be used
-  130  the run was cancelled";
+What is shown, and what Ctrl-C does, is as with `harness prompt`.";
 
 /// The flags of `harness skill`.
 #[derive(Debug, Args)]
-#[command(after_help = SKILL_HELP)]
+#[command(after_help = runs(SKILL_HELP, "the run failed or was interrupted, there is no such skill, or no service runs"))]
 pub(crate) struct Skill {
     /// The skill
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]

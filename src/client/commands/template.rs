@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::client::api::routes;
 use crate::client::commands::common::Sending;
 use crate::client::commands::run::Order;
+use crate::exit_codes::runs;
 
 const TEMPLATE_HELP: &str = "\
 Examples:
@@ -14,17 +15,11 @@ Examples:
   harness template -c ID review \"two words\" x  $1 is `two words`, $2 is `x`
   harness template review -- -v                an argument that begins with a hyphen
 
-What is shown, and what Ctrl-C does, is as with `harness prompt`.
-
-Exit codes:
-    0  the run completed
-    1  the run failed or was interrupted, there is no such template, or no service runs
-    2  wrong use: a flag or a setting cannot be used
-  130  the run was cancelled";
+What is shown, and what Ctrl-C does, is as with `harness prompt`.";
 
 /// The flags of `harness template`.
 #[derive(Debug, Args)]
-#[command(after_help = TEMPLATE_HELP)]
+#[command(after_help = runs(TEMPLATE_HELP, "the run failed or was interrupted, there is no such template, or no service runs"))]
 pub(crate) struct Template {
     /// The template
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]

@@ -8,6 +8,7 @@ use crate::client::api::routes;
 use crate::client::commands::common::{self, Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::exit_codes::asks;
 
 const TOOLS_HELP: &str = "\
 Examples:
@@ -15,16 +16,11 @@ Examples:
   harness tools --renew                        offer the tools that there are now
   harness settings set tools=read,grep         offer only some of them
 
-A conversation keeps the list of its first request, whatever tools come and go, until it is renewed.
-
-Exit codes:
-  0  done
-  1  failed, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+A conversation keeps the list of its first request, whatever tools come and go, until it is renewed.";
 
 /// The flags of `harness tools`.
 #[derive(Debug, Args)]
-#[command(after_help = TOOLS_HELP)]
+#[command(after_help = asks(TOOLS_HELP))]
 pub(crate) struct Tools {
     /// Offer the tools that there are now, from the next run on
     #[arg(long)]

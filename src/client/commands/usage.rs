@@ -10,22 +10,18 @@ use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
+use crate::exit_codes::asks;
 
 const USAGE_HELP: &str = "\
 Examples:
   harness usage                                tokens by model, and what they cost
   harness usage --json -c ID | jq .cost_usd
 
-A cost is shown only where the price of the model is known.
-
-Exit codes:
-  0  done
-  1  failed, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+A cost is shown only where the price of the model is known.";
 
 /// The flags of `harness usage`.
 #[derive(Debug, Args)]
-#[command(after_help = USAGE_HELP)]
+#[command(after_help = asks(USAGE_HELP))]
 pub(crate) struct Used {
     /// What all commands take.
     #[command(flatten)]

@@ -1,11 +1,11 @@
 //! What a command that is being written may be completed to: its name, and what follows it.
 
+use harness_protocol::THINKING_LEVELS;
+
 use super::commands::fitting;
 use super::{App, COMMANDS};
 use crate::link::OfferKind;
 
-/// The levels of thinking, from little to much.
-pub(super) const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// What says that something is to be as the service has it.
 pub(super) const DEFAULT: &str = "default";
 
@@ -39,7 +39,7 @@ impl App {
             return arguments(command, written, offers, is_last);
         }
         if let Some(written) = text.strip_prefix("/thinking ") {
-            let levels = LEVELS
+            let levels = THINKING_LEVELS
                 .iter()
                 .map(|level| (*level, "how much the model thinks"));
             let default = [(DEFAULT, "as the service has it")];

@@ -1,8 +1,10 @@
 //! What is set in the conversation, and orders that are for it as a whole.
 
-use harness_protocol::{AnyOrder, CompactAnswer, RenewTools, SettingsAnswer, ThinkingLevel, words};
+use harness_protocol::{
+    AnyOrder, CompactAnswer, RenewTools, SettingsAnswer, THINKING_LEVELS, ThinkingLevel, words,
+};
 
-use super::completions::{DEFAULT, LEVELS};
+use super::completions::DEFAULT;
 use super::{App, Overlay};
 use crate::link::{Change, OfferKind, Order, View};
 
@@ -48,7 +50,10 @@ impl App {
             None
         } else {
             let Some(level) = level(argument) else {
-                self.complain(format!("say /thinking {} or {DEFAULT}", LEVELS.join(", ")));
+                self.complain(format!(
+                    "say /thinking {} or {DEFAULT}",
+                    THINKING_LEVELS.join(", ")
+                ));
                 return false;
             };
             Some(level)
@@ -183,17 +188,5 @@ fn all_tools(answer: &SettingsAnswer) -> Vec<String> {
 
 /// The level of that name.
 fn level(name: &str) -> Option<ThinkingLevel> {
-    let levels = [
-        ThinkingLevel::Off,
-        ThinkingLevel::Minimal,
-        ThinkingLevel::Low,
-        ThinkingLevel::Medium,
-        ThinkingLevel::High,
-        ThinkingLevel::XHigh,
-        ThinkingLevel::Max,
-    ];
-    LEVELS
-        .into_iter()
-        .zip(levels)
-        .find_map(|(known, level)| (known == name).then_some(level))
+    serde_json::from_value(name.into()).ok()
 }

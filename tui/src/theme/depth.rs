@@ -2,7 +2,8 @@
 
 use ratatui::style::Color;
 
-use super::palette::Rgb;
+/// Red, green, blue.
+type Rgb = [u8; 3];
 
 /// How many colours a terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

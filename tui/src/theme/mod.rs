@@ -108,7 +108,7 @@ impl Theme {
             .map(|ground| (ground, self.ground_color(ground)))
         {
             Some((_, Some(color))) => style.bg(color),
-            Some((ground, None)) => style.add_modifier(instead_of_ground(ground)),
+            Some((ground, None)) => style.add_modifier(palette::of(ground).instead),
             None => style,
         }
     }
@@ -123,14 +123,15 @@ impl Theme {
     }
 
     fn color(&self, token: Token) -> Option<Color> {
+        let row = palette::of(token);
         match self.scheme {
-            Scheme::Dark => self.depth.color(palette::dark(token)),
+            Scheme::Dark => self.depth.color(row.dark),
             Scheme::Light if self.depth == Depth::Sixteen => {
-                palette::light_of_sixteen(token).or_else(|| self.depth.color(palette::light(token)))
+                row.light_of_sixteen.or_else(|| self.depth.color(row.light))
             }
-            Scheme::Light => self.depth.color(palette::light(token)),
+            Scheme::Light => self.depth.color(row.light),
             Scheme::Terminal if self.depth == Depth::None => None,
-            Scheme::Terminal => palette::terminal(token),
+            Scheme::Terminal => row.terminal,
         }
     }
 
@@ -141,26 +142,6 @@ impl Theme {
             return None;
         }
         color
-    }
-}
-
-/// How a ground shows where it has no colour of its own.
-fn instead_of_ground(ground: Token) -> Modifier {
-    match ground {
-        Token::Selection => Modifier::REVERSED,
-        Token::CurrentHit => Modifier::REVERSED.union(Modifier::BOLD),
-        Token::Hit => Modifier::UNDERLINED.union(Modifier::BOLD),
-        Token::InlineCode => Modifier::DIM,
-        Token::Text
-        | Token::User
-        | Token::ToolName
-        | Token::Error
-        | Token::Reasoning
-        | Token::Border
-        | Token::Status
-        | Token::Link
-        | Token::Ground
-        | Token::Code => Modifier::empty(),
     }
 }
 

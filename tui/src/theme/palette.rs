@@ -1,82 +1,62 @@
-//! The colours of each scheme.
+//! The colours: a row a token.
 
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier};
 
 use super::Token;
 
-/// Red, green, blue.
-pub(super) type Rgb = [u8; 3];
+/// The colours of a token.
+pub(super) struct Colours {
+    /// Red, green and blue for a dark screen.
+    pub(super) dark: [u8; 3],
+    /// The same for a light screen.
+    pub(super) light: [u8; 3],
+    /// For a light screen with sixteen colours, where the nearest could not be read on white.
+    pub(super) light_of_sixteen: Option<Color>,
+    /// The terminal's own; none where it decides. Its grounds are not ours to guess.
+    pub(super) terminal: Option<Color>,
+    /// What stands for it as a ground where there is no colour.
+    pub(super) instead: Modifier,
+}
 
-/// For a dark screen.
-pub(super) fn dark(token: Token) -> Rgb {
-    match token {
-        Token::Text => [0xe0, 0xe0, 0xe0],
-        Token::User => [0x00, 0xff, 0xff],
-        Token::ToolName | Token::Status => [0xff, 0xff, 0x00],
-        Token::Error => [0xff, 0x00, 0x00],
-        Token::Reasoning => [0x66, 0x66, 0x66],
-        Token::Border => [0x44, 0x44, 0x44],
-        Token::Link => [0x87, 0xaf, 0xff],
-        Token::Ground => [0x1a, 0x1a, 0x1a],
-        Token::Code => [0x3d, 0x3a, 0x28],
-        Token::InlineCode => [0x33, 0x33, 0x38],
-        Token::Selection => [0x26, 0x4f, 0x78],
-        Token::Hit => [0x5a, 0x4a, 0x00],
-        Token::CurrentHit => [0x9a, 0x5b, 0x00],
+const fn row(dark: u32, light: u32, of_sixteen: Option<Color>, terminal: Option<Color>) -> Colours {
+    let [_, red, green, blue] = dark.to_be_bytes();
+    let dark = [red, green, blue];
+    let [_, red, green, blue] = light.to_be_bytes();
+    Colours {
+        dark,
+        light: [red, green, blue],
+        light_of_sixteen: of_sixteen,
+        terminal,
+        instead: Modifier::empty(),
     }
 }
 
-/// For a light screen.
-pub(super) fn light(token: Token) -> Rgb {
-    match token {
-        Token::Text => [0x1a, 0x1a, 0x1a],
-        Token::User => [0x00, 0x6b, 0x6b],
-        Token::ToolName | Token::Status => [0x8a, 0x6d, 0x00],
-        Token::Error => [0xb0, 0x00, 0x20],
-        Token::Reasoning => [0x6b, 0x6b, 0x6b],
-        Token::Border => [0xb0, 0xb0, 0xb0],
-        Token::Link => [0x0b, 0x57, 0xd0],
-        Token::Ground => [0xff, 0xff, 0xff],
-        Token::Code => [0xf3, 0xec, 0xd0],
-        Token::InlineCode => [0xea, 0xea, 0xee],
-        Token::Selection => [0xb5, 0xd5, 0xff],
-        Token::Hit => [0xff, 0xe9, 0xa8],
-        Token::CurrentHit => [0xff, 0xc9, 0x4d],
+const fn ground(dark: u32, light: u32, instead: Modifier) -> Colours {
+    Colours {
+        instead,
+        ..row(dark, light, None, None)
     }
 }
 
-/// For a light screen with sixteen colours, of which the nearest could not be read on white.
-pub(super) fn light_of_sixteen(token: Token) -> Option<Color> {
-    match token {
-        Token::User | Token::Link => Some(Color::Blue),
-        Token::ToolName | Token::Status => Some(Color::Magenta),
-        Token::Error => Some(Color::Red),
-        Token::Text
-        | Token::Reasoning
-        | Token::Border
-        | Token::Ground
-        | Token::Code
-        | Token::InlineCode
-        | Token::Selection
-        | Token::Hit
-        | Token::CurrentHit => None,
-    }
-}
+const LOUD: Modifier = Modifier::REVERSED.union(Modifier::BOLD);
+const MARKED: Modifier = Modifier::UNDERLINED.union(Modifier::BOLD);
 
-/// The terminal's own; none where it decides. Its grounds are not ours to guess.
-pub(super) fn terminal(token: Token) -> Option<Color> {
+/// The table.
+pub(super) const fn of(token: Token) -> Colours {
+    use Color::{Blue, Cyan, DarkGray, Magenta, Red, Yellow};
     match token {
-        Token::User => Some(Color::Cyan),
-        Token::ToolName | Token::Status => Some(Color::Yellow),
-        Token::Error => Some(Color::Red),
-        Token::Reasoning | Token::Border => Some(Color::DarkGray),
-        Token::Link => Some(Color::Blue),
-        Token::Text
-        | Token::Ground
-        | Token::Code
-        | Token::InlineCode
-        | Token::Selection
-        | Token::Hit
-        | Token::CurrentHit => None,
+        Token::Text => row(0xe0_e0_e0, 0x1a_1a_1a, None, None),
+        Token::User => row(0x00_ff_ff, 0x00_6b_6b, Some(Blue), Some(Cyan)),
+        Token::ToolName | Token::Status => row(0xff_ff_00, 0x8a_6d_00, Some(Magenta), Some(Yellow)),
+        Token::Error => row(0xff_00_00, 0xb0_00_20, Some(Red), Some(Red)),
+        Token::Reasoning => row(0x66_66_66, 0x6b_6b_6b, None, Some(DarkGray)),
+        Token::Border => row(0x44_44_44, 0xb0_b0_b0, None, Some(DarkGray)),
+        Token::Link => row(0x87_af_ff, 0x0b_57_d0, Some(Blue), Some(Blue)),
+        Token::Ground => ground(0x1a_1a_1a, 0xff_ff_ff, Modifier::empty()),
+        Token::Code => ground(0x3d_3a_28, 0xf3_ec_d0, Modifier::empty()),
+        Token::InlineCode => ground(0x33_33_38, 0xea_ea_ee, Modifier::DIM),
+        Token::Selection => ground(0x26_4f_78, 0xb5_d5_ff, Modifier::REVERSED),
+        Token::Hit => ground(0x5a_4a_00, 0xff_e9_a8, MARKED),
+        Token::CurrentHit => ground(0x9a_5b_00, 0xff_c9_4d, LOUD),
     }
 }

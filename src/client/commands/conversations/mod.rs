@@ -23,6 +23,7 @@ use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
 use crate::config::HomeFlag;
+use crate::exit_codes::asks;
 
 const CONVERSATIONS_HELP: &str = "\
 Examples:
@@ -30,16 +31,11 @@ Examples:
   id=$(harness conversations new --title Ideas)
   harness conversations show \"$id\"
   harness conversations fork \"$id\" --at 12     a copy of its first 12 records
-  harness conversations export \"$id\" --format markdown > ideas.md
-
-Exit codes:
-  0  done
-  1  failed, or no service runs
-  2  wrong use: a flag or a setting cannot be used";
+  harness conversations export \"$id\" --format markdown > ideas.md";
 
 /// The flags of `harness conversations`.
 #[derive(Debug, Args)]
-#[command(after_help = CONVERSATIONS_HELP, args_conflicts_with_subcommands = true)]
+#[command(after_help = asks(CONVERSATIONS_HELP), args_conflicts_with_subcommands = true)]
 pub(crate) struct Conversations {
     /// What to do; lists them if left out.
     #[command(subcommand)]

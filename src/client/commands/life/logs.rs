@@ -16,6 +16,7 @@ use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::visible;
 use crate::config::{ClientConfig, HomeFlag, parse_duration};
+use crate::exit_codes::exits;
 use crate::lock::{self, LOG_FILE};
 use crate::log_file;
 use crate::utc::utc;
@@ -25,17 +26,11 @@ const LOGS_HELP: &str = "\
 Examples:
   harness logs                                 its last 100 lines
   harness logs -n 20 -f                        its last 20 lines, and what comes
-  harness logs --since 10m                     what was logged in the last 10 minutes
-
-Exit codes:
-    0  done
-    1  failed, or there is no log
-    2  wrong use: a flag or a setting cannot be used
-  130  stopped with Ctrl-C";
+  harness logs --since 10m                     what was logged in the last 10 minutes";
 
 /// The flags of `harness logs`.
 #[derive(Debug, Args)]
-#[command(after_help = LOGS_HELP)]
+#[command(after_help = exits(LOGS_HELP, "done", "failed, or there is no log", Some("stopped with Ctrl-C")))]
 pub(crate) struct Logs {
     /// At most so many of the last lines; 100 if neither this nor --since is given
     #[arg(short = 'n', long, value_name = "N")]

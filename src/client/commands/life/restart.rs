@@ -15,6 +15,7 @@ use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::{background, visible};
 use crate::config::{ClientConfig, Config, HomeFlag, start_again};
+use crate::exit_codes::exits;
 use clap::Args;
 
 const RESTART_HELP: &str = "\
@@ -24,17 +25,11 @@ Examples:
 
 Starts this program in the place of the running service, in the background, in its folder and with
 the flags and variables that it was started with. Keys come from this shell and config.toml.
-Attached clients come back by themselves.
-
-Exit codes:
-    0  restarted
-    1  failed, or no service runs
-    2  wrong use: a flag or a setting cannot be used
-  130  ended with Ctrl-C while it waited";
+Attached clients come back by themselves.";
 
 /// The flags of `harness restart`.
 #[derive(Debug, Args)]
-#[command(after_help = RESTART_HELP)]
+#[command(after_help = exits(RESTART_HELP, "restarted", "failed, or no service runs", Some("ended with Ctrl-C while it waited")))]
 pub(crate) struct Restart {
     /// Do not wait for the end of runs
     #[arg(long)]

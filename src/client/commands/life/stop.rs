@@ -19,6 +19,7 @@ use crate::client::commands::life::look::Look;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::config::{ClientConfig, HomeFlag};
+use crate::exit_codes::exits;
 use crate::lock_holder::{Holder, holder};
 use clap::Args;
 
@@ -28,16 +29,11 @@ Examples:
   harness stop --force                         end it in any case
 
 A run that is going is recorded as ended by the stop; `harness continue` goes on with it later.
-Attached clients wait until a service runs again.
-
-Exit codes:
-  0  stopped, or none ran
-  1  it goes on: runs are going, or it could not be stopped
-  2  wrong use: a flag or a setting cannot be used";
+Attached clients wait until a service runs again.";
 
 /// The flags of `harness stop`.
 #[derive(Debug, Args)]
-#[command(after_help = STOP_HELP)]
+#[command(after_help = exits(STOP_HELP, "stopped, or none ran", "it goes on: runs are going, or it could not be stopped", None))]
 pub(crate) struct Stop {
     /// Do not ask, and kill the service if it does not stop
     #[arg(long)]

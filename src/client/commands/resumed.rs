@@ -1,0 +1,40 @@
+//! `harness continue` and `harness retry`: start a run without a prompt and show it.
+
+use clap::Args;
+
+use crate::client::commands::common::{Caller, Which};
+use crate::config::HomeFlag;
+
+pub(super) const FAILED: &str =
+    "there was nothing to continue, the run failed or was interrupted, or no service runs";
+
+pub(super) const CONTINUE_HELP: &str = "\
+Examples:
+  harness continue                             go on after a limit, a cancel or a crash
+  harness continue --json -c ID
+
+The run is shown as `harness prompt` shows it. Without anything to answer nothing is started.";
+
+pub(super) const RETRY_HELP: &str = "\
+Examples:
+  harness retry                                ask again for a reply that failed or was cancelled
+
+What came of that reply is left out of what the model is told. The run is shown as
+`harness prompt` shows it.";
+
+/// The flags of `harness continue` and `harness retry`.
+#[derive(Debug, Args)]
+pub(crate) struct Resumed {
+    /// The conversation.
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Who asks.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// Print every event of the run as JSON Lines in place of the reply's text
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The state folder.
+    #[command(flatten)]
+    pub(super) home: HomeFlag,
+}
