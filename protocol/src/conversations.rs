@@ -134,6 +134,10 @@ pub struct Snapshot {
     pub attached: usize,
     /// The last events, the oldest first.
     pub history: History,
+    /// The blocks that a reply left unfinished when the service died, as far as they were shown: a
+    /// `delta` each, from the beginning. The next run makes records of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Event>,
     /// Where the snapshot was taken: events follow from here.
     pub position: String,
     /// What of the journal could not be read.

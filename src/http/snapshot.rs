@@ -6,7 +6,8 @@ use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::{INTERRUPTED, state};
 use harness_actors::directory::Conversation;
 use harness_actors::guidance::Guidance;
-use harness_protocol::{ContextFile, Damage, Snapshot, State};
+use harness_actors::journal::Piece;
+use harness_protocol::{ContextFile, Damage, Event, Snapshot, State};
 use serde::Deserialize;
 
 use super::ask::{Name, ask_conversation, query};
@@ -77,6 +78,7 @@ pub(super) async fn snapshot(
         forked_from: header.forked_from.map(|from| (from.conversation, from.seq)),
         attached: conversation.attendance.count(),
         history: page_up_to(&**journal, seq, tail).await?,
+        unfinished: overview.unfinished.iter().cloned().map(delta).collect(),
         position: overview.position.to_string(),
         damage: (!damage.is_none()).then_some(Damage {
             parts: damage.parts,
@@ -85,6 +87,15 @@ pub(super) async fn snapshot(
         }),
     };
     Ok((turn, snapshot))
+}
+
+fn delta(block: Piece) -> Event {
+    Event::Delta {
+        index: block.index,
+        kind: block.kind,
+        offset: block.offset,
+        text: block.text,
+    }
 }
 
 /// The files whose instructions a model is told.

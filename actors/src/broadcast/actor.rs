@@ -14,7 +14,7 @@ use super::presence::Attendance;
 use super::ring::Ring;
 use super::subscription::{self, Subscriber};
 use crate::ids::ConversationId;
-use crate::journal::Position;
+use crate::journal::{Piece, Position};
 
 /// How many orders may wait for the actor; publishing does not count against it.
 const MAILBOX: usize = 1024;
@@ -73,6 +73,16 @@ impl BroadcastActor {
             attendance,
             is_watching: false,
             closed: None,
+        }
+    }
+
+    /// The same, which shows blocks that a service left unfinished when it died.
+    #[must_use]
+    pub fn showing(self, unfinished: &[Piece]) -> Self {
+        let shown = |block: &Piece| (block.index, (block.kind, block.text.clone()));
+        Self {
+            open: unfinished.iter().map(shown).collect(),
+            ..self
         }
     }
 

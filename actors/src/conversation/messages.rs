@@ -6,7 +6,7 @@ use derive_more::{Display, Error, From};
 use harness_protocol::{Attachment, Order, Queue, SettingsAnswer, SettingsPatch};
 
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Position, Status, Totals};
+use crate::journal::{Piece, Position, Status, Totals};
 use crate::model::ModelFailure;
 use crate::storage::StorageError;
 
@@ -255,6 +255,8 @@ pub struct Overview {
     pub run: Option<RunId>,
     /// Whether that run is going; else it was interrupted.
     pub is_running: bool,
+    /// The blocks that an interrupted run left unfinished, as far as they came.
+    pub unfinished: Vec<Piece>,
     /// The sums so far.
     pub totals: Totals,
     /// When its last record was written, in milliseconds since the Unix epoch.

@@ -11,7 +11,7 @@ pub use machine::{
     Defaults, Effect, Input, Machine, Order, Planner, Projection, SummaryCall, SystemPromptBuilder,
     Taken, TurnInfo,
 };
-pub(crate) use past::each_entry;
 pub use past::{
     Glance, History, INTERRUPTED, Keyed, Ledger, Named, first_violation, glance, revive, transcript,
 };
+pub(crate) use past::{each_entry, leave_unfinished};

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::actor::{DirectoryActor, made};
 use super::messages::{ForkConversation, ForkError, Made};
-use crate::conversation::{Ledger, each_entry};
+use crate::conversation::{Ledger, each_entry, leave_unfinished};
 use crate::ids::ItemId;
 use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record};
 use crate::storage::{StorageError, aside};
@@ -44,7 +44,8 @@ async fn copy(
 }
 
 /// The records of a journal up to `end`, as they stand there. What waits to be said then will be
-/// said by the origin: in a fork it is withdrawn.
+/// said by the origin: in a fork it is withdrawn. The blocks that are unfinished at the end of the
+/// journal are in it as far as they came.
 async fn copy_entries(
     journal: &dyn Journal,
     end: u64,
@@ -52,16 +53,27 @@ async fn copy_entries(
 ) -> Result<Vec<Bytes>, StorageError> {
     let mut copied = Vec::new();
     let mut ledger = Ledger::default();
+    let mut ended_block = 0;
     each_entry(journal, 0, end, |entry| {
         ledger.apply(&entry.record);
+        if entry.record.ends_block() {
+            ended_block = entry.position.seq;
+        }
         copied.push(entry.json);
     })
     .await?;
+    if end == journal.end().seq {
+        leave_unfinished(journal, &mut ledger, ended_block).await?;
+    }
+    let at = now_millis;
+    for record in ledger.sealing() {
+        copied.push(NewRecord { at, record }.to_json()?);
+    }
     let waiting = ledger.totals().queue.iter().map(|item| ItemId(item.item));
     let items: Vec<ItemId> = waiting.collect();
     if !items.is_empty() {
         let withdrawn = NewRecord {
-            at: now_millis,
+            at,
             record: Record::Withdrawn { items, by: None },
         };
         copied.push(withdrawn.to_json()?);

@@ -121,7 +121,8 @@ impl Parts {
             glance.position,
             now(glance),
             attendance.clone(),
-        );
+        )
+        .showing(glance.ledger.unfinished());
         let broadcast = BroadcastActor::start_in_arbiter(&self.broadcasting, move |_| broadcaster);
         let actor = self
             .conversation(

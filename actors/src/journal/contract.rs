@@ -15,7 +15,7 @@ use super::*;
 /// One part of the contract; takes a store that is empty.
 type Rule = fn(&dyn JournalStore);
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     records_come_back_as_they_were_appended,
     an_append_goes_to_the_end_that_was_expected_or_nowhere,
     appends_are_done_in_the_order_in_which_they_were_asked_for,
@@ -23,6 +23,7 @@ const RULES: [Rule; 8] = [
     a_journal_is_made_or_replaced_with_records_that_keep_their_fields,
     the_list_begins_with_what_changed_last_and_a_removed_journal_is_gone,
     only_plain_names_are_conversations,
+    what_is_kept_of_a_block_comes_back_until_a_record_ends_it,
     sixteen_journals_at_once_stay_apart,
 ];
 
@@ -76,6 +77,40 @@ fn records_come_back_as_they_were_appended(store: &dyn JournalStore) {
     let again = wait(store.open(&id("a"))).unwrap();
     assert_eq!(again.header(), journal.header());
     assert_eq!((again.end(), everything(&again)), (journal.end(), entries));
+}
+
+/// Spec: [JRNL-99] [JRNL-100]
+fn what_is_kept_of_a_block_comes_back_until_a_record_ends_it(store: &dyn JournalStore) {
+    let journal = new(store, "a");
+    let piece = |index, offset, text: &str| Piece {
+        index,
+        kind: harness_protocol::DeltaKind::Text,
+        offset,
+        text: text.to_owned(),
+    };
+    let kept = |after| wait(journal.kept(after)).unwrap();
+    assert_eq!(kept(0), []);
+    say(&journal, "one", Durability::Written).unwrap();
+    wait(journal.keep(1, vec![piece(0, 0, "Hel"), piece(0, 3, "lo")])).unwrap();
+    say(&journal, "two", Durability::Written).unwrap();
+    wait(journal.keep(2, vec![piece(0, 5, " \u{1f642}\n")])).unwrap();
+    assert_eq!(kept(1), [piece(0, 0, "Hello \u{1f642}\n")]);
+    assert_eq!(kept(3), []);
+    let block = piece(0, 0, "Hello").sealed().unwrap();
+    let ended = NewRecord {
+        record: block,
+        ..prompt("")
+    };
+    wait(journal.append(2, vec![ended], Durability::Written)).unwrap();
+    assert_eq!(kept(0), [], "a record has it");
+    wait(journal.keep(3, vec![piece(1, 0, "more")])).unwrap();
+    assert_eq!(kept(3), [piece(1, 0, "more")]);
+    journal.forget();
+    wait(journal.keep(3, vec![piece(2, 0, "anew")])).unwrap();
+    assert_eq!(kept(3), [piece(2, 0, "anew")]);
+    journal.forget();
+    say(&journal, "three", Durability::Written).unwrap();
+    assert_eq!(kept(0), []);
 }
 
 /// Spec: [JRNL-02]

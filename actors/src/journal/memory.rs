@@ -8,9 +8,10 @@ use bytes::Bytes;
 use futures_util::future::ready;
 
 use super::line::{self, Seal};
+use super::unfinished::{self, KeptPiece};
 use super::{
     AppendError, Damage, Durability, Entry, Header, Journal, JournalStore, Listed, NewRecord,
-    OpenError, Page, PageLimit, Position, Record, Replaced, conversation_name,
+    OpenError, Page, PageLimit, Piece, Position, Record, Replaced, conversation_name,
 };
 use crate::clock::Clock;
 use crate::ids::ConversationId;
@@ -26,6 +27,7 @@ pub struct MemoryJournal {
 struct Log {
     header: Header,
     entries: Vec<Entry>,
+    kept: Vec<KeptPiece>,
     changed_at: u64,
     state: LogState,
 }
@@ -121,6 +123,7 @@ impl MemoryJournal {
             log: Arc::new(Mutex::new(Log {
                 header,
                 entries,
+                kept: Vec::new(),
                 changed_at: now(clock),
                 state,
             })),
@@ -152,6 +155,9 @@ impl MemoryJournal {
         }
         let positions = entries.iter().map(|entry| entry.position).collect();
         log.entries.extend(entries);
+        if records.iter().any(|new| new.record.ends_block()) {
+            log.kept.clear();
+        }
         log.changed(self.clock);
         Ok(positions)
     }
@@ -177,6 +183,7 @@ impl MemoryJournal {
             format!("{}.{epoch}.archive", path(&conversation))
         };
         log.entries = entries;
+        log.kept.clear();
         log.changed(self.clock);
         Ok(Replaced {
             position: log.end(),
@@ -224,6 +231,25 @@ impl Journal for MemoryJournal {
 
     fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         Box::pin(ready(Ok(self.page(after, limit))))
+    }
+
+    fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+        let mut log = lock(&self.log);
+        let epoch = log.header.epoch;
+        let pieces = pieces.into_iter();
+        log.kept
+            .extend(pieces.map(|piece| KeptPiece::new(epoch, handed, piece)));
+        Box::pin(ready(Ok(())))
+    }
+
+    fn forget(&self) {
+        lock(&self.log).kept.clear();
+    }
+
+    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
+        let log = lock(&self.log);
+        let blocks = unfinished::join(log.kept.iter().cloned(), log.header.epoch, after);
+        Box::pin(ready(Ok(blocks)))
     }
 
     fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {

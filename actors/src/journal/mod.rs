@@ -16,6 +16,7 @@ mod position;
 mod record;
 #[cfg(any(test, feature = "testing"))]
 mod testing;
+mod unfinished;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};
 pub use position::{Epoch, Position, PositionError};
 pub use record::{Activity, Durability, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
+pub use unfinished::Piece;
 
 use crate::ids::ConversationId;
 use crate::storage::{StorageError, StorageFuture};
@@ -139,6 +141,33 @@ pub trait Journal: Send + Sync + 'static {
     fn room(&self, bytes: u64) -> Result<(), StorageError> {
         let _ = bytes;
         Ok(())
+    }
+
+    /// Keeps pieces of blocks that are not finished, behind those that were kept before. They are
+    /// no records: a record that ends their block takes their place ([`Record::ends_block`]). They
+    /// outlive the process, and need not outlive a power cut. `handed` is the last record that was
+    /// handed to the journal before; it must be called in the order of appends. A journal that
+    /// keeps nothing costs its users what was shown of a reply when the process dies.
+    ///
+    /// # Errors
+    /// When the storage refuses. What was kept before is as it was.
+    fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+        drop((handed, pieces));
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Forgets what is kept, and leaves nothing of it behind. Asked for in the order of appends.
+    fn forget(&self) {}
+
+    /// The blocks that are kept and were not finished by record `after`, which ended the last
+    /// block: what was kept when that record, or a later one, was the last that was handed. The
+    /// offset of each is 0.
+    ///
+    /// # Errors
+    /// When the storage cannot be read.
+    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
+        let _ = after;
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     /// Looks at the whole journal, unless that was done, and copies what is damaged to a place

@@ -453,6 +453,20 @@ impl Record {
         "tools_renewed",
     ];
 
+    /// Whether no block is unfinished behind this record that was begun before it.
+    #[must_use]
+    pub fn ends_block(&self) -> bool {
+        matches!(
+            self,
+            Self::Block { .. }
+                | Self::TurnStarted { .. }
+                | Self::ReplyEnded { .. }
+                | Self::ReplyFailed { .. }
+                | Self::RunEnded { .. }
+                | Self::Checkpoint { .. }
+        )
+    }
+
     /// What the record is to outlive before anything behind it is done: an operator who was
     /// answered, and a run that was shown to end, rely on it.
     #[must_use]

@@ -99,6 +99,7 @@ pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
         history: history(records, first, last),
         position: position(last),
         damage: None,
+        unfinished: Vec::new(),
         context_files: Vec::new(),
     }
 }

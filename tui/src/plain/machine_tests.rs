@@ -81,6 +81,7 @@ fn snapshot_with(summary: Summary, events: Vec<PastEvent>) -> Input {
             },
             position: String::new(),
             damage: None,
+            unfinished: Vec::new(),
             context_files: Vec::new(),
         }),
         reset: None,

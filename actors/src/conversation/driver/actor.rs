@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
+use harness_protocol::DeltaKind;
 use tokio::sync::oneshot;
 
 use super::outbox::{AppendId, Outbox, Step};
@@ -21,7 +22,7 @@ use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::conversation::past::{Ledger, revive};
 use crate::event::{Passing, event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{AppendError, Durability, Journal, NewRecord, Position};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Position};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
@@ -63,7 +64,11 @@ pub struct ConversationActor {
     /// The number of the last call of any machine.
     pub(super) calls: u64,
     pub(super) outbox: Outbox<Self>,
-    appends: AppendId,
+    pub(super) appends: AppendId,
+    /// How often the journal was asked to keep pieces and has not answered.
+    pub(super) keeps: usize,
+    /// Whether a piece of the block that is under way could not be kept.
+    pub(super) is_unkept: bool,
     /// Behind the last record that was shown.
     pub(super) position: Position,
     /// The last record that was handed to the journal.
@@ -119,6 +124,8 @@ impl ConversationActor {
             calls,
             outbox: Outbox::default(),
             appends: 0,
+            keeps: 0,
+            is_unkept: false,
             handed: 0,
             active_at: 0,
             stopping: false,
@@ -203,6 +210,21 @@ impl ConversationActor {
                     let at = self.clock.unix_millis();
                     records.push(NewRecord { at, record });
                 }
+                Effect::Show(Passing::Delta {
+                    index,
+                    kind: kind @ (DeltaKind::Text | DeltaKind::Reasoning),
+                    offset,
+                    text,
+                }) => {
+                    self.append(&mut records, Durability::Written, ctx);
+                    let piece = Piece {
+                        index,
+                        kind,
+                        offset,
+                        text,
+                    };
+                    self.keep(piece, ctx);
+                }
                 // What is to stop does so at once, however long the journal takes.
                 Effect::CancelModel(_) | Effect::CancelTool(_) => self.perform(effect, ctx),
                 Effect::Show(_)
@@ -214,8 +236,10 @@ impl ConversationActor {
                 | Effect::RunTool(..)
                 | Effect::EndRun(..) => {
                     self.append(&mut records, self.durability_before(&effect), ctx);
-                    if let Effect::Rewrite { .. } = effect {
-                        self.hold_orders();
+                    match effect {
+                        Effect::Rewrite { .. } => self.hold_orders(),
+                        Effect::Show(Passing::Discarded) => self.forget_kept(),
+                        _ => {}
                     }
                     self.outbox.push(Step::Do(effect));
                 }
@@ -248,6 +272,8 @@ impl ConversationActor {
         if records.is_empty() {
             return;
         }
+        // Pieces that are shown before a record are written before it.
+        while self.hand_pieces(ctx) {}
         let records = std::mem::take(records);
         let own = records.iter().map(|new| new.record.durability());
         let durability = own.fold(before_next, Durability::max);
@@ -294,6 +320,7 @@ impl ConversationActor {
                         self.show(new, position);
                     }
                 }
+                Step::Kept { pieces, .. } => pieces.into_iter().for_each(|piece| self.grow(piece)),
                 Step::Do(effect) => self.perform(effect, ctx),
                 Step::Answer(answer) => answer(self, Ok(())),
             }
@@ -317,7 +344,10 @@ impl ConversationActor {
             Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
             Effect::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
             Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
-            Effect::EndRun(run, outcome) => self.end_run(run, &outcome),
+            Effect::EndRun(run, outcome) => {
+                self.forget_kept();
+                self.end_run(run, &outcome);
+            }
         }
     }
 
@@ -329,6 +359,22 @@ impl ConversationActor {
             &self.downstream.publish,
             Publish::Lasting { position, event },
         );
+    }
+
+    /// Shows a piece of a block.
+    fn grow(&self, piece: Piece) {
+        let Piece {
+            index,
+            kind,
+            offset,
+            text,
+        } = piece;
+        self.show_passing(Passing::Delta {
+            index,
+            kind,
+            offset,
+            text,
+        });
     }
 
     pub(super) fn show_passing(&self, passing: Passing) {

@@ -26,7 +26,7 @@ impl ConversationActor {
                 Step::Answer(answer) => answer(self, Err(SubmitError::NotKept(reason.clone()))),
                 Step::Do(Effect::EndRun(run, _)) => self.last = Some((run, outcome.clone())),
                 Step::Do(effect) => held_orders |= matches!(effect, Effect::Rewrite { .. }),
-                Step::Written { .. } => {}
+                Step::Written { .. } | Step::Kept { .. } => {}
             }
         }
         let lost = CompactError::Order(SubmitError::NotKept(reason.clone()));

@@ -215,6 +215,7 @@ impl Handler<GetOverview> for ConversationActor {
                     status: ledger.status().clone(),
                     run: ledger.run(),
                     is_running: machine.run().is_some(),
+                    unfinished: ledger.unfinished().to_vec(),
                     totals: ledger.totals().clone(),
                     active_at: self.active_at,
                 };

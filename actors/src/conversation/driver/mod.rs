@@ -4,6 +4,7 @@ mod actor;
 mod calls;
 mod failed_append;
 mod handlers;
+mod keep;
 mod outbox;
 mod replace_journal;
 

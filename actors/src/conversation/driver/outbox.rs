@@ -6,13 +6,24 @@ use std::collections::VecDeque;
 use crate::conversation::machine::Effect;
 use crate::conversation::messages::SubmitError;
 use crate::ids::{CallId, RunId};
-use crate::journal::{NewRecord, Position};
+use crate::journal::{NewRecord, Piece, Position};
 
 /// Names one append of this process.
 pub(super) type AppendId = u64;
 
 /// Answers a question or an order. Takes the actor, and whether everything before it is on record.
 pub(super) type Answer<A> = Box<dyn FnOnce(&A, Result<(), SubmitError>)>;
+
+/// How far pieces are that are to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    /// More may come to them: the journal has others to write.
+    Gathering,
+    /// The journal has them, to write.
+    Handed(AppendId),
+    /// They are written.
+    Written,
+}
 
 /// One thing to be done.
 #[expect(
@@ -25,6 +36,11 @@ pub(super) enum Step<A> {
         append: AppendId,
         records: Vec<NewRecord>,
         positions: Option<Vec<Position>>,
+    },
+    /// Show these pieces of unfinished blocks, once they are kept.
+    Kept {
+        pieces: Vec<Piece>,
+        keeping: Keeping,
     },
     /// Do this.
     Do(Effect),
@@ -68,16 +84,54 @@ impl<A> Outbox<A> {
         }
     }
 
+    /// The pieces that wait to be handed to the journal, if nothing was decided since.
+    pub(super) fn gathering(&mut self) -> Option<&mut Vec<Piece>> {
+        match self.steps.back_mut() {
+            Some(Step::Kept {
+                pieces,
+                keeping: Keeping::Gathering,
+            }) => Some(pieces),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Takes the first pieces that were gathered; the journal is to have them under this name.
+    pub(super) fn hand(&mut self, id: AppendId) -> Option<Vec<Piece>> {
+        self.steps.iter_mut().find_map(|step| match step {
+            Step::Kept { pieces, keeping } if *keeping == Keeping::Gathering => {
+                *keeping = Keeping::Handed(id);
+                Some(pieces.clone())
+            }
+            Step::Kept { .. } | Step::Written { .. } | Step::Do(_) | Step::Answer(_) => None,
+        })
+    }
+
+    /// Notes that pieces were written, or drops them.
+    pub(super) fn kept(&mut self, id: AppendId, is_written: bool) {
+        self.steps.retain_mut(|step| match step {
+            Step::Kept { keeping, .. } if *keeping == Keeping::Handed(id) => {
+                *keeping = Keeping::Written;
+                is_written
+            }
+            Step::Kept { .. } | Step::Written { .. } | Step::Do(_) | Step::Answer(_) => true,
+        });
+    }
+
+    /// Drops what was gathered and not handed to the journal.
+    pub(super) fn drop_gathered(&mut self) {
+        let is_gathered = |step: &Step<A>| match step {
+            Step::Kept { keeping, .. } => *keeping == Keeping::Gathering,
+            Step::Written { .. } | Step::Do(_) | Step::Answer(_) => false,
+        };
+        self.steps.retain(|step| !is_gathered(step));
+    }
+
     /// The next thing that can be done now.
     pub(super) fn next(&mut self) -> Option<Step<A>> {
-        let is_open = |step: &mut Step<A>| {
-            !matches!(
-                step,
-                Step::Written {
-                    positions: None,
-                    ..
-                }
-            )
+        let is_open = |step: &mut Step<A>| match step {
+            Step::Written { positions, .. } => positions.is_some(),
+            Step::Kept { keeping, .. } => *keeping == Keeping::Written,
+            Step::Do(_) | Step::Answer(_) => true,
         };
         self.steps.pop_front_if(is_open)
     }
@@ -91,7 +145,7 @@ impl<A> Outbox<A> {
                 | Effect::Summarize(made, _)
                 | Effect::RunTool(made, _),
             ) => made == id,
-            Step::Do(_) | Step::Written { .. } | Step::Answer(_) => false,
+            Step::Do(_) | Step::Written { .. } | Step::Kept { .. } | Step::Answer(_) => false,
         };
         let place = self.steps.iter().position(is_it);
         place.and_then(|place| self.steps.remove(place)).is_some()

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::history::History;
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Activity, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
+use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{ToolCall, ToolOutcome, defined_name};
 
@@ -26,6 +26,8 @@ pub struct Ledger {
     history: History,
     /// The finished blocks of the reply that is under way, by their place in it.
     reply: Vec<(u64, Block)>,
+    /// The blocks of it that a service left unfinished when it died, as far as they came.
+    unfinished: Vec<Piece>,
     /// Whether the model was asked and the reply has not ended.
     replying: bool,
     /// The keys of the prompts so far.
@@ -106,6 +108,9 @@ impl Ledger {
         reason = "one short arm for each kind of record; together they are the whole fold"
     )]
     pub fn apply(&mut self, record: &Record) {
+        if record.ends_block() {
+            self.unfinished.clear();
+        }
         match record {
             Record::RunStarted { run, .. } => {
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
@@ -348,7 +353,8 @@ impl Ledger {
         }
     }
 
-    fn is_replying(&self) -> bool {
+    /// Whether the reply of a turn has not ended.
+    pub(super) fn is_replying(&self) -> bool {
         self.replying || self.has_block()
     }
 
@@ -357,7 +363,8 @@ impl Ledger {
         let mut blocks: Vec<_> = self.reply.iter().collect();
         blocks.sort_by_key(|(index, _)| *index);
         let blocks = blocks.into_iter().map(|(_, block)| block.clone());
-        self.history.is_kept(blocks.collect())
+        let unfinished = self.unfinished.iter().filter_map(Piece::block);
+        self.history.is_kept(blocks.chain(unfinished).collect())
     }
 
     /// The token counts of the run that is going, or of the last one.
@@ -410,6 +417,22 @@ impl Ledger {
         self.history.unique_id(given)
     }
 
+    /// Adds the blocks that a service left unfinished when it died.
+    pub fn leave_unfinished(&mut self, blocks: Vec<Piece>) {
+        self.unfinished = blocks;
+    }
+
+    /// The blocks that a service left unfinished when it died, until a record ends them.
+    #[must_use]
+    pub fn unfinished(&self) -> &[Piece] {
+        &self.unfinished
+    }
+
+    /// The records that seal those blocks.
+    pub fn sealing(&self) -> impl Iterator<Item = Record> {
+        self.unfinished.iter().filter_map(Piece::sealed)
+    }
+
     /// The records that end what a service left open when it died; none if nothing is open.
     #[must_use]
     pub fn closing(&self) -> Vec<Record> {
@@ -418,6 +441,7 @@ impl Ledger {
         };
         let mut records = Vec::new();
         let dangling = if self.replying {
+            records.extend(self.sealing());
             records.push(Record::ReplyFailed {
                 error: INTERRUPTED.to_owned(),
                 unanswered: Unanswered::Interrupted,

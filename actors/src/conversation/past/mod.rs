@@ -8,6 +8,6 @@ mod rewrite;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;
 pub use ledger::{INTERRUPTED, Keyed, Ledger, Named};
-pub(crate) use read_back::each_entry;
 pub use read_back::{Glance, glance, revive, transcript};
+pub(crate) use read_back::{each_entry, leave_unfinished};
 pub(super) use rewrite::{Rewritten, rewrite};

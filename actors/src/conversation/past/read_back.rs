@@ -36,6 +36,7 @@ impl From<Glance> for Overview {
             status: glance.ledger.resting_status(),
             run: glance.ledger.run(),
             is_running: false,
+            unfinished: glance.ledger.unfinished().to_vec(),
             totals: glance.ledger.totals().clone(),
             active_at: glance.active_at,
         }
@@ -55,6 +56,7 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
         let mut ledger = Ledger::default();
         let mut is_whole = from == 0;
         let mut active_at = 0;
+        let mut ended_block = from;
         each_entry(journal, from, position.seq, |entry| {
             let is_sum = matches!(
                 entry.record,
@@ -66,9 +68,13 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
             }
             ledger.apply(&entry.record);
             active_at = entry.at;
+            if entry.record.ends_block() {
+                ended_block = entry.position.seq;
+            }
         })
         .await?;
         if is_whole {
+            leave_unfinished(journal, &mut ledger, ended_block).await?;
             return Ok(Glance {
                 position,
                 ledger,
@@ -88,10 +94,34 @@ pub async fn revive(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageE
     let reviving = async move {
         let mut ledger = Ledger::default();
         let end = journal.end().seq;
-        each_entry(&*journal, 0, end, |entry| ledger.apply(&entry.record)).await?;
+        let mut ended_block = 0;
+        each_entry(&*journal, 0, end, |entry| {
+            ledger.apply(&entry.record);
+            if entry.record.ends_block() {
+                ended_block = entry.position.seq;
+            }
+        })
+        .await?;
+        leave_unfinished(&*journal, &mut ledger, ended_block).await?;
         Ok((ledger, end))
     };
     aside(path, reviving).await
+}
+
+/// Adds what was kept of a reply that a service left open when it died. Record `ended_block` is the
+/// last that ended a block.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(crate) async fn leave_unfinished(
+    journal: &dyn Journal,
+    ledger: &mut Ledger,
+    ended_block: u64,
+) -> Result<(), StorageError> {
+    if ledger.is_replying() {
+        ledger.leave_unfinished(journal.kept(ended_block).await?);
+    }
+    Ok(())
 }
 
 /// All that was said, oldest first, as messages in the API's format: also what was summarized, as

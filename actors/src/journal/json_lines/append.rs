@@ -80,6 +80,9 @@ impl FileJournal {
         if let Err(error) = append_all(&*file, &lines) {
             return Err(self.take_back(writing, &*file, &error));
         }
+        if records.iter().any(|new| new.record.ends_block()) {
+            self.cut_kept();
+        }
         self.shared.folder.size.grew(lines.len());
         writing.end = End {
             position: positions.last().copied().unwrap_or(before.position),

@@ -10,7 +10,7 @@ use super::super::header::Header;
 use super::super::header_line::HeaderError;
 use super::super::line::{self, Seal};
 use super::super::position::Epoch;
-use super::super::{OpenError, conversation_name};
+use super::super::{NewRecord, OpenError, conversation_name};
 use super::disk::{Disk, DiskFile, Opening};
 use super::ends::{self, Tail};
 use super::folder::{Folder, PublishError, failed, short};
@@ -152,10 +152,19 @@ impl Doctor {
             Err(error @ HeaderError::Newer(_)) => return Err(open_error(&path, error)),
         };
         let (life, entries) = match &head {
-            Some(head) => (
-                head.header.epoch.to_string(),
-                sealed(&*file, head.header.epoch, (head.end.bytes, length)).map_err(failed)?,
-            ),
+            Some(head) => {
+                let epoch = head.header.epoch;
+                let whole = (head.end.bytes, length);
+                let (mut entries, ended_block) = sealed(&*file, epoch, whole).map_err(failed)?;
+                let unfinished = self.0.read_kept(id, epoch, ended_block);
+                for block in unfinished.map_err(OpenError::Storage)? {
+                    let at = self.0.now();
+                    let record = block.sealed();
+                    let sealed = record.map(|record| NewRecord { at, record }.to_json());
+                    entries.extend(sealed.transpose().map_err(OpenError::Storage)?);
+                }
+                (epoch.to_string(), entries)
+            }
             None => (
                 "damaged".to_owned(),
                 unproved(&*file, length).map_err(failed)?,
@@ -174,26 +183,35 @@ impl Doctor {
             Whole::of(&header, &entries).map_err(|error| failed(io::Error::other(error)))?;
         let unfinished = self.0.prepare(id, &whole.content).map_err(failed)?;
         match self.0.publish_over(&unfinished, id, &life) {
-            Ok(archive) => Ok(Repaired {
-                records: whole.end.position.seq,
-                archive,
-                lost_header,
-            }),
+            Ok(archive) => {
+                self.0.forget_kept(id);
+                Ok(Repaired {
+                    records: whole.end.position.seq,
+                    archive,
+                    lost_header,
+                })
+            }
             Err(PublishError::Refused(error) | PublishError::Unsure(error)) => Err(failed(error)),
         }
     }
 }
 
-/// The records whose checksums are right.
-fn sealed(file: &dyn DiskFile, epoch: Epoch, whole: (u64, u64)) -> io::Result<Vec<Bytes>> {
+/// The records whose checksums are right, and the number of the last one that ended a block.
+fn sealed(file: &dyn DiskFile, epoch: Epoch, whole: (u64, u64)) -> io::Result<(Vec<Bytes>, u64)> {
     let mut entries = Vec::new();
+    let mut ended_block = 0;
     let mut scan = Scan::new(Seal::new(epoch), 0);
     let keep = |line: &[u8], found: &_| {
-        entries.extend(line::decode(line, found, epoch).map(|entry| entry.json));
+        if let Some(entry) = line::decode(line, found, epoch) {
+            if entry.record.ends_block() {
+                ended_block = entry.position.seq;
+            }
+            entries.push(entry.json);
+        }
         Ok(())
     };
     scan.run(file, whole, u64::MAX, keep, |_| Ok(()))?;
-    Ok(entries)
+    Ok((entries, ended_block))
 }
 
 /// The records of a journal whose header is lost. Without it no checksum can be checked.

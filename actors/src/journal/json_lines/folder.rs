@@ -14,6 +14,8 @@ use crate::storage::{PASSES, StorageError};
 
 /// How the name of a journal ends.
 const JOURNAL: &str = ".jsonl";
+/// How the name of the file ends that has the blocks that are not finished.
+const KEPT: &str = ".unfinished";
 /// How the name of an unfinished file ends; it begins with a dot.
 const UNFINISHED: &str = ".tmp";
 
@@ -55,6 +57,11 @@ impl Folder {
         self.path.join(format!("{id}{JOURNAL}"))
     }
 
+    /// Where the blocks are kept that are not finished.
+    pub(super) fn kept(&self, id: &str) -> PathBuf {
+        self.path.join(format!("{id}{KEPT}"))
+    }
+
     /// Where damaged parts of it are copied to.
     pub(super) fn damage(&self, id: &str) -> PathBuf {
         self.path.join(format!("{id}.damaged"))
@@ -76,8 +83,11 @@ impl Folder {
 
     /// Removes what a crash left unfinished. Whoever is making a file holds its lock.
     pub(super) fn sweep(&self) -> io::Result<()> {
-        for name in self.disk.names(&self.path)? {
-            if !name.starts_with('.') || !name.ends_with(UNFINISHED) {
+        let names = self.disk.names(&self.path)?;
+        for name in &names {
+            let is_left_alone = |id: &str| !names.contains(&format!("{id}{JOURNAL}"));
+            let is_unfinished = name.starts_with('.') && name.ends_with(UNFINISHED);
+            if !is_unfinished && !name.strip_suffix(KEPT).is_some_and(is_left_alone) {
                 continue;
             }
             let path = self.path.join(name);
@@ -224,7 +234,9 @@ impl Folder {
             let rest = name
                 .strip_prefix(id)
                 .and_then(|rest| rest.strip_prefix('.'));
-            rest.is_some_and(|rest| rest == "damaged" || rest.ends_with("archive"))
+            rest.is_some_and(|rest| {
+                matches!(rest, "damaged" | "unfinished") || rest.ends_with("archive")
+            })
         };
         for name in names.iter().filter(|name| is_its(name)) {
             let rest = &name[id.len()..];

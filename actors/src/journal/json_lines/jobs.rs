@@ -6,9 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::super::{AppendError, Durability, Header, NewRecord, OpenError, Position, Replaced};
+use super::super::{
+    AppendError, Durability, Header, NewRecord, OpenError, Piece, Position, Replaced,
+};
 use super::journal::FileJournal;
 use super::pool::lock;
+use crate::storage::StorageError;
 
 /// One thing to do.
 pub(super) enum Order {
@@ -26,6 +29,14 @@ pub(super) enum Order {
         entries: Vec<Bytes>,
         reply: oneshot::Sender<Result<Replaced, AppendError>>,
     },
+    /// See [`super::super::Journal::keep`].
+    Keep {
+        handed: u64,
+        pieces: Vec<Piece>,
+        reply: oneshot::Sender<Result<(), StorageError>>,
+    },
+    /// See [`super::super::Journal::forget`].
+    Forget,
     /// See [`super::super::JournalStore::remove`].
     Remove {
         reply: oneshot::Sender<Result<String, OpenError>>,
@@ -71,6 +82,8 @@ impl FileJournal {
         }
         let is_quick = match orders.queue.front() {
             Some(Order::Append { .. }) => self.is_taken(),
+            Some(Order::Keep { .. }) => self.keeps(),
+            Some(Order::Forget) => !self.may_keep(),
             Some(Order::Replace { .. } | Order::Remove { .. }) => false,
             None => return,
         };
@@ -123,6 +136,17 @@ impl FileJournal {
                 entries,
                 reply,
             } => Some(answer(reply, self.replace(expected, *header, &entries))),
+            Order::Keep {
+                handed,
+                pieces,
+                reply,
+            } => Some(answer(reply, self.keep(handed, pieces))),
+            Order::Forget => {
+                if self.may_keep() {
+                    self.forget_kept();
+                }
+                None
+            }
             Order::Remove { reply } => Some(answer(reply, self.remove())),
         }
     }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::super::header_line::HeaderError;
 use super::super::{
-    AppendError, Damage, Durability, Header, Journal, NewRecord, OpenError, Page, PageLimit,
+    AppendError, Damage, Durability, Header, Journal, NewRecord, OpenError, Page, PageLimit, Piece,
     Position, Replaced,
 };
 use super::check::Checked;
@@ -16,6 +16,7 @@ use super::disk::{DiskFile, FileKind, Opening};
 use super::ends::{self, End};
 use super::folder::{failed, short};
 use super::jobs::{Order, Orders};
+use super::keep::Kept;
 use super::pool::lock;
 use super::shared::Shared;
 use super::sync::Waiting;
@@ -31,6 +32,10 @@ pub(super) struct FileJournal {
     pub(super) shared: Arc<Shared>,
     /// Whether the file is locked and mended, so that an append is quick.
     pub(super) is_taken: AtomicBool,
+    /// Whether there may be a file of blocks that are not finished.
+    pub(super) may_keep: AtomicBool,
+    /// That file. Held while it is written.
+    pub(super) kept: Mutex<Kept>,
     /// Held for moments only.
     pub(super) shown: Mutex<Shown>,
     /// Held while the file is written.
@@ -83,6 +88,8 @@ impl FileJournal {
             id: shown.header.conversation.to_string(),
             shared: Arc::clone(shared),
             is_taken: AtomicBool::new(matches!(life, Life::Taken { .. })),
+            may_keep: AtomicBool::new(matches!(life, Life::Found { .. })),
+            kept: Mutex::default(),
             writing: Mutex::new(Writing {
                 life,
                 end: shown.end,
@@ -209,6 +216,10 @@ impl FileJournal {
     pub(super) fn is_taken(&self) -> bool {
         self.is_taken.load(Ordering::Acquire)
     }
+
+    pub(super) fn may_keep(&self) -> bool {
+        self.may_keep.load(Ordering::Acquire)
+    }
 }
 
 impl Drop for FileJournal {
@@ -216,6 +227,7 @@ impl Drop for FileJournal {
     fn drop(&mut self) {
         lock(&self.writing).life = Life::New;
         lock(&self.shown).file = None;
+        *lock(&self.kept) = Kept::default();
         self.shared.close(self);
     }
 }
@@ -288,6 +300,25 @@ impl Journal for Handle {
 
     fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
         self.ask_reader(move |journal| journal.page(after, limit))
+    }
+
+    fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+        let (reply, answer) = oneshot::channel();
+        self.0.give(Order::Keep {
+            handed,
+            pieces,
+            reply,
+        });
+        let path = self.0.path();
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone(path))) })
+    }
+
+    fn forget(&self) {
+        self.0.give(Order::Forget);
+    }
+
+    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
+        self.ask_reader(move |journal| journal.kept(after))
     }
 
     fn room(&self, bytes: u64) -> Result<(), StorageError> {

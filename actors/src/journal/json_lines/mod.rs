@@ -12,6 +12,7 @@ mod ends;
 mod folder;
 mod jobs;
 mod journal;
+mod keep;
 mod lines;
 mod pool;
 mod replace;

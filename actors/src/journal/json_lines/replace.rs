@@ -56,6 +56,7 @@ impl FileJournal {
         };
         writing.end = whole.end;
         writing.life = Life::Taken { inode, file };
+        self.forget_kept();
         Ok(Replaced {
             position: whole.end.position,
             archive: short(&archive),

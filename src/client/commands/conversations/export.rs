@@ -2,7 +2,7 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use harness_protocol::{Event, Summary, words};
+use harness_protocol::{DeltaKind, Event, Summary, words};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -55,8 +55,8 @@ pub(crate) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
+    let snapshot = service.ask(&routes::snapshot(&export.id, 1)).await?;
     if export.format == Format::Markdown {
-        let snapshot = service.ask(&routes::snapshot(&export.id, 1)).await?;
         let Summary { id, title, .. } = snapshot.summary;
         output.text(&format!("# {}\n\n", title.unwrap_or(id)))?;
     }
@@ -71,12 +71,31 @@ pub(crate) async fn run(
             }
         }
         match page.after {
-            None => return Ok(()),
+            None => break,
             Some(next) if next > after => after = next,
             Some(_) => {
                 return Err(CommandError::SAME_PAGE);
             }
         }
+    }
+    for event in &snapshot.unfinished {
+        match export.format {
+            Format::Jsonl => output.json(&serde_json::json!({ "event": event }))?,
+            Format::Markdown => output.text(&cut_short(event))?,
+        }
+    }
+    Ok(())
+}
+
+/// What a reader of the document sees of a block that a crash left unfinished.
+fn cut_short(event: &Event) -> String {
+    match event {
+        Event::Delta {
+            kind: DeltaKind::Text,
+            text,
+            ..
+        } => format!("{}\n\n*(cut short)*\n\n", text.trim_end()),
+        _ => String::new(),
     }
 }
 

@@ -1,0 +1,83 @@
+//! Keeps what of a reply is no record yet before it is shown, a burst of pieces at a time.
+
+use actix::prelude::*;
+
+use super::actor::ConversationActor;
+use super::outbox::{AppendId, Keeping, Step};
+use crate::journal::Piece;
+use crate::send::tell;
+use crate::storage::StorageError;
+
+impl ConversationActor {
+    /// Shows a piece of a block when it is kept. What grows without being read needs not be.
+    pub(super) fn keep(&mut self, piece: Piece, ctx: &mut Context<Self>) {
+        if self.is_unkept && piece.offset > 0 {
+            return;
+        }
+        self.is_unkept = false;
+        match self.outbox.gathering() {
+            Some(pieces) => pieces.push(piece),
+            None => self.outbox.push(Step::Kept {
+                pieces: vec![piece],
+                keeping: Keeping::Gathering,
+            }),
+        }
+        if self.keeps == 0 {
+            self.hand_pieces(ctx);
+        }
+    }
+
+    /// Hands the journal what was gathered first: nothing else is under way, or a record follows.
+    /// Whether there was anything.
+    pub(super) fn hand_pieces(&mut self, ctx: &mut Context<Self>) -> bool {
+        let id = self.appends + 1;
+        let Some(pieces) = self.outbox.hand(id) else {
+            return false;
+        };
+        self.appends = id;
+        self.keeps += 1;
+        let keeping = self.downstream.journal.keep(self.handed, pieces);
+        let to = ctx.address().recipient();
+        actix::spawn(async move {
+            let result = keeping.await;
+            tell(&to, Kept { id, result });
+        });
+        true
+    }
+
+    /// Forgets what is kept: it was discarded, or the run is over.
+    pub(super) fn forget_kept(&mut self) {
+        self.outbox.drop_gathered();
+        self.downstream.journal.forget();
+    }
+}
+
+/// Pieces are kept, or not. Sent by the actor to itself.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Kept {
+    id: AppendId,
+    result: Result<(), StorageError>,
+}
+
+impl Handler<Kept> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, Kept { id, result }: Kept, ctx: &mut Context<Self>) {
+        self.keeps = self.keeps.saturating_sub(1);
+        if let Err(error) = &result
+            && !std::mem::replace(&mut self.is_unkept, true)
+        {
+            // Nothing is shown that a crash would take back; the whole block follows.
+            log::warn!(
+                "conversation {}: {error}; the rest of a block is shown when it is finished",
+                self.id
+            );
+        }
+        self.outbox.kept(id, result.is_ok());
+        if self.keeps == 0 {
+            self.hand_pieces(ctx);
+        }
+        self.proceed(ctx);
+    }
+}

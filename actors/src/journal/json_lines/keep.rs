@@ -1,0 +1,146 @@
+//! What of a reply is no record yet: a file beside the journal that a crash of the process leaves.
+//!
+//! It is written and never flushed, cut when a record ends the block, and gone when the run ends.
+//! What it holds is proved by nothing but the journal: a line that names another life of the journal,
+//! or an earlier record than the one that ended the last block, counts for nothing.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::super::Piece;
+use super::super::position::Epoch;
+use super::super::unfinished::{self, KeptPiece};
+use super::disk::{DiskFile, FileKind, Opening, append_all};
+use super::folder::{Folder, failed};
+use super::journal::FileJournal;
+use super::lines::{Lines, MANY};
+use super::pool::lock;
+use crate::storage::StorageError;
+
+/// The file of the blocks that are not finished.
+#[derive(Default)]
+pub(super) struct Kept {
+    file: Option<Arc<dyn DiskFile>>,
+    bytes: u64,
+}
+
+impl FileJournal {
+    /// Whether keeping a piece is a write and nothing more.
+    pub(super) fn keeps(&self) -> bool {
+        lock(&self.kept).file.is_some()
+    }
+
+    /// See [`super::super::Journal::keep`].
+    pub(super) fn keep(&self, handed: u64, pieces: Vec<Piece>) -> Result<(), StorageError> {
+        let epoch = self.shown().header.epoch;
+        let mut lines = Vec::new();
+        for piece in pieces {
+            let line = serde_json::to_writer(&mut lines, &KeptPiece::new(epoch, handed, piece));
+            line.map_err(|error| self.unkept(&error.into()))?;
+            lines.push(b'\n');
+        }
+        let mut kept = lock(&self.kept);
+        self.write_kept(&mut kept, &lines)
+            .map_err(|error| self.unkept(&error))
+    }
+
+    fn write_kept(&self, kept: &mut Kept, lines: &[u8]) -> io::Result<()> {
+        let file = if let Some(file) = &kept.file {
+            Arc::clone(file)
+        } else {
+            let folder = &self.shared.folder;
+            let file = folder
+                .disk
+                .open(&folder.kept(&self.id), Opening::AppendOrNew)?;
+            // What a crash left there was sealed since.
+            file.truncate(0)?;
+            self.may_keep.store(true, Ordering::Release);
+            kept.bytes = 0;
+            Arc::clone(kept.file.insert(file))
+        };
+        if let Err(error) = append_all(&*file, lines) {
+            file.truncate(kept.bytes)?;
+            return Err(error);
+        }
+        kept.bytes += lines.len() as u64;
+        Ok(())
+    }
+
+    /// A record ended the block: nothing of it stays here.
+    pub(super) fn cut_kept(&self) {
+        let mut kept = lock(&self.kept);
+        if kept.bytes == 0 {
+            return;
+        }
+        if let Some(Err(error)) = kept.file.as_ref().map(|file| file.truncate(0)) {
+            // The journal proves it outdated all the same.
+            log::warn!("{}", self.unkept(&error));
+        }
+        kept.bytes = 0;
+    }
+
+    /// See [`super::super::Journal::forget`].
+    pub(super) fn forget_kept(&self) {
+        *lock(&self.kept) = Kept::default();
+        self.may_keep.store(false, Ordering::Release);
+        self.shared.folder.forget_kept(&self.id);
+    }
+
+    /// See [`super::super::Journal::kept`].
+    pub(super) fn kept(&self, after: u64) -> Result<Vec<Piece>, StorageError> {
+        let epoch = self.shown().header.epoch;
+        self.shared.folder.read_kept(&self.id, epoch, after)
+    }
+
+    fn unkept(&self, error: &io::Error) -> StorageError {
+        failed("write", &self.shared.folder.kept(&self.id), error)
+    }
+}
+
+impl Folder {
+    /// The blocks that are kept for a journal of this life and were not finished by record `after`.
+    /// What is no file of ours has none.
+    ///
+    /// # Errors
+    /// When the storage cannot be read.
+    pub(super) fn read_kept(
+        &self,
+        id: &str,
+        epoch: Epoch,
+        after: u64,
+    ) -> Result<Vec<Piece>, StorageError> {
+        let path = self.kept(id);
+        let read = || -> io::Result<Vec<KeptPiece>> {
+            if self.disk.stat(&path)?.kind != FileKind::File {
+                log::warn!("{} is not a file; it is left alone", path.display());
+                return Ok(Vec::new());
+            }
+            let file = self.disk.open(&path, Opening::Read)?;
+            let length = file.stat()?.length;
+            let mut pieces = Vec::new();
+            let mut lines = Lines::new(&*file, 0, length, MANY);
+            while let Some(line) = lines.next()? {
+                // The last one may be torn.
+                pieces.extend(serde_json::from_slice::<KeptPiece>(line.bytes).ok());
+            }
+            Ok(pieces)
+        };
+        match read() {
+            Ok(pieces) => Ok(unfinished::join(pieces, epoch, after)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(failed("read", &path, &error)),
+        }
+    }
+
+    /// Removes that file, if there is one.
+    pub(super) fn forget_kept(&self, id: &str) {
+        let path = self.kept(id);
+        match self.disk.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                log::warn!("{}", failed("remove", &path, &error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+}
