@@ -21,6 +21,7 @@ mod continuing;
 mod conversation;
 mod conversations;
 mod crash;
+mod cut_short;
 mod demo;
 mod door;
 mod fan_out;
