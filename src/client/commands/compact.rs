@@ -7,7 +7,7 @@ use harness_protocol::{CompactAnswer, CompactOrder};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::{Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
@@ -61,10 +61,9 @@ pub(super) async fn run(
         instructions: compact.instructions.clone(),
         by: compact.caller.name(),
     };
-    let Common { which, json, .. } = &compact.common;
-    let route = routes::compact(&which.find(service).await?, &order, COMPACT_TIMEOUT);
+    let route = |conversation: &str| routes::compact(conversation, &order, COMPACT_TIMEOUT);
     let lines = |answer| vec![line(&answer, compact.force)];
-    common::show(route, *json, service, output, lines).await
+    compact.common.show(route, service, output, lines).await
 }
 
 fn line(answer: &CompactAnswer, forced: bool) -> String {

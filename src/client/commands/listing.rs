@@ -1,4 +1,4 @@
-//! The list that `harness skills` and `harness templates` print.
+//! `harness skills` and `harness templates`: what there is to send as a prompt.
 
 use clap::Args;
 use serde_json::Value;
@@ -7,8 +7,33 @@ use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::HomeFlag;
+use crate::client::{folder, visible};
+
+pub(super) const SKILLS_HELP: &str = "\
+Examples:
+  harness skills                               what there is, and what could not be loaded
+  harness skills --json | jq -r .path
+
+A skill is a folder with a SKILL.md, in .agents/skills or .claude/skills of the working folder or
+in skills of the state folder. What you change there counts from the next prompt on.
+
+Exit codes:
+  0  done
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+pub(super) const TEMPLATES_HELP: &str = "\
+Examples:
+  harness templates                            what there is, and what could not be loaded
+  harness templates --json | jq -r .name
+
+A template is a Markdown file in .agents/templates, .agents/prompts or .claude/commands of the
+working folder or in templates of the state folder. What you change there counts at once.
+
+Exit codes:
+  0  done
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
 
 /// How many characters of a description a table shows.
 const MAX_DESCRIPTION: usize = 72;
@@ -19,18 +44,15 @@ pub(crate) struct Listing {
     /// Print JSON Lines, one a line
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
-/// Prints what there is; `kind` is `skills` or `templates`.
+/// Prints what there is in this folder; `kind` is `skills` or `templates`.
 ///
 /// # Errors
 /// If it cannot be had or printed.
-pub(super) async fn list(
+pub(super) async fn run(
     kind: &str,
-    route: &Route<Value>,
+    route: impl FnOnce(Option<&str>) -> Route<Value>,
     listing: &Listing,
     service: &Connection,
     output: &mut Output,
@@ -38,7 +60,8 @@ pub(super) async fn list(
     let malformed = || RequestError::Malformed {
         reason: format!("it has no list of {kind}"),
     };
-    let answer = service.ask(route).await?;
+    let folder = folder::here_if_known(service)?;
+    let answer = service.ask(&route(folder.as_deref())).await?;
     let rows = answer[kind].as_array().ok_or_else(malformed)?;
     if listing.json {
         for row in rows {

@@ -27,15 +27,12 @@ async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandErro
     server.on(&format!("/v1/{kind}"), vec![answer(200, body)]);
     let connection = Connection::new(server.named(), None);
     let (mut output, record) = recorded();
-    let listing = Listing {
-        json,
-        home: HomeFlag::default(),
-    };
+    let listing = Listing { json };
     let route = match kind {
-        "skills" => routes::skills(None),
-        _ => routes::templates(None),
+        "skills" => routes::skills,
+        _ => routes::templates,
     };
-    let result = list(kind, &route, &listing, &connection, &mut output).await;
+    let result = super::run(kind, route, &listing, &connection, &mut output).await;
     (result, record)
 }
 

@@ -4,26 +4,21 @@ mod attach;
 mod cancel;
 mod common;
 mod compact;
-mod r#continue;
 mod conversations;
 mod events;
 pub(super) mod follow;
-mod follow_up;
 pub(super) mod life;
 mod listing;
 mod models;
 mod prompt;
 mod queue;
-mod retry;
+mod resume;
 mod run;
 mod said;
 mod settings;
 mod skill;
-mod skills;
-mod steer;
 mod table;
 mod template;
-mod templates;
 mod tools;
 mod usage;
 
@@ -33,9 +28,13 @@ use harness_protocol::Queue;
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
 use crate::client::api::patience::Patience;
+use crate::client::api::routes;
 pub(crate) use crate::client::commands::attach::Attach;
 use crate::client::commands::attach::WithoutService;
+use crate::client::commands::common::{Common, Starting};
 use crate::client::commands::life::{logs, restart, status, stop};
+use crate::client::commands::listing::Listing;
+use crate::client::commands::run::Order;
 use crate::client::commands::said::Said;
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
@@ -58,15 +57,19 @@ pub(crate) enum ClientCommand {
     /// Cancel the run that is going
     Cancel(cancel::Cancel),
     /// Tell the model something in the run that is going
-    Steer(steer::Steer),
+    #[command(after_help = said::STEER_HELP)]
+    Steer(Said),
     /// Go on with this when the run would end
-    FollowUp(follow_up::FollowUp),
+    #[command(after_help = said::FOLLOW_UP_HELP)]
+    FollowUp(Said),
     /// Show or withdraw what waits to be said
     Queue(queue::Queued),
     /// Go on without a new prompt and stream the reply
-    Continue(r#continue::Continue),
+    #[command(after_help = resume::CONTINUE_HELP)]
+    Continue(Starting),
     /// Ask again for a reply that failed and stream it
-    Retry(retry::Retry),
+    #[command(after_help = resume::RETRY_HELP)]
+    Retry(Starting),
     /// Show or change the settings of a conversation
     Settings(settings::Settings),
     /// Show or renew the tools that a conversation is offered
@@ -74,15 +77,16 @@ pub(crate) enum ClientCommand {
     /// Replace the past of a conversation by a summary
     Compact(compact::Compact),
     /// Show the tokens that a conversation used, and what they cost
-    Usage(usage::Used),
+    #[command(after_help = usage::USAGE_HELP)]
+    Usage(Common),
     /// List the models that can be chosen
     Models(models::Models),
     /// List the skills that there are
-    #[command(after_help = skills::SKILLS_HELP)]
-    Skills(listing::Listing),
+    #[command(after_help = listing::SKILLS_HELP)]
+    Skills(Listing),
     /// List the prompt templates that there are
-    #[command(after_help = templates::TEMPLATES_HELP)]
-    Templates(listing::Listing),
+    #[command(after_help = listing::TEMPLATES_HELP)]
+    Templates(Listing),
     /// Send a skill and stream the reply
     Skill(skill::Skill),
     /// Send a prompt template with arguments and stream the reply
@@ -98,34 +102,6 @@ pub(crate) enum ClientCommand {
 }
 
 impl ClientCommand {
-    /// Where the state folder is said to be.
-    fn home(&self) -> &HomeFlag {
-        match self {
-            Self::Attach(attach) => &attach.home,
-            Self::Conversations(conversations) => conversations.home(),
-            Self::Events(events) => &events.home,
-            Self::Prompt(prompt) => &prompt.sending.home,
-            Self::Cancel(cancel) => &cancel.home,
-            Self::Steer(steer) => &steer.said.common.home,
-            Self::FollowUp(follow_up) => &follow_up.said.common.home,
-            Self::Queue(queue) => &queue.common().home,
-            Self::Continue(resume) => &resume.resumed.home,
-            Self::Retry(retry) => &retry.resumed.home,
-            Self::Settings(settings) => &settings.common().home,
-            Self::Tools(tools) => &tools.common.home,
-            Self::Compact(compact) => &compact.common.home,
-            Self::Usage(usage) => &usage.common.home,
-            Self::Models(models) => &models.home,
-            Self::Skills(listing) | Self::Templates(listing) => &listing.home,
-            Self::Skill(skill) => &skill.sending.home,
-            Self::Template(template) => &template.sending.home,
-            Self::Status(status) => &status.home,
-            Self::Stop(stop) => &stop.home,
-            Self::Restart(restart) => &restart.home,
-            Self::Logs(logs) => &logs.home,
-        }
-    }
-
     async fn carry_out(
         &self,
         config: &ClientConfig,
@@ -139,12 +115,16 @@ impl ClientCommand {
             Self::Restart(it) => restart::run(it, config, output).await,
             Self::Logs(it) => logs::run(it, config, output).await,
             Self::Prompt(it) => start(it.order()?, config, output).await,
-            Self::Continue(it) => start(it.order(), config, output).await,
-            Self::Retry(it) => start(it.order(), config, output).await,
+            Self::Continue(it) => {
+                start(Order::without_prompt(it, routes::resume), config, output).await
+            }
+            Self::Retry(it) => {
+                start(Order::without_prompt(it, routes::retry), config, output).await
+            }
             Self::Skill(it) => start(it.order()?, config, output).await,
             Self::Template(it) => start(it.order(), config, output).await,
-            Self::Steer(it) => say(&it.said, Queue::Steer, config, output).await,
-            Self::FollowUp(it) => say(&it.said, Queue::FollowUp, config, output).await,
+            Self::Steer(it) => say(it, Queue::Steer, config, output).await,
+            Self::FollowUp(it) => say(it, Queue::FollowUp, config, output).await,
             Self::Conversations(it) => asked(it, conversations::run, config, output).await,
             Self::Cancel(it) => asked(it, cancel::run, config, output).await,
             Self::Queue(it) => asked(it, queue::run, config, output).await,
@@ -153,8 +133,18 @@ impl ClientCommand {
             Self::Compact(it) => asked(it, compact::run, config, output).await,
             Self::Usage(it) => asked(it, usage::run, config, output).await,
             Self::Models(it) => asked(it, models::run, config, output).await,
-            Self::Skills(it) => asked(it, skills::run, config, output).await,
-            Self::Templates(it) => asked(it, templates::run, config, output).await,
+            Self::Skills(it) => {
+                let list = async |it: &Listing, service: &Connection, output: &mut Output| {
+                    listing::run("skills", routes::skills, it, service, output).await
+                };
+                asked(it, list, config, output).await
+            }
+            Self::Templates(it) => {
+                let list = async |it: &Listing, service: &Connection, output: &mut Output| {
+                    listing::run("templates", routes::templates, it, service, output).await
+                };
+                asked(it, list, config, output).await
+            }
             Self::Events(it) => {
                 let follow =
                     async |it: &events::Events, service: &Connection, output: &mut Output| {
@@ -167,18 +157,18 @@ impl ClientCommand {
 }
 
 /// Carries out a command; the exit code.
-pub(crate) fn run(command: &ClientCommand) -> i32 {
+pub(crate) fn run(command: &ClientCommand, home: &HomeFlag) -> i32 {
     let mut output = Output::of_process();
-    let result = ClientConfig::from_process(command.home()).map_err(CommandError::from);
+    let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result
         .and_then(|config| actix::System::new().block_on(command.carry_out(&config, &mut output)));
     ended(result, &mut output)
 }
 
 /// Attaches, after starting a service if none runs; the exit code.
-pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
+pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag) -> i32 {
     let mut output = Output::of_process();
-    let result = ClientConfig::from_process(&attach.home).map_err(CommandError::from);
+    let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result.and_then(|config| {
         let start = WithoutService::Start { is_demo };
         actix::System::new().block_on(attach::run(attach, &config, start, &mut output))
@@ -198,7 +188,7 @@ enum Greeting {
 
 /// Starts a run and shows it to its end.
 async fn start(
-    order: run::Order<'_>,
+    order: Order<'_>,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -359,7 +349,7 @@ mod tests {
         let Ok(ClientCommand::Prompt(prompt)) = parse(&["prompt", "What", "is", "--", "-v"]) else {
             panic!("no prompt");
         };
-        assert_eq!(prompt.sending.which.named(), None);
+        assert_eq!(prompt.sending.starting.which.named(), None);
         assert_eq!(prompt.text, ["What", "is", "-v"]);
     }
 

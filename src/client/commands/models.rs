@@ -10,7 +10,6 @@ use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
-use crate::config::HomeFlag;
 
 const MODELS_HELP: &str = "\
 Examples:
@@ -29,9 +28,6 @@ pub(crate) struct Models {
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
 /// Prints the models that there are.

@@ -5,7 +5,7 @@ use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::{Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
@@ -70,17 +70,6 @@ pub(crate) struct Clear {
     pub(super) common: Common,
 }
 
-impl Queued {
-    /// What all commands take, of the one that was given.
-    pub(super) fn common(&self) -> &Common {
-        match &self.action {
-            None => &self.common,
-            Some(QueueAction::Withdraw(withdraw)) => &withdraw.common,
-            Some(QueueAction::Clear(clear)) => &clear.common,
-        }
-    }
-}
-
 /// Shows what waits, or withdraws it.
 ///
 /// # Errors
@@ -90,20 +79,21 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Common { which, json, .. } = queued.common();
-    let conversation = which.find(service).await?;
-    let (item, caller) = match &queued.action {
+    let (item, caller, common) = match &queued.action {
         None => {
-            let route = routes::queued(&conversation);
             let lines = |list: QueueList| table(&list.items);
-            return common::show(route, *json, service, output, lines).await;
+            return queued
+                .common
+                .show(routes::queued, service, output, lines)
+                .await;
         }
-        Some(QueueAction::Withdraw(withdraw)) => (Some(withdraw.item), &withdraw.caller),
-        Some(QueueAction::Clear(clear)) => (None, &clear.caller),
+        Some(QueueAction::Withdraw(it)) => (Some(it.item), &it.caller, &it.common),
+        Some(QueueAction::Clear(it)) => (None, &it.caller, &it.common),
     };
-    let route = routes::withdraw(&conversation, item, caller.name().as_deref());
+    let by = caller.name();
+    let route = |conversation: &str| routes::withdraw(conversation, item, by.as_deref());
     let lines = |answer| vec![withdrawn(&answer)];
-    common::show(route, *json, service, output, lines).await
+    common.show(route, service, output, lines).await
 }
 
 /// What waits, one message a line.
@@ -147,8 +137,6 @@ mod tests {
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
     use crate::client::commands::common::Message;
-    use crate::client::commands::follow_up::FollowUp;
-    use crate::client::commands::steer::Steer;
     use crate::client::testing::{Home, Server, answer, recorded};
 
     fn client(arguments: &[&str]) -> ClientCommand {
@@ -182,9 +170,7 @@ mod tests {
             ),
         ] {
             let command = client(command);
-            let (ClientCommand::Steer(Steer { said }) | ClientCommand::FollowUp(FollowUp { said })) =
-                &command
-            else {
+            let (ClientCommand::Steer(said) | ClientCommand::FollowUp(said)) = &command else {
                 panic!("{command:?}");
             };
             let (mut output, record) = recorded();

@@ -8,9 +8,35 @@ use harness_protocol::{PromptOrder, Queue, QueueAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common, Message};
+use crate::client::commands::common::{Caller, Common, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+
+pub(super) const STEER_HELP: &str = "\
+Examples:
+  harness steer Look into tests, too           said behind the tools that run now
+  git diff | harness steer -c review -
+
+The model is told it with its next request, behind the results of the tools; without a run it
+waits for the next one. Prints the number of the message, for `harness queue withdraw`.
+
+Exit codes:
+  0  it waits
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
+
+pub(super) const FOLLOW_UP_HELP: &str = "\
+Examples:
+  harness follow-up Then write the tests       said when the run would end
+  harness follow-up --key tests-1 Write tests  running it again does not queue it again
+
+The run goes on with it in place of its end; without a run it waits for the next one. Prints the
+number of the message, for `harness queue withdraw`.
+
+Exit codes:
+  0  it waits
+  1  failed, or no service runs
+  2  wrong use: a flag or a setting cannot be used";
 
 /// What `harness steer` and `harness follow-up` take.
 #[derive(Debug, Args)]
@@ -58,8 +84,8 @@ impl Said {
             by: self.caller.name(),
             attachments: message.files,
         };
-        let route = routes::queue(&self.common.which.find(service).await?, queue, &order);
+        let route = |conversation: &str| routes::queue(conversation, queue, &order);
         let number = |QueueAnswer { item }| vec![item.to_string()];
-        common::show(route, self.common.json, service, output, number).await
+        self.common.show(route, service, output, number).await
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::{Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
@@ -80,19 +80,11 @@ pub(crate) struct Settings {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsAction {
     /// Show what the next run has
-    Show(ShowSettings),
+    Show(Common),
     /// Change settings of this conversation
     Set(Set),
     /// Take settings as the service has them
     Unset(Unset),
-}
-
-/// The flags of `harness settings show`.
-#[derive(Debug, Args)]
-pub(crate) struct ShowSettings {
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
 }
 
 /// The flags of `harness settings set`.
@@ -125,18 +117,6 @@ pub(crate) struct Unset {
     pub(super) common: Common,
 }
 
-impl Settings {
-    /// What all commands take, of the one that was given.
-    pub(super) fn common(&self) -> &Common {
-        match &self.action {
-            None => &self.common,
-            Some(SettingsAction::Show(show)) => &show.common,
-            Some(SettingsAction::Set(set)) => &set.common,
-            Some(SettingsAction::Unset(unset)) => &unset.common,
-        }
-    }
-}
-
 /// Shows or changes settings.
 ///
 /// # Errors
@@ -146,23 +126,28 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let (settings, caller) = match &order.action {
-        None | Some(SettingsAction::Show(_)) => (None, None),
-        Some(SettingsAction::Set(set)) => (Some(values(&set.settings)?), Some(&set.caller)),
-        Some(SettingsAction::Unset(unset)) => {
+    let lines = |answer| lines(&answer);
+    let (settings, caller, common) = match &order.action {
+        None => {
+            return order
+                .common
+                .show(routes::settings, service, output, lines)
+                .await;
+        }
+        Some(SettingsAction::Show(it)) => {
+            return it.show(routes::settings, service, output, lines).await;
+        }
+        Some(SettingsAction::Set(it)) => (values(&it.settings)?, &it.caller, &it.common),
+        Some(SettingsAction::Unset(it)) => {
             let taken_back = |name: &String| (key(name), Value::Null);
-            let settings = unset.settings.iter().map(taken_back).collect();
-            (Some(settings), Some(&unset.caller))
+            let settings = it.settings.iter().map(taken_back).collect();
+            (settings, &it.caller, &it.common)
         }
     };
-    let Common { which, json, .. } = order.common();
-    let conversation = which.find(service).await?;
-    let by = caller.and_then(Caller::name);
-    let route = match settings {
-        None => routes::settings(&conversation),
-        Some(settings) => routes::change(&conversation, &ChangeSettings { settings, by }),
-    };
-    common::show(route, *json, service, output, |answer| lines(&answer)).await
+    let by = caller.name();
+    let change = ChangeSettings { settings, by };
+    let route = |conversation: &str| routes::change(conversation, &change);
+    common.show(route, service, output, lines).await
 }
 
 /// The settings that were given as `name=value`, in the wire format.

@@ -5,7 +5,7 @@ use harness_protocol::{AnyOrder, RenewTools, SettingsAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::{Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
@@ -46,18 +46,19 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Common { which, json, .. } = &tools.common;
-    let conversation = which.find(service).await?;
-    let route = if tools.renew {
-        let by = tools.caller.name();
-        let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
-            reason: error.to_string(),
-        })?;
-        routes::give(&conversation, &order).answered_as()
-    } else {
-        routes::settings(&conversation)
-    };
-    common::show(route, *json, service, output, |answer| lines(&answer)).await
+    let lines = |answer| lines(&answer);
+    if !tools.renew {
+        return tools
+            .common
+            .show(routes::settings, service, output, lines)
+            .await;
+    }
+    let by = tools.caller.name();
+    let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
+        reason: error.to_string(),
+    })?;
+    let route = |conversation: &str| routes::give(conversation, &order).answered_as();
+    tools.common.show(route, service, output, lines).await
 }
 
 fn lines(answer: &SettingsAnswer) -> Vec<String> {

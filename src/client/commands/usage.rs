@@ -1,17 +1,16 @@
 //! `harness usage`: the tokens that a conversation used, and what they cost.
 
-use clap::Args;
 use harness_protocol::{Usage, UsageAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Common};
+use crate::client::commands::common::Common;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::visible;
 
-const USAGE_HELP: &str = "\
+pub(super) const USAGE_HELP: &str = "\
 Examples:
   harness usage                                tokens by model, and what they cost
   harness usage --json -c ID | jq .cost_usd
@@ -23,27 +22,17 @@ Exit codes:
   1  failed, or no service runs
   2  wrong use: a flag or a setting cannot be used";
 
-/// The flags of `harness usage`.
-#[derive(Debug, Args)]
-#[command(after_help = USAGE_HELP)]
-pub(crate) struct Used {
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
 /// Prints what a conversation has used.
 ///
 /// # Errors
 /// If that cannot be had or printed.
 pub(super) async fn run(
-    used: &Used,
+    used: &Common,
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Common { which, json, .. } = &used.common;
-    let route = routes::usage(&which.find(service).await?);
-    common::show(route, *json, service, output, |answer| lines(&answer)).await
+    let lines = |answer| lines(&answer);
+    used.show(routes::usage, service, output, lines).await
 }
 
 fn lines(answer: &UsageAnswer) -> Vec<String> {

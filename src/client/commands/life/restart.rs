@@ -14,7 +14,7 @@ use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::{background, visible};
-use crate::config::{ClientConfig, Config, HomeFlag, start_again};
+use crate::config::{ClientConfig, Config, start_again};
 use clap::Args;
 
 const RESTART_HELP: &str = "\
@@ -39,9 +39,6 @@ pub(crate) struct Restart {
     /// Do not wait for the end of runs
     #[arg(long)]
     pub(super) now: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// The time between two looks whether runs are going.

@@ -9,7 +9,7 @@ use crate::client::commands::life::status_text::{Facts, text};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::{remarks, visible};
-use crate::config::{ClientConfig, HomeFlag};
+use crate::config::ClientConfig;
 use crate::difference::{Difference, differences};
 use clap::Args;
 
@@ -33,9 +33,6 @@ pub(crate) struct Status {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Tells what runs; the exit code says it too.

@@ -1,0 +1,27 @@
+//! The help of `harness continue` and `harness retry`: a run without a prompt.
+
+pub(super) const CONTINUE_HELP: &str = "\
+Examples:
+  harness continue                             go on after a limit, a cancel or a crash
+  harness continue --json -c ID
+
+The run is shown as `harness prompt` shows it. Without anything to answer nothing is started.
+
+Exit codes:
+    0  the run completed
+    1  there was nothing to continue, the run failed or was interrupted, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  the run was cancelled";
+
+pub(super) const RETRY_HELP: &str = "\
+Examples:
+  harness retry                                ask again for a reply that failed or was cancelled
+
+What came of that reply is left out of what the model is told. The run is shown as
+`harness prompt` shows it.
+
+Exit codes:
+    0  the run completed
+    1  there was nothing to continue, the run failed or was interrupted, or no service runs
+    2  wrong use: a flag or a setting cannot be used
+  130  the run was cancelled";
