@@ -42,163 +42,59 @@ impl ResponseError for Refusal {
     }
 }
 
-/// What kind of problem a request met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    BadRequest,
-    Unauthorized,
-    ForeignOrigin,
-    NotFound,
-    NoConversation,
-    NoAttachment,
-    NoSkill,
-    NoTemplate,
-    NoWorkspace,
-    MethodNotAllowed,
-    NotAcceptable,
-    BodyTimeout,
-    Busy,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    ForeignHost,
-    KeyReused,
-    NothingToContinue,
-    QueueFull,
-    NoPrompt,
-    NoModels,
-    NoItem,
-    Cancelled,
-    CompactionFailed,
-    Unreadable,
-    NotKept,
-    Overloaded,
-    Stopping,
+/// Makes the kinds of problems. A row is a kind, its status, its name in the problem's type, and its
+/// title.
+macro_rules! kinds {
+    ($($kind:ident $status:ident $name:literal, $title:literal;)+) => {
+        /// What kind of problem a request met.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Kind {
+            $($kind,)+
+        }
+
+        impl Kind {
+            /// The name in the problem's type, its title and its status.
+            fn parts(self) -> (&'static str, &'static str, StatusCode) {
+                match self {
+                    $(Self::$kind => ($name, $title, StatusCode::$status),)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    BadRequest BAD_REQUEST "bad-request", "The request is not as expected";
+    Unauthorized UNAUTHORIZED "unauthorized", "The request needs the service's token";
+    ForeignOrigin FORBIDDEN "foreign-origin", "Requests of web pages are refused";
+    NotFound NOT_FOUND "not-found", "There is no such route";
+    NoConversation NOT_FOUND "no-conversation", "There is no such conversation";
+    NoAttachment NOT_FOUND "no-attachment", "There is no such attachment";
+    NoSkill NOT_FOUND "no-skill", "There is no such skill";
+    NoTemplate NOT_FOUND "no-template", "There is no such template";
+    NoWorkspace CONFLICT "no-workspace", "The folder of the conversation is gone";
+    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed", "The route does not take this method";
+    NotAcceptable NOT_ACCEPTABLE "not-acceptable", "The route does not answer in this format";
+    BodyTimeout REQUEST_TIMEOUT "body-timeout", "The body took too long to arrive";
+    Busy CONFLICT "busy", "A run is going";
+    BodyTooLarge PAYLOAD_TOO_LARGE "body-too-large", "The body is too large";
+    UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported-media-type", "The body has an unsupported format";
+    ForeignHost MISDIRECTED_REQUEST "foreign-host", "The request is meant for another host";
+    KeyReused UNPROCESSABLE_ENTITY "key-reused", "The key belongs to another prompt";
+    NothingToContinue CONFLICT "nothing-to-continue", "There is nothing to go on from";
+    QueueFull CONFLICT "queue-full", "Too many messages wait";
+    NoPrompt INTERNAL_SERVER_ERROR "no-system-prompt", "The system prompt cannot be built";
+    NoModels BAD_GATEWAY "no-models", "The API does not list its models";
+    NoItem NOT_FOUND "no-item", "No such message waits";
+    Cancelled CONFLICT "cancelled", "It was cancelled";
+    CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";
+    Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";
+    NotKept INSUFFICIENT_STORAGE "not-kept", "The journal cannot take it";
+    Overloaded SERVICE_UNAVAILABLE "overloaded", "The service has too much to do";
+    Stopping SERVICE_UNAVAILABLE "stopping", "The service is stopping";
 }
 
 impl Kind {
-    /// The name in the problem's type, its title and its status.
-    #[expect(clippy::too_many_lines, reason = "one arm a kind, each a few words")]
-    fn parts(self) -> (&'static str, &'static str, StatusCode) {
-        match self {
-            Self::BadRequest => (
-                "bad-request",
-                "The request is not as expected",
-                StatusCode::BAD_REQUEST,
-            ),
-            Self::Unauthorized => (
-                "unauthorized",
-                "The request needs the service's token",
-                StatusCode::UNAUTHORIZED,
-            ),
-            Self::ForeignOrigin => (
-                "foreign-origin",
-                "Requests of web pages are refused",
-                StatusCode::FORBIDDEN,
-            ),
-            Self::NotFound => ("not-found", "There is no such route", StatusCode::NOT_FOUND),
-            Self::NoConversation => (
-                "no-conversation",
-                "There is no such conversation",
-                StatusCode::NOT_FOUND,
-            ),
-            Self::NoAttachment => (
-                "no-attachment",
-                "There is no such attachment",
-                StatusCode::NOT_FOUND,
-            ),
-            Self::NoSkill => ("no-skill", "There is no such skill", StatusCode::NOT_FOUND),
-            Self::NoTemplate => (
-                "no-template",
-                "There is no such template",
-                StatusCode::NOT_FOUND,
-            ),
-            Self::NoWorkspace => (
-                "no-workspace",
-                "The folder of the conversation is gone",
-                StatusCode::CONFLICT,
-            ),
-            Self::KeyReused => (
-                "key-reused",
-                "The key belongs to another prompt",
-                StatusCode::UNPROCESSABLE_ENTITY,
-            ),
-            Self::NothingToContinue => (
-                "nothing-to-continue",
-                "There is nothing to go on from",
-                StatusCode::CONFLICT,
-            ),
-            Self::QueueFull => ("queue-full", "Too many messages wait", StatusCode::CONFLICT),
-            Self::NoPrompt => (
-                "no-system-prompt",
-                "The system prompt cannot be built",
-                StatusCode::INTERNAL_SERVER_ERROR,
-            ),
-            Self::NoModels => (
-                "no-models",
-                "The API does not list its models",
-                StatusCode::BAD_GATEWAY,
-            ),
-            Self::NoItem => ("no-item", "No such message waits", StatusCode::NOT_FOUND),
-            Self::Cancelled => ("cancelled", "It was cancelled", StatusCode::CONFLICT),
-            Self::CompactionFailed => (
-                "compaction-failed",
-                "There is no summary",
-                StatusCode::BAD_GATEWAY,
-            ),
-            Self::Unreadable => (
-                "unreadable",
-                "The conversation cannot be read",
-                StatusCode::INTERNAL_SERVER_ERROR,
-            ),
-            Self::NotKept => (
-                "not-kept",
-                "The journal cannot take it",
-                StatusCode::INSUFFICIENT_STORAGE,
-            ),
-            Self::MethodNotAllowed => (
-                "method-not-allowed",
-                "The route does not take this method",
-                StatusCode::METHOD_NOT_ALLOWED,
-            ),
-            Self::NotAcceptable => (
-                "not-acceptable",
-                "The route does not answer in this format",
-                StatusCode::NOT_ACCEPTABLE,
-            ),
-            Self::BodyTimeout => (
-                "body-timeout",
-                "The body took too long to arrive",
-                StatusCode::REQUEST_TIMEOUT,
-            ),
-            Self::Busy => ("busy", "A run is going", StatusCode::CONFLICT),
-            Self::BodyTooLarge => (
-                "body-too-large",
-                "The body is too large",
-                StatusCode::PAYLOAD_TOO_LARGE,
-            ),
-            Self::UnsupportedMediaType => (
-                "unsupported-media-type",
-                "The body has an unsupported format",
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            ),
-            Self::ForeignHost => (
-                "foreign-host",
-                "The request is meant for another host",
-                StatusCode::MISDIRECTED_REQUEST,
-            ),
-            Self::Overloaded => (
-                "overloaded",
-                "The service has too much to do",
-                StatusCode::SERVICE_UNAVAILABLE,
-            ),
-            Self::Stopping => (
-                "stopping",
-                "The service is stopping",
-                StatusCode::SERVICE_UNAVAILABLE,
-            ),
-        }
-    }
-
     /// A refusal, with what was wrong this time.
     pub(super) fn refuse(self, detail: impl Into<String>) -> Refusal {
         Refusal {
