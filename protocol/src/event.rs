@@ -410,38 +410,9 @@ impl Event {
     #[must_use]
     pub fn family(&self) -> Family {
         match self {
-            Self::User { .. }
-            | Self::Text { .. }
-            | Self::Reasoning { .. }
-            | Self::Block { .. }
-            | Self::ToolCall { .. }
-            | Self::ToolResult { .. }
-            | Self::CallsSkipped { .. }
-            | Self::Status { .. }
-            | Self::RunStarted { .. }
-            | Self::RunEnded { .. }
-            | Self::TurnStarted { .. }
-            | Self::TurnEnded { .. }
-            | Self::ReplyEnded { .. }
-            | Self::ReplyFailed { .. }
-            | Self::Queued { .. }
-            | Self::Withdrawn { .. }
-            | Self::Renamed { .. }
-            | Self::SettingsChanged { .. }
-            | Self::ToolsRenewed { .. }
-            | Self::ReplyLeftOut { .. }
-            | Self::CompactionStarted { .. }
-            | Self::Compacted { .. }
-            | Self::CompactionFailed { .. }
-            | Self::Checkpoint { .. } => Family::Fact,
-            Self::Delta { .. }
-            | Self::Discarded {}
-            | Self::ToolOutput { .. }
-            | Self::Presence { .. }
-            | Self::Attached { .. }
-            | Self::Reset { .. }
-            | Self::Gap { .. } => Family::Passing,
             Self::Record { .. } | Self::Unknown => Family::Foreign,
+            known if known.timestamp().is_some() => Family::Fact,
+            _ => Family::Passing,
         }
     }
 
