@@ -23,6 +23,7 @@ mod service_log;
 mod state;
 mod uid;
 mod utc;
+mod visible;
 mod wiring;
 
 use std::io::{IsTerminal as _, Write as _};

@@ -10,7 +10,7 @@ use crate::client::api::routes;
 use crate::client::commands::common::{Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 const COMPACT_HELP: &str = "\
 Examples:

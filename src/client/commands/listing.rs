@@ -6,8 +6,9 @@ use serde_json::Value;
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::client::output::Output;
-use crate::client::{folder, visible};
+use crate::visible;
 
 pub(super) const SKILLS_HELP: &str = "\
 Examples:

@@ -9,7 +9,7 @@ use crate::client::commands::common;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 const MODELS_HELP: &str = "\
 Examples:

@@ -8,7 +8,7 @@ use crate::client::api::routes;
 use crate::client::commands::common::{Caller, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 /// How many characters of a message are shown.
 const MAX_SHOWN: usize = 200;

@@ -8,7 +8,7 @@ use crate::client::commands::common::Common;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 pub(super) const USAGE_HELP: &str = "\
 Examples:

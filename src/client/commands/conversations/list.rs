@@ -13,7 +13,7 @@ use crate::client::commands::table::table;
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 /// How many conversations are asked for at once.
 const PAGE: usize = 100;

@@ -21,7 +21,7 @@ use crate::client::commands::conversations::rename::Rename;
 use crate::client::commands::conversations::show::Show;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 const CONVERSATIONS_HELP: &str = "\
 Examples:

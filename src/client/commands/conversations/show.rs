@@ -13,7 +13,7 @@ use crate::client::commands::queue::waiting;
 use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
 use crate::client::output::Output;
-use crate::client::visible;
+use crate::visible;
 
 /// How many of the last events are shown.
 const TAIL: usize = 20;

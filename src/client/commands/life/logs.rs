@@ -14,11 +14,11 @@ use crate::client::commands::life::log_lines::{last, since, time_of};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::visible;
 use crate::config::{ClientConfig, parse_duration};
 use crate::lock::{self, LOG_FILE};
 use crate::log_file;
 use crate::utc::utc;
+use crate::visible;
 use clap::Args;
 
 const LOGS_HELP: &str = "\

@@ -7,14 +7,15 @@ use std::time::Duration;
 use harness_protocol::{ServiceInfo, StartOptions, UpstreamKind};
 
 use crate::client::api::discovery::VERSION;
+use crate::client::background;
 use crate::client::commands::life::error::RestartError;
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::stop::{self, Insistence, Waits};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::{background, visible};
 use crate::config::{ClientConfig, Config, start_again};
+use crate::visible;
 use clap::Args;
 
 const RESTART_HELP: &str = "\

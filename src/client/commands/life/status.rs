@@ -8,9 +8,10 @@ use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::status_text::{Facts, text};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::{remarks, visible};
+use crate::client::remarks;
 use crate::config::ClientConfig;
 use crate::difference::{Difference, differences};
+use crate::visible;
 use clap::Args;
 
 const STATUS_HELP: &str = "\
