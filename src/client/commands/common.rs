@@ -80,6 +80,17 @@ impl Common {
     }
 }
 
+/// The flags of most commands that change something in one conversation.
+#[derive(Debug, Args)]
+pub(crate) struct Changing {
+    /// Who changes it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
 /// The flags of a command that starts a run and shows it.
 #[derive(Debug, Args)]
 pub(crate) struct Starting {

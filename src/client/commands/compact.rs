@@ -7,7 +7,7 @@ use harness_protocol::{CompactAnswer, CompactOrder};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Common};
+use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -39,12 +39,9 @@ pub(crate) struct Compact {
     /// What the summary is to look at above all
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) instructions: Option<String>,
-    /// Who asks for it.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// Compacts a conversation and says what came of it.
@@ -59,11 +56,15 @@ pub(super) async fn run(
     let order = CompactOrder {
         force: compact.force,
         instructions: compact.instructions.clone(),
-        by: compact.caller.name(),
+        by: compact.changing.caller.name(),
     };
     let route = |conversation: &str| routes::compact(conversation, &order, COMPACT_TIMEOUT);
     let lines = |answer| vec![line(&answer, compact.force)];
-    compact.common.show(route, service, output, lines).await
+    compact
+        .changing
+        .common
+        .show(route, service, output, lines)
+        .await
 }
 
 fn line(answer: &CompactAnswer, forced: bool) -> String {

@@ -5,7 +5,7 @@ use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Common};
+use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -42,7 +42,7 @@ pub(crate) enum QueueAction {
     /// Withdraw one message
     Withdraw(Withdraw),
     /// Withdraw all messages
-    Clear(Clear),
+    Clear(Changing),
 }
 
 /// The flags of `harness queue withdraw`.
@@ -51,23 +51,9 @@ pub(crate) struct Withdraw {
     /// The number of the message
     #[arg(value_name = "ITEM")]
     pub(super) item: u64,
-    /// Who withdraws it.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-/// The flags of `harness queue clear`.
-#[derive(Debug, Args)]
-pub(crate) struct Clear {
-    /// Who withdraws them.
-    #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// Shows what waits, or withdraws it.
@@ -79,7 +65,7 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let (item, caller, common) = match &queued.action {
+    let (item, Changing { caller, common }) = match &queued.action {
         None => {
             let lines = |list: QueueList| table(&list.items);
             return queued
@@ -87,8 +73,8 @@ pub(super) async fn run(
                 .show(routes::queued, service, output, lines)
                 .await;
         }
-        Some(QueueAction::Withdraw(it)) => (Some(it.item), &it.caller, &it.common),
-        Some(QueueAction::Clear(it)) => (None, &it.caller, &it.common),
+        Some(QueueAction::Withdraw(it)) => (Some(it.item), &it.changing),
+        Some(QueueAction::Clear(it)) => (None, it),
     };
     let by = caller.name();
     let route = |conversation: &str| routes::withdraw(conversation, item, by.as_deref());

@@ -8,7 +8,7 @@ use harness_protocol::{PromptOrder, Queue, QueueAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Common, Message};
+use crate::client::commands::common::{Changing, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
@@ -50,12 +50,9 @@ pub(crate) struct Said {
     /// Names the message: one that was sent before with this key is not queued again
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
-    /// Who says it.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 impl Said {
@@ -81,11 +78,14 @@ impl Said {
         let order = PromptOrder {
             content: message.text,
             key: self.key.clone(),
-            by: self.caller.name(),
+            by: self.changing.caller.name(),
             attachments: message.files,
         };
         let route = |conversation: &str| routes::queue(conversation, queue, &order);
         let number = |QueueAnswer { item }| vec![item.to_string()];
-        self.common.show(route, service, output, number).await
+        self.changing
+            .common
+            .show(route, service, output, number)
+            .await
     }
 }

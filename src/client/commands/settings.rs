@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Common};
+use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -94,12 +94,9 @@ pub(crate) struct Set {
     /// Settings and their values, such as `thinking=high`; a list has commas
     #[arg(value_name = "NAME=VALUE", required = true)]
     pub(super) settings: Vec<String>,
-    /// Who changes them.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// The flags of `harness settings unset`.
@@ -109,12 +106,9 @@ pub(crate) struct Unset {
     /// Settings
     #[arg(value_name = "NAME", required = true)]
     pub(super) settings: Vec<String>,
-    /// Who changes them.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// Shows or changes settings.
@@ -127,7 +121,7 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let lines = |answer| lines(&answer);
-    let (settings, caller, common) = match &order.action {
+    let (settings, Changing { caller, common }) = match &order.action {
         None => {
             return order
                 .common
@@ -137,11 +131,11 @@ pub(super) async fn run(
         Some(SettingsAction::Show(it)) => {
             return it.show(routes::settings, service, output, lines).await;
         }
-        Some(SettingsAction::Set(it)) => (values(&it.settings)?, &it.caller, &it.common),
+        Some(SettingsAction::Set(it)) => (values(&it.settings)?, &it.changing),
         Some(SettingsAction::Unset(it)) => {
             let taken_back = |name: &String| (key(name), Value::Null);
             let settings = it.settings.iter().map(taken_back).collect();
-            (settings, &it.caller, &it.common)
+            (settings, &it.changing)
         }
     };
     let by = caller.name();

@@ -5,7 +5,7 @@ use harness_protocol::{AnyOrder, RenewTools, SettingsAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Common};
+use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
@@ -29,12 +29,9 @@ pub(crate) struct Tools {
     /// Offer the tools that there are now, from the next run on
     #[arg(long)]
     renew: bool,
-    /// Who renews them.
+    /// Who changes it, and where.
     #[command(flatten)]
-    caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// Shows the tools that a conversation is offered, after renewing them if that is asked for.
@@ -46,19 +43,17 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
+    let Changing { caller, common } = &tools.changing;
     let lines = |answer| lines(&answer);
     if !tools.renew {
-        return tools
-            .common
-            .show(routes::settings, service, output, lines)
-            .await;
+        return common.show(routes::settings, service, output, lines).await;
     }
-    let by = tools.caller.name();
+    let by = caller.name();
     let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
         reason: error.to_string(),
     })?;
     let route = |conversation: &str| routes::give(conversation, &order).answered_as();
-    tools.common.show(route, service, output, lines).await
+    common.show(route, service, output, lines).await
 }
 
 fn lines(answer: &SettingsAnswer) -> Vec<String> {
