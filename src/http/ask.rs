@@ -48,7 +48,7 @@ where
     ask_within(HANDLER_TIMEOUT, shared, id, message).await
 }
 
-/// The same, of which the answer may take that long.
+/// The same, with another limit of time for the answer.
 ///
 /// # Errors
 /// The answer, if there is none, or if it does not answer.

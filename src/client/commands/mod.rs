@@ -24,10 +24,12 @@ mod usage;
 
 use clap::Subcommand;
 use harness_protocol::Queue;
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
 use crate::client::api::patience::Patience;
+use crate::client::api::route::Route;
 use crate::client::api::routes;
 pub(crate) use crate::client::commands::attach::Attach;
 use crate::client::commands::attach::WithoutService;
@@ -133,18 +135,8 @@ impl ClientCommand {
             Self::Compact(it) => asked(it, compact::run, config, output).await,
             Self::Usage(it) => asked(it, usage::run, config, output).await,
             Self::Models(it) => asked(it, models::run, config, output).await,
-            Self::Skills(it) => {
-                let list = async |it: &Listing, service: &Connection, output: &mut Output| {
-                    listing::run("skills", routes::skills, it, service, output).await
-                };
-                asked(it, list, config, output).await
-            }
-            Self::Templates(it) => {
-                let list = async |it: &Listing, service: &Connection, output: &mut Output| {
-                    listing::run("templates", routes::templates, it, service, output).await
-                };
-                asked(it, list, config, output).await
-            }
+            Self::Skills(it) => list("skills", routes::skills, it, config, output).await,
+            Self::Templates(it) => list("templates", routes::templates, it, config, output).await,
             Self::Events(it) => {
                 let follow =
                     async |it: &events::Events, service: &Connection, output: &mut Output| {
@@ -208,6 +200,18 @@ async fn say(
     let message = said.message()?;
     let service = greet(Greeting::Remarks, config, output).await?;
     until_interrupted(said.say(queue, message, &service, output)).await
+}
+
+/// Lists what can be sent by its name.
+async fn list(
+    kind: &str,
+    route: impl FnOnce(Option<&str>) -> Route<Value>,
+    listing: &Listing,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let service = greet(Greeting::Version, config, output).await?;
+    until_interrupted(listing::run(kind, route, listing, &service, output)).await
 }
 
 /// Asks the service something.

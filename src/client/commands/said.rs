@@ -50,7 +50,7 @@ pub(crate) struct Said {
     /// Names the message: one that was sent before with this key is not queued again
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
-    /// Who changes it, and where.
+    /// Who says it, and to which conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
