@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
+use crate::client::commands::table::table;
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
@@ -69,7 +70,8 @@ pub(super) async fn run(
             output.json(row)?;
         }
     } else {
-        for line in table(rows) {
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        for line in table(&rows, &[]) {
             output.line(&line)?;
         }
     }
@@ -84,26 +86,16 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Names and descriptions in columns.
-fn table(rows: &[Value]) -> Vec<String> {
-    let names: Vec<String> = rows
-        .iter()
-        .map(|row| visible::line(text(&row["name"])))
-        .collect();
-    let width = names.iter().map(|name| name.chars().count()).max();
-    let width = width.unwrap_or_default();
-    let line = |(name, row): (&String, &Value)| {
-        let hidden = if row["hidden"] == true {
-            "(hidden) "
-        } else {
-            ""
-        };
-        let description = visible::short(text(&row["description"]), MAX_DESCRIPTION);
-        format!("{name:width$}  {hidden}{description}")
-            .trim_end()
-            .to_owned()
+/// A name and a description.
+fn row(row: &Value) -> [String; 2] {
+    let hidden = if row["hidden"] == true {
+        "(hidden) "
+    } else {
+        ""
     };
-    names.iter().zip(rows).map(line).collect()
+    let description = visible::short(text(&row["description"]), MAX_DESCRIPTION);
+    let name = visible::line(text(&row["name"]));
+    [name, format!("{hidden}{description}")]
 }
 
 fn text(value: &Value) -> &str {

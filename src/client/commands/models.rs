@@ -58,7 +58,7 @@ fn lines(models: &[ModelEntry]) -> Vec<String> {
         ]
     });
     let rows: Vec<_> = [header].into_iter().chain(rows).collect();
-    table(&rows)
+    table(&rows, &[1, 2])
 }
 
 #[cfg(test)]

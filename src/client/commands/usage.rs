@@ -50,7 +50,7 @@ fn lines(answer: &UsageAnswer) -> Vec<String> {
         let name = format!("run {}", last.run_id);
         rows.push(row(name, &last.usage, String::new()));
     }
-    let mut lines = table(&rows);
+    let mut lines = table(&rows, &[1, 2, 3, 4, 5]);
     lines.push(format!(
         "Tokens; WRITTEN and READ are the cache's. Prices of {}.",
         visible::short(&answer.prices_as_of, MAX_NAME)

@@ -100,7 +100,7 @@ fn lines(summaries: &[Summary], now: u64) -> Vec<String> {
         ]
     });
     let rows: Vec<_> = [header].into_iter().chain(rows).collect();
-    table(&rows)
+    table(&rows, &[2])
 }
 
 /// How long ago something was; both in Unix seconds.
