@@ -3,7 +3,7 @@
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::client::{Attach, ClientCommand};
-use crate::config::SettingFlags;
+use crate::config::{HomeFlag, SettingFlags};
 use crate::doctor::Examine;
 
 const OVERVIEW: &str = "\
@@ -74,6 +74,9 @@ pub(crate) struct Cli {
     /// How to attach.
     #[command(flatten)]
     pub(crate) alone: Alone,
+    /// The state folder, of every command.
+    #[command(flatten)]
+    pub(crate) home: HomeFlag,
 }
 
 /// The flags of `harness` alone.

@@ -68,17 +68,14 @@ pub(crate) struct Examine {
     /// Print one JSON object a journal
     #[arg(long)]
     json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    home: HomeFlag,
 }
 
 /// Looks at all journals; the exit code.
 ///
 /// # Errors
 /// If the state folder cannot be used.
-pub(crate) fn run(examine: &Examine) -> Result<i32, DoctorError> {
-    let home = ClientConfig::from_process(&examine.home)?.home;
+pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError> {
+    let home = ClientConfig::from_process(home)?.home;
     let folder = home.join("conversations");
     match std::fs::symlink_metadata(&folder) {
         Ok(found) if found.is_dir() => {}

@@ -24,6 +24,7 @@ mod service_log;
 mod state;
 mod uid;
 mod utc;
+mod visible;
 mod wiring;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -32,20 +33,24 @@ use clap::Parser as _;
 use harness_actors::Redaction;
 
 use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
-use crate::config::Config;
+use crate::config::{Config, HomeFlag};
 use crate::doctor::Examine;
 use crate::service_error::ServiceError;
 
 fn main() {
     // Before any secret is read.
     let closed = hardening::close_memory();
-    let Cli { command, alone } = Cli::parse();
+    let Cli {
+        command,
+        alone,
+        home,
+    } = Cli::parse();
     let result = match command {
         Some(Command::Serve(serve)) => run_service(&serve, closed),
         Some(Command::Config(show)) => show_config(&show),
-        Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine)),
-        Some(Command::Client(command)) => std::process::exit(client::run(&command)),
-        None => std::process::exit(attach_alone(&alone)),
+        Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine, &home)),
+        Some(Command::Client(command)) => std::process::exit(client::run(&command, &home)),
+        None => std::process::exit(attach_alone(&alone, &home)),
     };
     exit(result);
 }
@@ -93,8 +98,8 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
 }
 
 /// Looks at the journals; the exit code.
-fn examine_journals(examine: &Examine) -> i32 {
-    doctor::run(examine).unwrap_or_else(|error| {
+fn examine_journals(examine: &Examine, home: &HomeFlag) -> i32 {
+    doctor::run(examine, home).unwrap_or_else(|error| {
         let code = error.exit_code();
         if code != 0 {
             drop(writeln!(std::io::stderr(), "harness: {error}"));
@@ -104,13 +109,13 @@ fn examine_journals(examine: &Examine) -> i32 {
 }
 
 /// Attaches where somebody can see it; the exit code.
-fn attach_alone(alone: &Alone) -> i32 {
+fn attach_alone(alone: &Alone, home: &HomeFlag) -> i32 {
     let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !is_seen && !alone.attach.is_plain() {
         drop(write!(std::io::stderr(), "{}", Cli::help()));
         return 2;
     }
-    client::run_alone(&alone.attach, alone.demo)
+    client::run_alone(&alone.attach, alone.demo, home)
 }
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {

@@ -22,7 +22,7 @@ use crate::service_error::ServiceError;
 use crate::state::{StateError, StateFolder};
 use crate::uid;
 use crate::wiring::{self, Model};
-use crate::{log_setup, service_log};
+use crate::{service_log, visible};
 
 /// How long stopping may take in all.
 const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
@@ -185,8 +185,8 @@ fn announce(address: SocketAddr, demo: bool, config: &Config) {
     service_log::note(&format!(
         "harness {version}, process {pid}, listens on http://{address} for {folder}"
     ));
-    let folder = log_setup::escaped(&folder.to_string());
-    let home = log_setup::escaped(&home.to_string());
+    let folder = visible::line(&folder.to_string());
+    let home = visible::line(&home.to_string());
     let mut lines = format!(
         "harness listens on http://{address}\nit works in {folder}\nits state is in {home}\n"
     );

@@ -17,7 +17,7 @@ use harness_actors::{Clock, Redaction};
 use crate::lock::LOG_FILE;
 use crate::state::{StateError, io_error};
 use crate::utc::utc;
-use crate::{log_file, log_setup};
+use crate::{log_file, log_setup, visible};
 
 /// How large the file may be, in bytes, before it is put aside. One that was put aside before goes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
@@ -63,7 +63,7 @@ pub(crate) fn keep(home: &Path, is_detached: bool) -> Result<PathBuf, StateError
 /// Says something in the file only: what the terminal was told in other words.
 pub(crate) fn note(text: &str) {
     let time = utc(Clock::system().unix_millis());
-    let text = log_setup::escaped(text);
+    let text = visible::line(text);
     if let Some(file) = FILE.get() {
         file.keep(format!("{time} INFO  harness: {text}\n").as_bytes());
     }

@@ -3,7 +3,7 @@
 use harness_protocol::Event;
 use harness_protocol::words::Words;
 
-use crate::client::visible;
+use crate::visible;
 
 /// How many characters of an event are shown.
 const MAX_SHOWN: usize = 400;

@@ -16,7 +16,6 @@ mod reply_text;
 mod run_view;
 #[cfg(test)]
 mod testing;
-mod visible;
 
 pub(crate) use commands::life::beside;
 pub(crate) use commands::{Attach, ClientCommand, run, run_alone};

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::client::visible;
+use crate::visible;
 
 /// The two streams of a command.
 pub(super) struct Output {

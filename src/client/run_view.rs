@@ -8,7 +8,7 @@ use harness_protocol::words::{self, Words};
 use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
 
 use crate::client::reply_text::ReplyText;
-use crate::client::visible;
+use crate::visible;
 
 /// How many characters of a tool's input or result are shown.
 const MAX_TOOL: usize = 100;

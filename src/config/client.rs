@@ -12,7 +12,7 @@ use super::secret::Secret;
 use super::setting::Key;
 use super::value::token;
 
-/// The one setting that the command of a client takes as a flag.
+/// The one setting that every command takes as a flag.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HomeFlag(SettingFlags);
 
@@ -29,7 +29,7 @@ impl FromArgMatches for HomeFlag {
 
 impl Args for HomeFlag {
     fn augment_args(command: Command) -> Command {
-        command.args(argument(Key::Home.setting()))
+        command.args(argument(Key::Home.setting()).map(|home| home.global(true)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -12,6 +12,8 @@ mod key_sources;
 mod layers;
 mod load;
 mod raw;
+#[cfg(test)]
+mod readme_tests;
 mod secret;
 mod secrets;
 mod setting;

@@ -4,6 +4,7 @@ use derive_more::Display;
 
 use super::error::ConfigError;
 use super::setting::Key;
+use crate::visible;
 
 /// The most characters of a wrong value that an error repeats.
 const MAX_SHOWN: usize = 60;
@@ -57,7 +58,7 @@ impl Raw {
         }
         let Self { key, text, source } = self;
         let name = key.setting().name;
-        let got = shorten(text, MAX_SHOWN);
+        let got = visible::cut(text, MAX_SHOWN);
         ConfigError::new(format!("{name} must {rule}, got {got:?} (from {source})"))
     }
 
@@ -66,12 +67,4 @@ impl Raw {
         let name = self.key.setting().name;
         ConfigError::new(format!("{name} must {rule} (from {})", self.source))
     }
-}
-
-/// Cuts a text to at most `max` characters, with a mark where it was cut.
-pub(super) fn shorten(text: &str, max: usize) -> String {
-    if text.chars().count() <= max {
-        return text.to_owned();
-    }
-    text.chars().take(max - 1).chain(['…']).collect()
 }

@@ -5,37 +5,81 @@ use std::sync::LazyLock;
 use harness_actors::DEFAULT_MODEL;
 use harness_protocol::FullSettings;
 
-/// Names a setting inside the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(
-    clippy::enum_variant_names,
-    reason = "a variant is called as its setting, api_key too"
-)]
-pub(super) enum Key {
-    Home,
-    ApiKey,
-    AuthToken,
-    BaseUrl,
-    /// The default of a setting of conversations, by its name.
-    OfConversations(&'static str),
-    SystemPromptFile,
-    PromptCache,
-    Workspace,
-    Bind,
-    Port,
-    RequireToken,
-    Token,
-    AllowedHosts,
-    MaxRetries,
-    MaxRetryWait,
-    ConnectTimeout,
-    HeadTimeout,
-    IdleTimeout,
-    ToolTimeout,
-    MaxSubscribers,
-    MaxStateBytes,
-    Heartbeat,
-    Log,
+/// Makes the names of settings inside the program and their rows, all in one table. A row is that
+/// name, the setting's name, what else there is to it, and what it does in one line.
+macro_rules! settings {
+    ($($(#[$doc:meta])+ $rows:ident {
+        $($key:ident $name:literal $($part:ident($($given:expr)?))*, $help:literal;)+
+    })+) => {
+        /// Names a setting inside the program.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[expect(
+            clippy::enum_variant_names,
+            reason = "a variant is called as its setting, api_key too"
+        )]
+        pub(super) enum Key {
+            $($($key,)+)+
+            /// The default of a setting of conversations, by its name.
+            OfConversations(&'static str),
+            SystemPromptFile,
+        }
+
+        $($(#[$doc])+ fn $rows() -> Vec<Setting> {
+            vec![$(Setting::new(Key::$key, $name, $help)$(.$part($($given)?))*,)+]
+        })+
+    };
+}
+
+settings! {
+    /// The settings that are shown before those of conversations.
+    before_conversations {
+        Home "home" flag("FOLDER") default("$HOME/.harness") not_in_file(),
+            "Folder for all state and for config.toml";
+        ApiKey "api_key" env("ANTHROPIC_API_KEY") secret(),
+            "API key of the Messages API";
+        AuthToken "auth_token" env("ANTHROPIC_AUTH_TOKEN") secret(),
+            "Bearer token, in place of an API key";
+        BaseUrl "base_url" env("ANTHROPIC_BASE_URL") flag("URL") default("https://api.anthropic.com"),
+            "Where the Messages API is";
+    }
+
+    /// The settings that are shown behind them.
+    behind_conversations {
+        PromptCache "prompt_cache" flag("TIME") default("5m"),
+            "How long the API remembers requests, to make the next cheaper: off, 5m or 1h";
+        Workspace "workspace" flag("FOLDER") default("."),
+            "Folder the tools work in";
+        Bind "bind" flag("ADDRESS") default("127.0.0.1"),
+            "IP address to listen on";
+        Port "port" flag("PORT") default("8421"),
+            "Port to listen on; 0 takes a free one";
+        RequireToken "require_token" flag("BOOL") flag_alone("true") default("false") in_container("true"),
+            "Ask every client for the token, even on this machine; true in a container";
+        Token "token" secret() empty(Empty::Never),
+            "Token that clients send, in place of the token file";
+        AllowedHosts "allowed_hosts" flag("HOSTS"),
+            "More Host headers to accept, separated by commas";
+        MaxRetries "max_retries" flag("N") default("4"),
+            "Times a failed model request is tried again";
+        MaxRetryWait "max_retry_wait" flag("DURATION") default("60s"),
+            "Longest wait for retries of one request in total";
+        ConnectTimeout "connect_timeout" flag("DURATION") default("5s"),
+            "Longest wait for a connection to the Messages API";
+        HeadTimeout "head_timeout" flag("DURATION") default("120s"),
+            "Longest wait for a reply to begin";
+        IdleTimeout "idle_timeout" flag("DURATION") default("300s"),
+            "Longest silence inside a reply";
+        ToolTimeout "tool_timeout" flag("DURATION") default("60s"),
+            "Longest run of one tool call";
+        MaxSubscribers "max_subscribers" flag("N") default("4096"),
+            "Most event streams open at once";
+        MaxStateBytes "max_state_bytes" flag("SIZE") default("20GiB"),
+            "Most bytes of conversations, attachments and trash in the state folder, such as 500MB or 20GiB; off for any number";
+        Heartbeat "heartbeat" flag("DURATION") default("30s"),
+            "Time between heartbeats on a quiet event stream";
+        Log "log" env("RUST_LOG") flag("FILTER") default("info"),
+            "What to log: error, warn, info, debug or trace";
+    }
 }
 
 impl Key {
@@ -128,34 +172,43 @@ impl Setting {
         }
     }
 
-    fn flag_alone(mut self, text: &'static str) -> Self {
-        self.flag_alone = Some(text);
-        self
+    fn flag_alone(self, text: &'static str) -> Self {
+        Self {
+            flag_alone: Some(text),
+            ..self
+        }
     }
 
-    fn default(mut self, default: &str) -> Self {
-        self.default = default.to_owned();
-        self
+    fn default(self, default: &str) -> Self {
+        Self {
+            default: default.to_owned(),
+            ..self
+        }
     }
 
-    fn in_container(mut self, default: &'static str) -> Self {
-        self.in_container = Some(default);
-        self
+    fn in_container(self, default: &'static str) -> Self {
+        Self {
+            in_container: Some(default),
+            ..self
+        }
     }
 
-    fn secret(mut self) -> Self {
-        self.secret = true;
-        self
+    fn secret(self) -> Self {
+        Self {
+            secret: true,
+            ..self
+        }
     }
 
-    fn empty(mut self, empty: Empty) -> Self {
-        self.empty = empty;
-        self
+    fn empty(self, empty: Empty) -> Self {
+        Self { empty, ..self }
     }
 
-    fn not_in_file(mut self) -> Self {
-        self.in_file = false;
-        self
+    fn not_in_file(self) -> Self {
+        Self {
+            in_file: false,
+            ..self
+        }
     }
 }
 
@@ -189,60 +242,6 @@ fn of_conversations() -> Vec<Setting> {
         }
     }
     rows
-}
-
-/// Rows of the table: the key, the name, what else there is to it, and the help.
-macro_rules! rows {
-    ($($key:ident $name:literal: $($what:ident($($value:expr)?))+, $help:literal;)*) => {
-        vec![$(Setting::new(Key::$key, $name, $help)$(.$what($($value)?))+),*]
-    };
-}
-
-fn before_conversations() -> Vec<Setting> {
-    rows! {
-        Home "home": flag("FOLDER") default("$HOME/.harness") not_in_file(),
-            "Folder for all state and for config.toml";
-        ApiKey "api_key": env("ANTHROPIC_API_KEY") secret(), "API key of the Messages API";
-        AuthToken "auth_token": env("ANTHROPIC_AUTH_TOKEN") secret(),
-            "Bearer token, in place of an API key";
-        BaseUrl "base_url": env("ANTHROPIC_BASE_URL") flag("URL") default("https://api.anthropic.com"),
-            "Where the Messages API is";
-    }
-}
-
-fn behind_conversations() -> Vec<Setting> {
-    rows! {
-        PromptCache "prompt_cache": flag("TIME") default("5m"),
-            "How long the API remembers requests, to make the next cheaper: off, 5m or 1h";
-        Workspace "workspace": flag("FOLDER") default("."), "Folder the tools work in";
-        Bind "bind": flag("ADDRESS") default("127.0.0.1"), "IP address to listen on";
-        Port "port": flag("PORT") default("8421"), "Port to listen on; 0 takes a free one";
-        RequireToken "require_token": flag("BOOL") flag_alone("true") default("false") in_container("true"),
-            "Ask every client for the token, even on this machine; true in a container";
-        Token "token": secret() empty(Empty::Never),
-            "Token that clients send, in place of the token file";
-        AllowedHosts "allowed_hosts": flag("HOSTS"),
-            "More Host headers to accept, separated by commas";
-        MaxRetries "max_retries": flag("N") default("4"),
-            "Times a failed model request is tried again";
-        MaxRetryWait "max_retry_wait": flag("DURATION") default("60s"),
-            "Longest wait for retries of one request in total";
-        ConnectTimeout "connect_timeout": flag("DURATION") default("5s"),
-            "Longest wait for a connection to the Messages API";
-        HeadTimeout "head_timeout": flag("DURATION") default("120s"),
-            "Longest wait for a reply to begin";
-        IdleTimeout "idle_timeout": flag("DURATION") default("300s"),
-            "Longest silence inside a reply";
-        ToolTimeout "tool_timeout": flag("DURATION") default("60s"), "Longest run of one tool call";
-        MaxSubscribers "max_subscribers": flag("N") default("4096"),
-            "Most event streams open at once";
-        MaxStateBytes "max_state_bytes": flag("SIZE") default("20GiB"),
-            "Most bytes of conversations, attachments and trash in the state folder, such as 500MB or 20GiB; off for any number";
-        Heartbeat "heartbeat": flag("DURATION") default("30s"),
-            "Time between heartbeats on a quiet event stream";
-        Log "log": env("RUST_LOG") flag("FILTER") default("info"),
-            "What to log: error, warn, info, debug or trace";
-    }
 }
 
 /// The setting that someone who wrote `name` in config.toml most likely meant.

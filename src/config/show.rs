@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use super::choices::{PROMPT_CACHE, name_of};
 use super::key_sources;
 use super::load::Config;
-use super::raw::{Source, shorten};
+use super::raw::Source;
 use super::secret::{Credential, Secret};
 use super::setting::{Key, SETTINGS, Setting};
 use super::value::size_text;
 use crate::difference::{Difference, differences};
+use crate::visible;
 
 /// Stands for a secret that is set.
 const MASK: &str = "***";
@@ -27,11 +28,11 @@ impl Config {
     pub(crate) fn as_table(&self, running: Option<&Beside>) -> String {
         let line = |row: Row| {
             let value = row.value.unwrap_or_else(|| "(unset)".to_owned());
-            let value = shorten(&one_line(&value), MAX_WIDTH);
+            let value = visible::short(&value, MAX_WIDTH);
             let differs = running.and_then(|running| running.difference(row.name));
             let beside = differs.map_or_else(String::new, |difference| {
-                let said = one_line(&difference.of_service());
-                format!("   (running service: {})", shorten(&said, MAX_WIDTH))
+                let said = visible::short(&difference.of_service(), MAX_WIDTH);
+                format!("   (running service: {said})")
             });
             format!("{:<18}  {value:<30}  {}{beside}\n", row.name, row.source)
         };
@@ -173,18 +174,6 @@ struct Row {
     name: &'static str,
     value: Option<String>,
     source: Source,
-}
-
-/// The text without control characters, so that a value cannot break the table or the terminal.
-fn one_line(text: &str) -> String {
-    let escape = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
-        } else {
-            c.into()
-        }
-    };
-    text.chars().map(escape).collect()
 }
 
 /// The duration as a setting would give it.

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use harness_actors::Redaction;
 
+use crate::visible;
+
 /// How much is read beyond a bound, in bytes, so that a secret that the bound would cut in two is
 /// known there. More than any secret has.
 const BEYOND: usize = 16 * 1024;
@@ -84,20 +86,7 @@ fn decoded(bytes: &[u8], max: usize) -> Result<&str, String> {
 
 /// A path as it is shown: on one line.
 pub(super) fn shown(path: &Path) -> String {
-    line(&path.display().to_string())
-}
-
-/// A text on one line.
-pub(super) fn line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            line.extend(c.escape_default());
-        } else {
-            line.push(c);
-        }
-    }
-    line
+    visible::line(&path.display().to_string())
 }
 
 #[cfg(test)]

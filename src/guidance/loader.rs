@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use harness_actors::guidance::{Guidance, GuidanceShelf};
 use harness_actors::{Clock, Redaction};
 
-use super::file::{self, Text, line, shown};
+use super::file::{self, Text, shown};
 use super::grounds::Grounds;
 use super::redacted::redacted;
 use super::survey::{Found, Survey};
 use super::{context_file, named};
+use crate::visible;
 
 /// How many skills there may be, and how many templates.
 const MAX_COUNT: usize = 1000;
@@ -192,7 +193,7 @@ impl<'l> Loading<'l> {
 
     fn problem(&mut self, path: &Path, reason: Option<String>) {
         if let Some(reason) = reason {
-            let line = format!("{}: {}", shown(path), line(&reason));
+            let line = format!("{}: {}", shown(path), visible::line(&reason));
             self.guidance.problems.push(line);
         }
     }

@@ -6,6 +6,7 @@ use harness_actors::guidance::{PromptTemplate, Skill};
 
 use super::file::Text;
 use super::front_matter::{self, Fields};
+use crate::visible;
 
 /// How large such a file may be, in bytes.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
@@ -73,7 +74,7 @@ pub(super) fn template(path: &Path, text: Text) -> Result<PromptTemplate, String
     let description = field(&fields, "description").or_else(first_line);
     Ok(PromptTemplate {
         name: name.to_owned(),
-        description: shortened(description.unwrap_or_default()),
+        description: visible::cut(description.unwrap_or_default(), MAX_DESCRIPTION),
         content: trimmed(content),
         path: Some(place),
     })
@@ -111,14 +112,6 @@ fn is_hidden(fields: &Fields) -> Result<bool, String> {
         };
     }
     Ok(hidden)
-}
-
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= MAX_DESCRIPTION {
-        return text.to_owned();
-    }
-    let start: String = text.chars().take(MAX_DESCRIPTION - 1).collect();
-    start + "…"
 }
 
 #[cfg(test)]

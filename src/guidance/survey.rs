@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::file::{self, Stamp, shown};
+use super::file::{Stamp, shown};
 use super::grounds::{Grounds, Origin};
 use super::{context_file, places};
+use crate::visible;
 
 /// How many entries of a folder are looked at.
 const MAX_ENTRIES: usize = 10_000;
@@ -119,7 +120,7 @@ impl Survey {
     }
 
     fn problem(&mut self, path: &Path, reason: &str) {
-        let line = format!("{}: {}", shown(path), file::line(reason));
+        let line = format!("{}: {}", shown(path), visible::line(reason));
         self.problems.push(line);
     }
 }

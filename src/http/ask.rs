@@ -1,5 +1,7 @@
 //! Asks a conversation, waits for its answer, and says in HTTP why there is none.
 
+use std::time::Duration;
+
 use actix::MailboxError;
 use actix_web::{HttpRequest, web};
 use harness_actors::ConversationId;
@@ -43,21 +45,40 @@ where
     M: actix::Message + Clone + Send + Unpin + 'static,
     M::Result: Send,
 {
-    let conversation = open(shared, id).await?;
-    let asked = conversation.actor.send(message.clone());
-    match asked.timeout(HANDLER_TIMEOUT).await {
-        Ok(answer) => Ok((conversation, answer)),
-        Err(MailboxError::Closed) => {
-            let conversation = open(shared, id).await?;
-            let answer = ask(conversation.actor.send(message)).await?;
-            Ok((conversation, answer))
-        }
-        Err(MailboxError::Timeout) => Err(unanswered(&MailboxError::Timeout)),
+    ask_within(HANDLER_TIMEOUT, shared, id, message).await
+}
+
+/// The same, with another limit of time for the answer.
+///
+/// # Errors
+/// The answer, if there is none, or if it does not answer.
+pub(super) async fn ask_within<M>(
+    limit: Duration,
+    shared: &Shared,
+    id: &str,
+    message: M,
+) -> Result<(Conversation, M::Result), Refusal>
+where
+    ConversationActor: actix::Handler<M>,
+    M: actix::Message + Clone + Send + Unpin + 'static,
+    M::Result: Send,
+{
+    let mut conversation = open(shared, id).await?;
+    let mut asked = conversation
+        .actor
+        .send(message.clone())
+        .timeout(limit)
+        .await;
+    if matches!(asked, Err(MailboxError::Closed)) {
+        conversation = open(shared, id).await?;
+        asked = conversation.actor.send(message).timeout(limit).await;
     }
+    let answer = asked.map_err(|error| unanswered(&error))?;
+    Ok((conversation, answer))
 }
 
 /// The answer when a conversation does not give one.
-pub(super) fn unanswered(error: &MailboxError) -> Refusal {
+fn unanswered(error: &MailboxError) -> Refusal {
     Kind::Overloaded.refuse(format!("the conversation: {error}"))
 }
 

@@ -1,27 +1,25 @@
 //! Replacing the past of a conversation by a summary, for good.
 
-use actix::MailboxError;
-use actix_web::{HttpRequest, HttpResponse, web};
+use std::time::Duration;
+
+use actix_web::HttpResponse;
 use harness_actors::conversation::messages::{CompactConversation, CompactError};
 use harness_protocol::{CompactAnswer, CompactOrder};
 
-use super::ask::{Name, open, refuse_submit, unanswered};
+use super::ask::{ask_within, refuse_submit};
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
+use super::received::Received;
 use super::said::name_of;
-use super::shared::Shared;
 
 /// How many bytes the instructions for a summary may have.
 const MAX_INSTRUCTIONS: usize = 64 * 1024;
+/// A compaction may take as long as it takes: it ends by itself, or is cancelled.
+const LIMIT: Duration = Duration::MAX;
 
 /// Compacts a conversation, and answers when that is done, which may take minutes.
-pub(super) async fn compact(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: CompactOrder = body::json_or_default(&request, payload).await?;
+pub(super) async fn compact(it: Received) -> Answer {
+    let order: CompactOrder = body::json_or_default(&it.request, it.payload).await?;
     let instructions = order.instructions.filter(|text| !text.trim().is_empty());
     let length = instructions.as_ref().map_or(0, String::len);
     if length > MAX_INSTRUCTIONS {
@@ -33,35 +31,20 @@ pub(super) async fn compact(
         instructions,
         by: name_of(order.by),
     };
-    let shared = shared.into_inner();
+    let (shared, id) = (it.shared.into_inner(), it.id);
     // A task of its own: a client that goes away drops only this handler.
-    let asked = actix_web::rt::spawn(async move { ask(&shared, &id, compact).await });
-    let compacted = asked
+    let asked = async move { ask_within(LIMIT, &shared, &id, compact).await };
+    let asked = actix_web::rt::spawn(asked)
         .await
-        .map_err(|error| Kind::Overloaded.refuse(format!("the compaction is gone: {error}")))??;
-    Ok(HttpResponse::Ok().json(compacted))
-}
-
-/// Asks without a limit of time. A conversation that is idle may end between being found and being
-/// asked; then it is found anew.
-async fn ask(
-    shared: &Shared,
-    id: &str,
-    order: CompactConversation,
-) -> Result<CompactAnswer, Refusal> {
-    let asked = open(shared, id).await?.actor.send(order.clone()).await;
-    let compacted = match asked {
-        Err(MailboxError::Closed) => open(shared, id).await?.actor.send(order).await,
-        asked => asked,
-    };
-    let compacted = compacted.map_err(|error| unanswered(&error))?;
+        .map_err(|error| Kind::Overloaded.refuse(format!("the compaction is gone: {error}")))?;
+    let (_, compacted) = asked?;
     let compacted = compacted.map_err(|error| refuse_compact(&error))?;
-    Ok(CompactAnswer {
+    Ok(HttpResponse::Ok().json(CompactAnswer {
         compacted: compacted.compacted,
         tokens_before: compacted.tokens_before,
         tokens_after: compacted.tokens_after,
         archive: compacted.archive,
-    })
+    }))
 }
 
 fn refuse_compact(error: &CompactError) -> Refusal {

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::ask::{Name, ask, ask_conversation, query, refuse_open, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
+use super::received::Received;
 use super::said::name_of;
 use super::shared::Shared;
 use super::summary::{overview, summary};
@@ -97,21 +98,20 @@ pub(super) async fn list(request: HttpRequest, shared: web::Data<Shared>) -> Ans
 }
 
 /// Gives a conversation another title.
-pub(super) async fn change(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: ChangeConversation = body::json(&request, payload).await?;
+pub(super) async fn change(it: Received) -> Answer {
+    let order: ChangeConversation = body::json(&it.request, it.payload).await?;
     let rename = RenameConversation {
         title: checked_title(&order.title)?,
         by: name_of(order.by),
     };
-    let (conversation, renamed) = ask_conversation(&shared, &id, rename).await?;
+    let (conversation, renamed) = ask_conversation(&it.shared, &it.id, rename).await?;
     renamed.map_err(|error| refuse_submit(&error))?;
     let overview = overview(&conversation).await?;
-    Ok(HttpResponse::Ok().json(summary(&shared, &conversation.journal.header(), &overview)))
+    Ok(HttpResponse::Ok().json(summary(
+        &it.shared,
+        &conversation.journal.header(),
+        &overview,
+    )))
 }
 
 /// Moves a conversation to the trash.
@@ -125,20 +125,15 @@ pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
 }
 
 /// Makes a conversation that begins like another.
-pub(super) async fn fork(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: ForkOrder = body::json_or_default(&request, payload).await?;
+pub(super) async fn fork(it: Received) -> Answer {
+    let order: ForkOrder = body::json_or_default(&it.request, it.payload).await?;
     let fork = ForkConversation {
-        id: ConversationId::new(&id),
+        id: ConversationId::new(&it.id),
         seq: order.seq,
         title: order.title.as_deref().map(checked_title).transpose()?,
     };
-    match ask(shared.directory.send(fork)).await? {
-        Ok(made) => Ok(created(&shared, &made)),
+    match ask(it.shared.directory.send(fork)).await? {
+        Ok(made) => Ok(created(&it.shared, &made)),
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))
         }

@@ -1,31 +1,26 @@
 //! Orders to a conversation that need nothing but the conversation.
 
 use actix::Handler;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use harness_actors::conversation::ConversationActor;
 use harness_actors::conversation::messages::Given;
 use harness_protocol::Order;
 
-use super::ask::{Name, ask_conversation, refuse_submit};
+use super::ask::{ask_conversation, refuse_submit};
 use super::body;
 use super::problem::Answer;
+use super::received::Received;
 use super::said::name_of;
-use super::shared::Shared;
 
 /// Gives an order to a conversation.
-pub(super) async fn give<O: Order>(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer
+pub(super) async fn give<O: Order>(it: Received) -> Answer
 where
     ConversationActor: Handler<Given<O>>,
 {
-    let mut order: O = body::json_or_default(&request, payload).await?;
+    let mut order: O = body::json_or_default(&it.request, it.payload).await?;
     let by = order.by();
     *by = name_of(by.take());
-    let (_, taken) = ask_conversation(&shared, &id, Given(order)).await?;
+    let (_, taken) = ask_conversation(&it.shared, &it.id, Given(order)).await?;
     let answer = taken.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(answer))
 }

@@ -16,6 +16,7 @@ mod models;
 mod problem;
 mod prompt;
 mod queue;
+mod received;
 mod routes;
 mod run;
 mod said;

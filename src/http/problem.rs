@@ -42,20 +42,21 @@ impl ResponseError for Refusal {
     }
 }
 
-/// The table of kinds, a row a kind: its status, its name in the problem's type, its title.
+/// Makes the kinds of problems. A row is a kind, its status, its name in the problem's type, and its
+/// title.
 macro_rules! kinds {
-    ($($kind:ident: $status:ident, $name:literal, $title:literal;)*) => {
+    ($($kind:ident $status:ident $name:literal, $title:literal;)+) => {
         /// What kind of problem a request met.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Kind {
-            $($kind),*
+            $($kind,)+
         }
 
         impl Kind {
             /// The name in the problem's type, its title and its status.
             fn parts(self) -> (&'static str, &'static str, StatusCode) {
                 match self {
-                    $(Self::$kind => ($name, $title, StatusCode::$status)),*
+                    $(Self::$kind => ($name, $title, StatusCode::$status),)+
                 }
             }
         }
@@ -63,36 +64,34 @@ macro_rules! kinds {
 }
 
 kinds! {
-    BadRequest: BAD_REQUEST, "bad-request", "The request is not as expected";
-    Unauthorized: UNAUTHORIZED, "unauthorized", "The request needs the service's token";
-    ForeignOrigin: FORBIDDEN, "foreign-origin", "Requests of web pages are refused";
-    NotFound: NOT_FOUND, "not-found", "There is no such route";
-    NoConversation: NOT_FOUND, "no-conversation", "There is no such conversation";
-    NoAttachment: NOT_FOUND, "no-attachment", "There is no such attachment";
-    NoSkill: NOT_FOUND, "no-skill", "There is no such skill";
-    NoTemplate: NOT_FOUND, "no-template", "There is no such template";
-    NoWorkspace: CONFLICT, "no-workspace", "The folder of the conversation is gone";
-    MethodNotAllowed:
-        METHOD_NOT_ALLOWED, "method-not-allowed", "The route does not take this method";
-    NotAcceptable: NOT_ACCEPTABLE, "not-acceptable", "The route does not answer in this format";
-    BodyTimeout: REQUEST_TIMEOUT, "body-timeout", "The body took too long to arrive";
-    Busy: CONFLICT, "busy", "A run is going";
-    BodyTooLarge: PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large";
-    UnsupportedMediaType:
-        UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has an unsupported format";
-    ForeignHost: MISDIRECTED_REQUEST, "foreign-host", "The request is meant for another host";
-    KeyReused: UNPROCESSABLE_ENTITY, "key-reused", "The key belongs to another prompt";
-    NothingToContinue: CONFLICT, "nothing-to-continue", "There is nothing to go on from";
-    QueueFull: CONFLICT, "queue-full", "Too many messages wait";
-    NoPrompt: INTERNAL_SERVER_ERROR, "no-system-prompt", "The system prompt cannot be built";
-    NoModels: BAD_GATEWAY, "no-models", "The API does not list its models";
-    NoItem: NOT_FOUND, "no-item", "No such message waits";
-    Cancelled: CONFLICT, "cancelled", "It was cancelled";
-    CompactionFailed: BAD_GATEWAY, "compaction-failed", "There is no summary";
-    Unreadable: INTERNAL_SERVER_ERROR, "unreadable", "The conversation cannot be read";
-    NotKept: INSUFFICIENT_STORAGE, "not-kept", "The journal cannot take it";
-    Overloaded: SERVICE_UNAVAILABLE, "overloaded", "The service has too much to do";
-    Stopping: SERVICE_UNAVAILABLE, "stopping", "The service is stopping";
+    BadRequest BAD_REQUEST "bad-request", "The request is not as expected";
+    Unauthorized UNAUTHORIZED "unauthorized", "The request needs the service's token";
+    ForeignOrigin FORBIDDEN "foreign-origin", "Requests of web pages are refused";
+    NotFound NOT_FOUND "not-found", "There is no such route";
+    NoConversation NOT_FOUND "no-conversation", "There is no such conversation";
+    NoAttachment NOT_FOUND "no-attachment", "There is no such attachment";
+    NoSkill NOT_FOUND "no-skill", "There is no such skill";
+    NoTemplate NOT_FOUND "no-template", "There is no such template";
+    NoWorkspace CONFLICT "no-workspace", "The folder of the conversation is gone";
+    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed", "The route does not take this method";
+    NotAcceptable NOT_ACCEPTABLE "not-acceptable", "The route does not answer in this format";
+    BodyTimeout REQUEST_TIMEOUT "body-timeout", "The body took too long to arrive";
+    Busy CONFLICT "busy", "A run is going";
+    BodyTooLarge PAYLOAD_TOO_LARGE "body-too-large", "The body is too large";
+    UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported-media-type", "The body has an unsupported format";
+    ForeignHost MISDIRECTED_REQUEST "foreign-host", "The request is meant for another host";
+    KeyReused UNPROCESSABLE_ENTITY "key-reused", "The key belongs to another prompt";
+    NothingToContinue CONFLICT "nothing-to-continue", "There is nothing to go on from";
+    QueueFull CONFLICT "queue-full", "Too many messages wait";
+    NoPrompt INTERNAL_SERVER_ERROR "no-system-prompt", "The system prompt cannot be built";
+    NoModels BAD_GATEWAY "no-models", "The API does not list its models";
+    NoItem NOT_FOUND "no-item", "No such message waits";
+    Cancelled CONFLICT "cancelled", "It was cancelled";
+    CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";
+    Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";
+    NotKept INSUFFICIENT_STORAGE "not-kept", "The journal cannot take it";
+    Overloaded SERVICE_UNAVAILABLE "overloaded", "The service has too much to do";
+    Stopping SERVICE_UNAVAILABLE "stopping", "The service is stopping";
 }
 
 impl Kind {

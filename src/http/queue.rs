@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::ask::{Name, ask_conversation, open, query, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
-use super::said::{name_of, said, say};
+use super::received::Received;
+use super::said::{name_of, submit};
 use super::shared::Shared;
 
 /// Who withdraws something. Not in a body: not every client can send one with a `DELETE`.
@@ -19,34 +20,13 @@ struct WithdrawQuery {
 }
 
 /// Queues a message for the next model request.
-pub(super) async fn steer(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    enqueue(&request, payload, &id, &shared, Queue::Steer).await
+pub(super) async fn steer(received: Received) -> Answer {
+    submit(received, Some(Queue::Steer)).await
 }
 
 /// Queues a message for the end of the run.
-pub(super) async fn follow_up(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    enqueue(&request, payload, &id, &shared, Queue::FollowUp).await
-}
-
-async fn enqueue(
-    request: &HttpRequest,
-    payload: web::Payload,
-    id: &str,
-    shared: &Shared,
-    queue: Queue,
-) -> Answer {
-    let said = said(request, payload, shared, id).await?;
-    say(shared, id, said, Some(queue)).await
+pub(super) async fn follow_up(received: Received) -> Answer {
+    submit(received, Some(Queue::FollowUp)).await
 }
 
 /// What waits.

@@ -36,7 +36,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/history" => GET history::history;
         "/v1/conversations/{id}/events" => GET events::conversation_events;
         "/v1/conversations/{id}/fork" => POST conversations::fork;
-        "/v1/conversations/{id}/prompt" => POST prompt::conversation_prompt;
+        "/v1/conversations/{id}/prompt" => POST prompt::prompt;
         "/v1/conversations/{id}/skill" => POST skills::say_skill;
         "/v1/conversations/{id}/template" => POST skills::say_template;
         "/v1/conversations/{id}/steer" => POST queue::steer;
@@ -45,7 +45,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/queue/{item}" => DELETE queue::remove;
         "/v1/conversations/{id}/continue" => POST run::go_on;
         "/v1/conversations/{id}/retry" => POST run::retry;
-        "/v1/conversations/{id}/cancel" => POST run::conversation_cancel;
+        "/v1/conversations/{id}/cancel" => POST run::cancel;
         "/v1/conversations/{id}/settings" => GET settings::read, PATCH settings::change;
         "/v1/conversations/{id}/tools" => POST given::give::<RenewTools>;
         "/v1/conversations/{id}/compact" => POST compaction::compact;

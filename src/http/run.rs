@@ -1,78 +1,44 @@
 //! Runs: going on without a new prompt, asking again, and cancelling.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use harness_actors::RunId;
 use harness_actors::conversation::messages::{CancelRun, ContinueRun, Resumption};
-use harness_actors::directory::DEFAULT_CONVERSATION;
 use harness_protocol::{CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
-use super::ask::{Name, ask_conversation, refuse_submit};
+use super::ask::{ask_conversation, refuse_submit};
 use super::problem::Answer;
+use super::received::Received;
 use super::said::name_of;
-use super::shared::Shared;
 use super::{body, workspace};
 
 /// Starts a run without a new prompt.
-pub(super) async fn go_on(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    resume(&request, payload, &id, &shared, Resumption::Continue).await
+pub(super) async fn go_on(received: Received) -> Answer {
+    resume(received, Resumption::Continue).await
 }
 
 /// Starts a run without a new prompt, that asks anew for a reply that failed.
-pub(super) async fn retry(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    resume(&request, payload, &id, &shared, Resumption::Retry).await
+pub(super) async fn retry(received: Received) -> Answer {
+    resume(received, Resumption::Retry).await
 }
 
-async fn resume(
-    request: &HttpRequest,
-    payload: web::Payload,
-    id: &str,
-    shared: &Shared,
-    resumption: Resumption,
-) -> Answer {
-    let order: ContinueOrder = body::json_or_default(request, payload).await?;
+async fn resume(it: Received, resumption: Resumption) -> Answer {
+    let order: ContinueOrder = body::json_or_default(&it.request, it.payload).await?;
     let by = name_of(order.by);
-    workspace::ready(shared, id).await?;
-    let (_, resumed) = ask_conversation(shared, id, ContinueRun { resumption, by }).await?;
+    workspace::ready(&it.shared, &it.id).await?;
+    let order = ContinueRun { resumption, by };
+    let (_, resumed) = ask_conversation(&it.shared, &it.id, order).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
 }
 
-/// Stops the run of the default conversation, and answers when it has stopped.
-pub(super) async fn cancel(
-    request: HttpRequest,
-    payload: web::Payload,
-    shared: web::Data<Shared>,
-) -> Answer {
-    stop(&request, payload, DEFAULT_CONVERSATION, &shared).await
-}
-
 /// Stops the run of a conversation, and answers when it has stopped.
-pub(super) async fn conversation_cancel(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    stop(&request, payload, &id, &shared).await
-}
-
-async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &Shared) -> Answer {
-    let order: CancelOrder = body::lenient(request, payload).await?;
+pub(super) async fn cancel(it: Received) -> Answer {
+    let order: CancelOrder = body::lenient(&it.request, it.payload).await?;
     let cancel = CancelRun {
         run: order.run_id.map(RunId),
         by: name_of(order.by),
         clear_queue: order.clear_queue,
     };
-    let (_, cancelled) = ask_conversation(shared, id, cancel).await?;
+    let (_, cancelled) = ask_conversation(&it.shared, &it.id, cancel).await?;
     Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
 }

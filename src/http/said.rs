@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use harness_actors::attachment::HeldAttachments;
 use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTake};
 use harness_actors::{ItemId, RunId};
@@ -11,6 +11,7 @@ use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
 
 use super::ask::{ask_conversation, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
+use super::received::Received;
 use super::shared::Shared;
 use super::{upload, workspace};
 
@@ -31,25 +32,24 @@ pub(super) struct Said {
     pub(super) files: Vec<AttachmentOrder>,
 }
 
-/// Reads what is to be said.
-///
-/// # Errors
-/// The answer, if the body or the key cannot be.
-pub(super) async fn said(
-    request: &HttpRequest,
-    payload: web::Payload,
-    shared: &Shared,
-    id: &str,
-) -> Result<Said, Refusal> {
-    let order = upload::order(request, payload).await?;
-    let (_, folder) = workspace::ready(shared, id).await?;
-    Ok(Said {
+/// Reads what is to be said, and says it at once, or when its time has come.
+pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
+    let Received {
+        request,
+        payload,
+        id,
+        shared,
+    } = received;
+    let order = upload::order(&request, payload).await?;
+    let (_, folder) = workspace::ready(&shared, &id).await?;
+    let said = Said {
         folder,
-        key: key_of(request, order.key)?,
+        key: key_of(&request, order.key)?,
         by: name_of(order.by),
         content: order.content,
         files: order.attachments,
-    })
+    };
+    say(&shared, &id, said, queue).await
 }
 
 /// Says it at once, or when its time has come. Its files are kept only if it would be taken, and

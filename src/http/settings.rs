@@ -1,6 +1,6 @@
 //! The settings of a conversation: looking at them and changing them.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use harness_actors::conversation::messages::{ChangeError, ChangeSettings as Change, GetSettings};
 use harness_actors::tool::Registry;
 use harness_protocol::{ChangeSettings, Settings, SettingsPatch};
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::ask::{Name, ask_conversation, refuse_submit};
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
+use super::received::Received;
 use super::said::name_of;
 use super::shared::Shared;
 
@@ -20,18 +21,13 @@ pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
 }
 
 /// Changes settings, from the next run on.
-pub(super) async fn change(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: ChangeSettings = body::json(&request, payload).await?;
+pub(super) async fn change(it: Received) -> Answer {
+    let order: ChangeSettings = body::json(&it.request, it.payload).await?;
     let change = Change {
-        patch: parse(order.settings, &shared.key_sources)?,
+        patch: parse(order.settings, &it.shared.key_sources)?,
         by: name_of(order.by),
     };
-    let (_, view) = ask_conversation(&shared, &id, change).await?;
+    let (_, view) = ask_conversation(&it.shared, &it.id, change).await?;
     let view = view.map_err(|error| refuse_change(&error))?;
     Ok(HttpResponse::Ok().json(view))
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::ask::{Name, query};
 use super::body::{self, MAX_BODY_BYTES};
 use super::problem::{Answer, Kind, Refusal};
+use super::received::Received;
 use super::said::{Said, key_of, name_of, say};
 use super::shared::Shared;
 use super::workspace;
@@ -66,16 +67,11 @@ pub(super) async fn template(
 }
 
 /// Starts a run of a conversation with a skill.
-pub(super) async fn say_skill(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: SkillOrder = body::json(&request, payload).await?;
-    let key = key_of(&request, order.key)?;
-    let (_, folder) = workspace::ready(&shared, &id).await?;
-    let skill = find_skill(&shared.guidance.get(&folder), &order.name)?;
+pub(super) async fn say_skill(it: Received) -> Answer {
+    let order: SkillOrder = body::json(&it.request, it.payload).await?;
+    let key = key_of(&it.request, order.key)?;
+    let (_, folder) = workspace::ready(&it.shared, &it.id).await?;
+    let skill = find_skill(&it.shared.guidance.get(&folder), &order.name)?;
     let said = Said {
         folder,
         content: skill.invocation(&order.instructions.texts()),
@@ -83,18 +79,13 @@ pub(super) async fn say_skill(
         by: name_of(order.by),
         files: Vec::new(),
     };
-    say(&shared, &id, said, order.queue).await
+    say(&it.shared, &it.id, said, order.queue).await
 }
 
 /// Starts a run of a conversation with a template.
-pub(super) async fn say_template(
-    request: HttpRequest,
-    payload: web::Payload,
-    id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    let order: TemplateOrder = body::json(&request, payload).await?;
-    let key = key_of(&request, order.key)?;
+pub(super) async fn say_template(it: Received) -> Answer {
+    let order: TemplateOrder = body::json(&it.request, it.payload).await?;
+    let key = key_of(&it.request, order.key)?;
     let arguments = match (order.arguments, order.line) {
         (Some(_), Some(_)) => {
             return Err(Kind::BadRequest.refuse("send either arguments or a line of them"));
@@ -102,8 +93,8 @@ pub(super) async fn say_template(
         (Some(arguments), None) => arguments,
         (None, line) => parse_arguments(&line.unwrap_or_default()),
     };
-    let (_, folder) = workspace::ready(&shared, &id).await?;
-    let template = find_template(&shared.guidance.get(&folder), &order.name)?;
+    let (_, folder) = workspace::ready(&it.shared, &it.id).await?;
+    let template = find_template(&it.shared.guidance.get(&folder), &order.name)?;
     // As long as a prompt can be.
     let content = template.expand_within(&arguments, MAX_BODY_BYTES);
     let content = content.ok_or_else(|| {
@@ -117,7 +108,7 @@ pub(super) async fn say_template(
         by: name_of(order.by),
         files: Vec::new(),
     };
-    say(&shared, &id, said, order.queue).await
+    say(&it.shared, &it.id, said, order.queue).await
 }
 
 /// What there is in the folder that the query names, or else in the service's.

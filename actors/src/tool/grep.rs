@@ -74,11 +74,9 @@ impl Tool for Grep {
                 return Err("pattern is required".into());
             }
             input::no_nul("pattern", &input.pattern)?;
-            let at = path::resolve(&context.folder, &input.path)?;
             let recursive = input.recursive.unwrap_or(false);
-            let left_out = tokio::task::spawn_blocking(move || look(&at, recursive))
-                .await
-                .map_err(|error| ToolError(format!("searching failed: {error}")))??;
+            let look = move |at: &Path| look(at, recursive);
+            let left_out = path::work_at(&input.path, &context, "searching", look).await?;
             let scope = Scope {
                 recursive,
                 left_out,

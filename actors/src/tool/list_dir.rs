@@ -59,11 +59,7 @@ impl Tool for ListDir {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
-            let folder = path::resolve(&context.folder, &input.path)?;
-            let check = move || check_folder(&folder);
-            tokio::task::spawn_blocking(check)
-                .await
-                .map_err(|error| ToolError(format!("listing failed: {error}")))??;
+            path::work_at(&input.path, &context, "listing", check_folder).await?;
             list(&input.path, &context).await
         })
     }

@@ -6,16 +6,30 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{ToolError, Touched, input};
+use super::{ToolContext, ToolError, Touched, input};
 use crate::reply::Object;
 
 /// Where a path that the model gave lies: relative ones start at the workspace.
-pub(super) fn resolve(workspace: &Path, path: &str) -> Result<PathBuf, ToolError> {
+fn resolve(workspace: &Path, path: &str) -> Result<PathBuf, ToolError> {
     if path.is_empty() {
         return Err("path is required".into());
     }
     input::no_nul("path", path)?;
     Ok(workspace.join(path))
+}
+
+/// Does work at a path that the model gave. The file system may hang, so that it is not waited for
+/// on an arbiter. `doing` begins the error for work that panicked.
+pub(super) async fn work_at<T: Send + 'static>(
+    path: &str,
+    context: &ToolContext,
+    doing: &str,
+    work: impl FnOnce(&Path) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let place = resolve(&context.folder, path)?;
+    tokio::task::spawn_blocking(move || work(&place))
+        .await
+        .map_err(|error| ToolError(format!("{doing} failed: {error}")))?
 }
 
 /// What a tool touches that reads the field `path` of its input.

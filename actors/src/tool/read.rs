@@ -66,12 +66,9 @@ impl Tool for Read {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
-            let file = path::resolve(&context.folder, &input.path)?;
-            // The file system may hang, so it must not be waited for on an arbiter.
-            let work = move || read(&file, input.start_line, input.end_line, &context);
-            tokio::task::spawn_blocking(work)
-                .await
-                .map_err(|error| ToolError(format!("reading failed: {error}")))?
+            let (start, end, own) = (input.start_line, input.end_line, context.clone());
+            let work = move |file: &Path| read(file, start, end, &own);
+            path::work_at(&input.path, &context, "reading", work).await
         })
     }
 }

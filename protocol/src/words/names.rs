@@ -1,6 +1,6 @@
 //! What states, outcomes and queues are called.
 
-use crate::{CompactionReason, ConversationState, DeltaKind, Outcome, Queue, State};
+use crate::{CompactionReason, ConversationState, DeltaKind, Outcome, Queue, State, ThinkingLevel};
 
 /// What a conversation is doing.
 #[must_use]
@@ -44,6 +44,20 @@ pub fn queue(queue: Queue) -> &'static str {
     match queue {
         Queue::Steer => "steering",
         Queue::FollowUp => "follow-up",
+    }
+}
+
+/// What a level of thinking is called.
+#[must_use]
+pub fn thinking(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Off => "off",
+        ThinkingLevel::Minimal => "minimal",
+        ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High => "high",
+        ThinkingLevel::XHigh => "xhigh",
+        ThinkingLevel::Max => "max",
     }
 }
 

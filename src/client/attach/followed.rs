@@ -44,7 +44,7 @@ impl Followed {
 /// Tells the client what happens in a conversation, until the service refuses.
 async fn follow(contact: Rc<Contact>, conversation: String, try_now: Rc<Notify>) {
     let Contact { config, name, .. } = &*contact;
-    let (patience, start) = (contact.pace.patience(), Start::Snapshot(TAIL));
+    let (patience, start) = (contact.pace.patience, Start::Snapshot(TAIL));
     let mut follower = Follower::new(config, patience, &conversation, name, start);
     let refused = loop {
         let news = match follower.next().await {

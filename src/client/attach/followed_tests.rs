@@ -184,10 +184,8 @@ async fn a_broken_stream_is_opened_again_where_it_was() {
 async fn a_silent_stream_is_taken_to_be_dead() {
     let server = service(vec![open(4, &[]), open(4, &[])]).await;
     let home = Home::of(&server);
-    let pace = Pace {
-        silence: Duration::from_millis(100),
-        ..hasty()
-    };
+    let mut pace = hasty();
+    pace.patience.silence = Duration::from_millis(100);
     let mut client = Client::attached(&home.config, pace);
     client.tell(2).await;
     let News::Down { reason, .. } = client.next().await else {
@@ -236,11 +234,9 @@ async fn a_wait_ends_when_the_client_is_in_a_hurry() {
     let home = Home::of(&server);
     let found = home.config.home.join("service.json");
     std::fs::remove_file(&found).unwrap();
-    let pace = Pace {
-        first_wait: Duration::from_secs(7200),
-        longest_wait: Duration::from_secs(7200),
-        ..Pace::default()
-    };
+    let mut pace = Pace::default();
+    pace.patience.first_wait = Duration::from_secs(7200);
+    pace.patience.longest_wait = Duration::from_secs(7200);
     let mut client = Client::new(&home.config, pace);
     // Nothing waits yet; this must not shorten a later wait.
     client.order(Order::TryNow);
@@ -272,11 +268,9 @@ async fn a_hurry_while_the_stream_is_open_shortens_no_later_wait() {
     let list = answer(200, &json!({"conversations": []}));
     server.on("/v1/conversations", vec![list; 4]);
     let home = Home::of(&server);
-    let pace = Pace {
-        first_wait: Duration::from_secs(7200),
-        longest_wait: Duration::from_secs(7200),
-        ..Pace::default()
-    };
+    let mut pace = Pace::default();
+    pace.patience.first_wait = Duration::from_secs(7200);
+    pace.patience.longest_wait = Duration::from_secs(7200);
     let mut client = Client::attached(&home.config, pace);
     client.tell(2).await;
     client.order(Order::TryNow);

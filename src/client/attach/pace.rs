@@ -7,12 +7,8 @@ use crate::client::api::patience::{GivesUp, Patience};
 /// How long the link waits for what.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// How long a stream may be without a byte. The service sends a heartbeat every 30 s.
-    pub(super) silence: Duration,
-    /// The longest wait before the first try after a break; each further one is twice as long,
-    pub(super) first_wait: Duration,
-    /// up to this.
-    pub(super) longest_wait: Duration,
+    /// How the events are followed: until the service refuses.
+    pub(super) patience: Patience,
     /// How long a prompt is sent again whose answer was lost, from the first loss on.
     pub(super) resending: Duration,
     /// How long a past may take to be summarized.
@@ -24,31 +20,17 @@ pub(super) struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            silence: Duration::from_secs(75),
-            first_wait: Duration::from_millis(250),
-            longest_wait: Duration::from_secs(5),
+            patience: Patience {
+                first_wait: Duration::from_millis(250),
+                longest_wait: Duration::from_secs(5),
+                chance: 0.5,
+                gives_up: GivesUp::Never,
+                ..Patience::default()
+            },
             resending: Duration::from_secs(10),
             summarizing: Duration::from_mins(15),
             farewell: Duration::from_secs(1),
         }
-    }
-}
-
-impl Pace {
-    /// How the events are followed: until the service refuses.
-    pub(super) fn patience(&self) -> Patience {
-        Patience {
-            silence: self.silence,
-            first_wait: self.first_wait,
-            longest_wait: self.longest_wait,
-            chance: 0.5,
-            gives_up: GivesUp::Never,
-        }
-    }
-
-    /// The wait after so many tries that failed.
-    pub(super) fn wait(&self, tries: u32) -> Duration {
-        self.patience().wait(tries)
     }
 }
 
@@ -60,7 +42,7 @@ mod tests {
     #[test]
     fn waits_grow_to_a_limit_and_the_first_is_within_a_second() {
         let pace = Pace::default();
-        assert_eq!(pace.silence, Duration::from_secs(75));
+        assert_eq!(pace.patience.silence, Duration::from_secs(75));
         for (tries, longest) in [
             (0, 250),
             (1, 500),
@@ -72,7 +54,7 @@ mod tests {
             (u32::MAX, 5000),
         ] {
             let longest = Duration::from_millis(longest);
-            let waits: Vec<_> = (0..100).map(|_| pace.wait(tries)).collect();
+            let waits: Vec<_> = (0..100).map(|_| pace.patience.wait(tries)).collect();
             for wait in &waits {
                 assert!((longest / 2..=longest).contains(wait), "{tries}: {wait:?}");
             }

@@ -123,7 +123,7 @@ async fn send<A: DeserializeOwned>(contact: &Contact, route: &Route<A>) -> Resul
         };
         let now = Instant::now();
         let give_up = *give_up.get_or_insert(now + contact.pace.resending);
-        let wait = contact.pace.wait(tries);
+        let wait = contact.pace.patience.wait(tries);
         if !may_send_again(&error) || now + wait > give_up {
             return Err(error);
         }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
 
+use crate::client::api::patience::Patience;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::link;
 use crate::client::attach::pace::Pace;
@@ -23,8 +24,11 @@ pub(super) const EVENTS: &str = "/v1/conversations/c/events";
 /// Tries again at once.
 pub(super) fn hasty() -> Pace {
     Pace {
-        first_wait: Duration::from_millis(1),
-        longest_wait: Duration::from_millis(1),
+        patience: Patience {
+            first_wait: Duration::from_millis(1),
+            longest_wait: Duration::from_millis(1),
+            ..Pace::default().patience
+        },
         resending: Duration::from_millis(200),
         ..Pace::default()
     }

@@ -19,7 +19,7 @@ use crate::client::commands::common::{Caller, Which};
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
-use crate::config::{ClientConfig, HomeFlag};
+use crate::config::ClientConfig;
 use crate::{log_file, log_setup};
 
 pub(super) const HELP: &str = "\
@@ -57,9 +57,6 @@ pub(crate) struct Attach {
     /// The colours
     #[arg(long, value_enum, env = "HARNESS_THEME", default_value = "auto")]
     pub(super) theme: Theme,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
 impl Attach {
@@ -232,6 +229,7 @@ mod tests {
             Cli {
                 command: None,
                 alone,
+                ..
             } => Ok(alone.attach),
             other => panic!("{other:?}"),
         }

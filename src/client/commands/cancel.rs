@@ -8,7 +8,6 @@ use crate::client::api::routes;
 use crate::client::commands::common::{Caller, Which};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::config::HomeFlag;
 use crate::exit_codes::exits;
 
 const CANCEL_HELP: &str = "\
@@ -33,9 +32,6 @@ pub(crate) struct Cancel {
     /// Who cancels it.
     #[command(flatten)]
     pub(super) caller: Caller,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
 /// Cancels the run and says whether one was going.

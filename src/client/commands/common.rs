@@ -13,7 +13,6 @@ use crate::client::api::route::Route;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::{folder, prompt_files, prompt_text};
-use crate::config::HomeFlag;
 
 /// Which conversation a command is about.
 #[derive(Debug, Args)]
@@ -62,29 +61,59 @@ pub(crate) struct Common {
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
-/// The flags of what is sent and followed like a prompt.
+impl Common {
+    /// Asks the conversation that is meant, and prints the answer.
+    ///
+    /// # Errors
+    /// See [`show`].
+    pub(super) async fn show<A: DeserializeOwned>(
+        &self,
+        route: impl FnOnce(&str) -> Route<A>,
+        service: &Connection,
+        output: &mut Output,
+        lines: impl FnOnce(A) -> Vec<String>,
+    ) -> Result<(), CommandError> {
+        let route = route(&self.which.find(service).await?);
+        show(route, self.json, service, output, lines).await
+    }
+}
+
+/// The flags of most commands that change something in one conversation.
 #[derive(Debug, Args)]
-pub(crate) struct Sending {
+pub(crate) struct Changing {
+    /// Who changes it.
+    #[command(flatten)]
+    pub(super) caller: Caller,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The flags of a command that starts a run and shows it.
+#[derive(Debug, Args)]
+pub(crate) struct Starting {
     /// The conversation.
     #[command(flatten)]
     pub(super) which: Which,
-    /// Names the order: one that was sent before with this key is not run again
-    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) key: Option<String>,
     /// Who asks.
     #[command(flatten)]
     pub(super) caller: Caller,
     /// Print every event of the run as JSON Lines in place of the reply's text
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
+}
+
+/// The flags of what is sent and followed like a prompt.
+#[derive(Debug, Args)]
+pub(crate) struct Sending {
+    /// The run.
     #[command(flatten)]
-    pub(super) home: HomeFlag,
+    pub(super) starting: Starting,
+    /// Names the order: one that was sent before with this key is not run again
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) key: Option<String>,
 }
 
 /// What is said to a conversation.

@@ -7,11 +7,11 @@ use harness_protocol::{CompactAnswer, CompactOrder};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
 use crate::exit_codes::exits;
+use crate::visible;
 
 const COMPACT_HELP: &str = "\
 Examples:
@@ -34,12 +34,9 @@ pub(crate) struct Compact {
     /// What the summary is to look at above all
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) instructions: Option<String>,
-    /// Who asks for it.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// Compacts a conversation and says what came of it.
@@ -54,12 +51,15 @@ pub(super) async fn run(
     let order = CompactOrder {
         force: compact.force,
         instructions: compact.instructions.clone(),
-        by: compact.caller.name(),
+        by: compact.changing.caller.name(),
     };
-    let Common { which, json, .. } = &compact.common;
-    let route = routes::compact(&which.find(service).await?, &order, COMPACT_TIMEOUT);
+    let route = |conversation: &str| routes::compact(conversation, &order, COMPACT_TIMEOUT);
     let lines = |answer| vec![line(&answer, compact.force)];
-    common::show(route, *json, service, output, lines).await
+    compact
+        .changing
+        .common
+        .show(route, service, output, lines)
+        .await
 }
 
 fn line(answer: &CompactAnswer, forced: bool) -> String {

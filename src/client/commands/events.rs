@@ -10,7 +10,7 @@ use crate::client::commands::follow::next_event;
 use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
 use crate::client::output::Output;
-use crate::config::{ClientConfig, HomeFlag};
+use crate::config::ClientConfig;
 
 /// How the other clients see this command.
 const NAME: &str = "harness-events";
@@ -48,9 +48,6 @@ pub(crate) struct Events {
     /// Print JSON Lines, one event a line
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
 /// Prints events until the service is gone for good.

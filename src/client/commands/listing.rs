@@ -5,14 +5,11 @@ use serde_json::Value;
 
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
-use crate::client::api::routes;
+use crate::client::commands::table::table;
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::client::output::Output;
-use crate::client::{folder, visible};
-use crate::config::HomeFlag;
-
-/// How many characters of a description a table shows.
-const MAX_DESCRIPTION: usize = 72;
+use crate::visible;
 
 pub(super) const SKILLS_HELP: &str = "\
 Examples:
@@ -30,53 +27,32 @@ Examples:
 A template is a Markdown file in .agents/templates, .agents/prompts or .claude/commands of the
 working folder or in templates of the state folder. What you change there counts at once.";
 
+/// How many characters of a description a table shows.
+const MAX_DESCRIPTION: usize = 72;
+
 /// The flags of `harness skills` and `harness templates`.
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
     /// Print JSON Lines, one a line
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
-/// Prints the skills.
+/// Prints what there is in this folder; `kind` is `skills` or `templates`.
 ///
 /// # Errors
-/// If they cannot be had or printed.
-pub(super) async fn skills(
-    order: &Listing,
-    service: &Connection,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    list("skills", routes::skills, order, service, output).await
-}
-
-/// Prints the templates.
-///
-/// # Errors
-/// If they cannot be had or printed.
-pub(super) async fn templates(
-    order: &Listing,
-    service: &Connection,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    list("templates", routes::templates, order, service, output).await
-}
-
-/// Prints what there is; `kind` is `skills` or `templates`.
-async fn list(
+/// If it cannot be had or printed.
+pub(super) async fn run(
     kind: &str,
     route: impl FnOnce(Option<&str>) -> Route<Value>,
     listing: &Listing,
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let folder = folder::here_if_known(service)?;
     let malformed = || RequestError::Malformed {
         reason: format!("it has no list of {kind}"),
     };
+    let folder = folder::here_if_known(service)?;
     let answer = service.ask(&route(folder.as_deref())).await?;
     let rows = answer[kind].as_array().ok_or_else(malformed)?;
     if listing.json {
@@ -84,7 +60,8 @@ async fn list(
             output.json(row)?;
         }
     } else {
-        for line in table(rows) {
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        for line in table(&rows, &[]) {
             output.line(&line)?;
         }
     }
@@ -99,26 +76,16 @@ async fn list(
     Ok(())
 }
 
-/// Names and descriptions in columns.
-fn table(rows: &[Value]) -> Vec<String> {
-    let names: Vec<String> = rows
-        .iter()
-        .map(|row| visible::line(text(&row["name"])))
-        .collect();
-    let width = names.iter().map(|name| name.chars().count()).max();
-    let width = width.unwrap_or_default();
-    let line = |(name, row): (&String, &Value)| {
-        let hidden = if row["hidden"] == true {
-            "(hidden) "
-        } else {
-            ""
-        };
-        let description = visible::short(text(&row["description"]), MAX_DESCRIPTION);
-        format!("{name:width$}  {hidden}{description}")
-            .trim_end()
-            .to_owned()
+/// A name and a description.
+fn row(row: &Value) -> [String; 2] {
+    let hidden = if row["hidden"] == true {
+        "(hidden) "
+    } else {
+        ""
     };
-    names.iter().zip(rows).map(line).collect()
+    let description = visible::short(text(&row["description"]), MAX_DESCRIPTION);
+    let name = visible::line(text(&row["name"]));
+    [name, format!("{hidden}{description}")]
 }
 
 fn text(value: &Value) -> &str {

@@ -9,6 +9,7 @@ use super::*;
 use crate::cli::{Cli, Command};
 use crate::client::ClientCommand;
 use crate::client::api::patience::Patience;
+use crate::client::api::routes;
 use crate::client::commands::run;
 use crate::client::interrupts::Interrupts;
 use crate::client::testing::{Home, Record, Server, answer, frames, impatient, opening, recorded};
@@ -26,14 +27,12 @@ async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandErro
     server.on(&format!("/v1/{kind}"), vec![answer(200, body)]);
     let connection = Connection::new(server.named(), None);
     let (mut output, record) = recorded();
-    let listing = Listing {
-        json,
-        home: HomeFlag::default(),
+    let listing = Listing { json };
+    let route = match kind {
+        "skills" => routes::skills,
+        _ => routes::templates,
     };
-    let result = match kind {
-        "skills" => skills(&listing, &connection, &mut output).await,
-        _ => templates(&listing, &connection, &mut output).await,
-    };
+    let result = super::run(kind, route, &listing, &connection, &mut output).await;
     (result, record)
 }
 

@@ -12,7 +12,7 @@ mod listing;
 mod models;
 mod prompt;
 mod queue;
-mod resumed;
+mod resume;
 mod run;
 mod said;
 mod settings;
@@ -24,15 +24,18 @@ mod usage;
 
 use clap::Subcommand;
 use harness_protocol::Queue;
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
 use crate::client::api::patience::Patience;
+use crate::client::api::route::Route;
 use crate::client::api::routes;
 pub(crate) use crate::client::commands::attach::Attach;
 use crate::client::commands::attach::WithoutService;
+use crate::client::commands::common::{Common, Starting};
 use crate::client::commands::life::{logs, restart, status, stop};
-use crate::client::commands::resumed::Resumed;
+use crate::client::commands::listing::Listing;
 use crate::client::commands::run::Order;
 use crate::client::commands::said::Said;
 use crate::client::error::CommandError;
@@ -65,11 +68,11 @@ pub(crate) enum ClientCommand {
     /// Show or withdraw what waits to be said
     Queue(queue::Queued),
     /// Go on without a new prompt and stream the reply
-    #[command(after_help = runs(resumed::CONTINUE_HELP, resumed::FAILED))]
-    Continue(Resumed),
+    #[command(after_help = runs(resume::CONTINUE_HELP, resume::FAILED))]
+    Continue(Starting),
     /// Ask again for a reply that failed and stream it
-    #[command(after_help = runs(resumed::RETRY_HELP, resumed::FAILED))]
-    Retry(Resumed),
+    #[command(after_help = runs(resume::RETRY_HELP, resume::FAILED))]
+    Retry(Starting),
     /// Show or change the settings of a conversation
     Settings(settings::Settings),
     /// Show or renew the tools that a conversation is offered
@@ -77,15 +80,16 @@ pub(crate) enum ClientCommand {
     /// Replace the past of a conversation by a summary
     Compact(compact::Compact),
     /// Show the tokens that a conversation used, and what they cost
-    Usage(usage::Used),
+    #[command(after_help = asks(usage::USAGE_HELP))]
+    Usage(Common),
     /// List the models that can be chosen
     Models(models::Models),
     /// List the skills that there are
     #[command(after_help = asks(listing::SKILLS_HELP))]
-    Skills(listing::Listing),
+    Skills(Listing),
     /// List the prompt templates that there are
     #[command(after_help = asks(listing::TEMPLATES_HELP))]
-    Templates(listing::Listing),
+    Templates(Listing),
     /// Send a skill and stream the reply
     Skill(skill::Skill),
     /// Send a prompt template with arguments and stream the reply
@@ -101,32 +105,6 @@ pub(crate) enum ClientCommand {
 }
 
 impl ClientCommand {
-    /// Where the state folder is said to be.
-    fn home(&self) -> &HomeFlag {
-        match self {
-            Self::Attach(attach) => &attach.home,
-            Self::Conversations(conversations) => conversations.home(),
-            Self::Events(events) => &events.home,
-            Self::Prompt(prompt) => &prompt.sending.home,
-            Self::Cancel(cancel) => &cancel.home,
-            Self::Steer(said) | Self::FollowUp(said) => &said.common.home,
-            Self::Queue(queue) => &queue.common().home,
-            Self::Continue(resumed) | Self::Retry(resumed) => &resumed.home,
-            Self::Settings(settings) => &settings.common().home,
-            Self::Tools(tools) => &tools.common.home,
-            Self::Compact(compact) => &compact.common.home,
-            Self::Usage(usage) => &usage.common.home,
-            Self::Models(models) => &models.home,
-            Self::Skills(listing) | Self::Templates(listing) => &listing.home,
-            Self::Skill(skill) => &skill.sending.home,
-            Self::Template(template) => &template.sending.home,
-            Self::Status(status) => &status.home,
-            Self::Stop(stop) => &stop.home,
-            Self::Restart(restart) => &restart.home,
-            Self::Logs(logs) => &logs.home,
-        }
-    }
-
     async fn carry_out(
         &self,
         config: &ClientConfig,
@@ -158,8 +136,8 @@ impl ClientCommand {
             Self::Compact(it) => asked(it, compact::run, config, output).await,
             Self::Usage(it) => asked(it, usage::run, config, output).await,
             Self::Models(it) => asked(it, models::run, config, output).await,
-            Self::Skills(it) => asked(it, listing::skills, config, output).await,
-            Self::Templates(it) => asked(it, listing::templates, config, output).await,
+            Self::Skills(it) => list("skills", routes::skills, it, config, output).await,
+            Self::Templates(it) => list("templates", routes::templates, it, config, output).await,
             Self::Events(it) => {
                 let follow =
                     async |it: &events::Events, service: &Connection, output: &mut Output| {
@@ -172,18 +150,18 @@ impl ClientCommand {
 }
 
 /// Carries out a command; the exit code.
-pub(crate) fn run(command: &ClientCommand) -> i32 {
+pub(crate) fn run(command: &ClientCommand, home: &HomeFlag) -> i32 {
     let mut output = Output::of_process();
-    let result = ClientConfig::from_process(command.home()).map_err(CommandError::from);
+    let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result
         .and_then(|config| actix::System::new().block_on(command.carry_out(&config, &mut output)));
     ended(result, &mut output)
 }
 
 /// Attaches, after starting a service if none runs; the exit code.
-pub(crate) fn run_alone(attach: &Attach, is_demo: bool) -> i32 {
+pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag) -> i32 {
     let mut output = Output::of_process();
-    let result = ClientConfig::from_process(&attach.home).map_err(CommandError::from);
+    let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result.and_then(|config| {
         let start = WithoutService::Start { is_demo };
         actix::System::new().block_on(attach::run(attach, &config, start, &mut output))
@@ -223,6 +201,18 @@ async fn say(
     let message = said.message()?;
     let service = greet(Greeting::Remarks, config, output).await?;
     until_interrupted(said.say(queue, message, &service, output)).await
+}
+
+/// Lists what can be sent by its name.
+async fn list(
+    kind: &str,
+    route: impl FnOnce(Option<&str>) -> Route<Value>,
+    listing: &Listing,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let service = greet(Greeting::Version, config, output).await?;
+    until_interrupted(listing::run(kind, route, listing, &service, output)).await
 }
 
 /// Asks the service something.
@@ -364,7 +354,7 @@ mod tests {
         let Ok(ClientCommand::Prompt(prompt)) = parse(&["prompt", "What", "is", "--", "-v"]) else {
             panic!("no prompt");
         };
-        assert_eq!(prompt.sending.which.named(), None);
+        assert_eq!(prompt.sending.starting.which.named(), None);
         assert_eq!(prompt.text, ["What", "is", "-v"]);
     }
 

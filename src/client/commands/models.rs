@@ -1,7 +1,8 @@
 //! `harness models`: the models that can be chosen.
 
 use clap::Args;
-use harness_protocol::{ModelEntry, ModelList, ThinkingLevel};
+use harness_protocol::words::thinking;
+use harness_protocol::{ModelEntry, ModelList};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
@@ -9,9 +10,8 @@ use crate::client::commands::common;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::HomeFlag;
 use crate::exit_codes::asks;
+use crate::visible;
 
 const MODELS_HELP: &str = "\
 Examples:
@@ -25,9 +25,6 @@ pub(crate) struct Models {
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
 }
 
 /// Prints the models that there are.
@@ -47,7 +44,7 @@ fn lines(models: &[ModelEntry]) -> Vec<String> {
     let header = ["ID", "WINDOW", "OUTPUT", "NAME", "THINKING"].map(str::to_owned);
     let count = |tokens: Option<u64>| tokens.map_or_else(String::new, |count| count.to_string());
     let rows = models.iter().map(|model| {
-        let levels: Vec<&str> = model.thinking.iter().copied().map(level_name).collect();
+        let levels: Vec<&str> = model.thinking.iter().copied().map(thinking).collect();
         [
             visible::short(&model.id, MAX_NAME),
             count(model.max_input_tokens),
@@ -57,20 +54,7 @@ fn lines(models: &[ModelEntry]) -> Vec<String> {
         ]
     });
     let rows: Vec<_> = [header].into_iter().chain(rows).collect();
-    table(&rows)
-}
-
-/// What a level of thinking is called.
-fn level_name(level: ThinkingLevel) -> &'static str {
-    match level {
-        ThinkingLevel::Off => "off",
-        ThinkingLevel::Minimal => "minimal",
-        ThinkingLevel::Low => "low",
-        ThinkingLevel::Medium => "medium",
-        ThinkingLevel::High => "high",
-        ThinkingLevel::XHigh => "xhigh",
-        ThinkingLevel::Max => "max",
-    }
+    table(&rows, &[1, 2])
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
 use crate::exit_codes::exits;
+use crate::visible;
 
 /// How many characters of a message are shown.
 const MAX_SHOWN: usize = 200;
@@ -38,7 +38,7 @@ pub(crate) enum QueueAction {
     /// Withdraw one message
     Withdraw(Withdraw),
     /// Withdraw all messages
-    Clear(Clear),
+    Clear(Changing),
 }
 
 /// The flags of `harness queue withdraw`.
@@ -47,34 +47,9 @@ pub(crate) struct Withdraw {
     /// The number of the message
     #[arg(value_name = "ITEM")]
     pub(super) item: u64,
-    /// Who withdraws it.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-/// The flags of `harness queue clear`.
-#[derive(Debug, Args)]
-pub(crate) struct Clear {
-    /// Who withdraws them.
-    #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-impl Queued {
-    /// What all commands take, of the one that was given.
-    pub(super) fn common(&self) -> &Common {
-        match &self.action {
-            None => &self.common,
-            Some(QueueAction::Withdraw(withdraw)) => &withdraw.common,
-            Some(QueueAction::Clear(clear)) => &clear.common,
-        }
-    }
+    pub(super) changing: Changing,
 }
 
 /// Shows what waits, or withdraws it.
@@ -86,20 +61,21 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Common { which, json, .. } = queued.common();
-    let conversation = which.find(service).await?;
-    let (item, caller) = match &queued.action {
+    let (item, Changing { caller, common }) = match &queued.action {
         None => {
-            let route = routes::queued(&conversation);
             let lines = |list: QueueList| table(&list.items);
-            return common::show(route, *json, service, output, lines).await;
+            return queued
+                .common
+                .show(routes::queued, service, output, lines)
+                .await;
         }
-        Some(QueueAction::Withdraw(withdraw)) => (Some(withdraw.item), &withdraw.caller),
-        Some(QueueAction::Clear(clear)) => (None, &clear.caller),
+        Some(QueueAction::Withdraw(it)) => (Some(it.item), &it.changing),
+        Some(QueueAction::Clear(it)) => (None, it),
     };
-    let route = routes::withdraw(&conversation, item, caller.name().as_deref());
+    let by = caller.name();
+    let route = |conversation: &str| routes::withdraw(conversation, item, by.as_deref());
     let lines = |answer| vec![withdrawn(&answer)];
-    common::show(route, *json, service, output, lines).await
+    common.show(route, service, output, lines).await
 }
 
 /// What waits, one message a line.

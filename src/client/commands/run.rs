@@ -11,9 +11,8 @@ use crate::client::api::follower::{Follower, Start};
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
 use crate::client::api::{discovery, routes};
-use crate::client::commands::common::{Caller, Sending};
+use crate::client::commands::common::{Sending, Starting};
 use crate::client::commands::follow::next_event;
-use crate::client::commands::resumed::Resumed;
 use crate::client::error::{CommandError, EXIT_CANCELLED};
 use crate::client::folder;
 use crate::client::interrupts::Interrupts;
@@ -66,37 +65,37 @@ impl<'c> Order<'c> {
         sending: &'c Sending,
         route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
     ) -> Self {
-        let by = name(&sending.caller);
         let random = || format!("{:032x}", fastrand::u128(..));
-        let key = sending.key.clone().unwrap_or_else(random);
-        let who = by.clone();
-        Self {
-            named: sending.which.named(),
-            route: Box::new(move |conversation| route(conversation, key, who)),
-            by,
-            key: match sending.key {
-                Some(_) => Key::Known,
-                None => Key::New,
-            },
-            json: sending.json,
-        }
+        let text = sending.key.clone().unwrap_or_else(random);
+        let key = match sending.key {
+            Some(_) => Key::Known,
+            None => Key::New,
+        };
+        Self::new(&sending.starting, key, |to, by| route(to, text, by))
     }
 
     /// An order that goes on without a prompt.
     pub(super) fn without_prompt(
-        resumed: &'c Resumed,
+        starting: &'c Starting,
         route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer> + 'c,
     ) -> Self {
-        let by = name(&resumed.caller);
-        let order = ContinueOrder {
-            by: Some(by.clone()),
-        };
+        let route = |to: &str, by| route(to, &ContinueOrder { by: Some(by) });
+        Self::new(starting, Key::None, route)
+    }
+
+    fn new(
+        starting: &'c Starting,
+        key: Key,
+        route: impl FnOnce(&str, String) -> Route<PromptAnswer> + 'c,
+    ) -> Self {
+        let by = starting.caller.name().unwrap_or_else(|| NAME.to_owned());
+        let who = by.clone();
         Self {
-            named: resumed.which.named(),
-            route: Box::new(move |conversation| route(conversation, &order)),
+            named: starting.which.named(),
+            route: Box::new(|conversation| route(conversation, who)),
             by,
-            key: Key::None,
-            json: resumed.json,
+            key,
+            json: starting.json,
         }
     }
 
@@ -118,10 +117,6 @@ impl<'c> Order<'c> {
             json: self.json,
         }
     }
-}
-
-fn name(caller: &Caller) -> String {
-    caller.name().unwrap_or_else(|| NAME.to_owned())
 }
 
 /// Runs the prompt; the exit code says how the run ended.

@@ -404,11 +404,11 @@ async fn a_run_without_a_prompt_is_shown_to_its_end_and_never_started_twice() {
     let resumed = |command: &str| {
         let line = ["harness", command, "--name", "ana"];
         match Cli::try_parse_from(line).unwrap().command {
-            Some(Command::Client(ClientCommand::Continue(order))) => {
-                Order::without_prompt(&order, routes::resume).to("default".to_owned())
+            Some(Command::Client(ClientCommand::Continue(it))) => {
+                Order::without_prompt(&it, routes::resume).to("default".to_owned())
             }
-            Some(Command::Client(ClientCommand::Retry(order))) => {
-                Order::without_prompt(&order, routes::retry).to("default".to_owned())
+            Some(Command::Client(ClientCommand::Retry(it))) => {
+                Order::without_prompt(&it, routes::retry).to("default".to_owned())
             }
             other => panic!("{other:?}"),
         }

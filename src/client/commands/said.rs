@@ -1,5 +1,4 @@
-//! `harness steer` and `harness follow-up`: tell the model something in the run that is going, or
-//! when it would end.
+//! A message that is queued: what `harness steer` and `harness follow-up` have in common.
 
 use std::path::PathBuf;
 
@@ -9,7 +8,7 @@ use harness_protocol::{PromptOrder, Queue, QueueAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common, Message};
+use crate::client::commands::common::{Changing, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
@@ -29,7 +28,7 @@ Examples:
 The run goes on with it in place of its end; without a run it waits for the next one. Prints the
 number of the message, for `harness queue withdraw`.";
 
-/// The flags of `harness steer` and `harness follow-up`.
+/// What `harness steer` and `harness follow-up` take.
 #[derive(Debug, Args)]
 pub(crate) struct Said {
     /// What to say; `-`, or nothing when standard input is not a terminal, reads it from there
@@ -41,12 +40,9 @@ pub(crate) struct Said {
     /// Names the message: one that was sent before with this key is not queued again
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
-    /// Who says it.
+    /// Who says it, and to which conversation.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 impl Said {
@@ -72,11 +68,14 @@ impl Said {
         let order = PromptOrder {
             content: message.text,
             key: self.key.clone(),
-            by: self.caller.name(),
+            by: self.changing.caller.name(),
             attachments: message.files,
         };
-        let route = routes::queue(&self.common.which.find(service).await?, queue, &order);
+        let route = |conversation: &str| routes::queue(conversation, queue, &order);
         let number = |QueueAnswer { item }| vec![item.to_string()];
-        common::show(route, self.common.json, service, output, number).await
+        self.changing
+            .common
+            .show(route, service, output, number)
+            .await
     }
 }

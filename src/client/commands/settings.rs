@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
 use crate::exit_codes::exits;
+use crate::visible;
 
 const SETTINGS_HELP: &str = "\
 Examples:
@@ -71,19 +71,11 @@ pub(crate) struct Settings {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsAction {
     /// Show what the next run has
-    Show(ShowSettings),
+    Show(Common),
     /// Change settings of this conversation
     Set(Set),
     /// Take settings as the service has them
     Unset(Unset),
-}
-
-/// The flags of `harness settings show`.
-#[derive(Debug, Args)]
-pub(crate) struct ShowSettings {
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
 }
 
 /// The flags of `harness settings set`.
@@ -93,12 +85,9 @@ pub(crate) struct Set {
     /// Settings and their values, such as `thinking=high`; a list has commas
     #[arg(value_name = "NAME=VALUE", required = true)]
     pub(super) settings: Vec<String>,
-    /// Who changes them.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// The flags of `harness settings unset`.
@@ -108,24 +97,9 @@ pub(crate) struct Unset {
     /// Settings
     #[arg(value_name = "NAME", required = true)]
     pub(super) settings: Vec<String>,
-    /// Who changes them.
+    /// Who changes it, and where.
     #[command(flatten)]
-    pub(super) caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-impl Settings {
-    /// What all commands take, of the one that was given.
-    pub(super) fn common(&self) -> &Common {
-        match &self.action {
-            None => &self.common,
-            Some(SettingsAction::Show(show)) => &show.common,
-            Some(SettingsAction::Set(set)) => &set.common,
-            Some(SettingsAction::Unset(unset)) => &unset.common,
-        }
-    }
+    pub(super) changing: Changing,
 }
 
 /// Shows or changes settings.
@@ -137,23 +111,28 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let (settings, caller) = match &order.action {
-        None | Some(SettingsAction::Show(_)) => (None, None),
-        Some(SettingsAction::Set(set)) => (Some(values(&set.settings)?), Some(&set.caller)),
-        Some(SettingsAction::Unset(unset)) => {
+    let lines = |answer| lines(&answer);
+    let (settings, Changing { caller, common }) = match &order.action {
+        None => {
+            return order
+                .common
+                .show(routes::settings, service, output, lines)
+                .await;
+        }
+        Some(SettingsAction::Show(it)) => {
+            return it.show(routes::settings, service, output, lines).await;
+        }
+        Some(SettingsAction::Set(it)) => (values(&it.settings)?, &it.changing),
+        Some(SettingsAction::Unset(it)) => {
             let taken_back = |name: &String| (key(name), Value::Null);
-            let settings = unset.settings.iter().map(taken_back).collect();
-            (Some(settings), Some(&unset.caller))
+            let settings = it.settings.iter().map(taken_back).collect();
+            (settings, &it.changing)
         }
     };
-    let Common { which, json, .. } = order.common();
-    let conversation = which.find(service).await?;
-    let by = caller.and_then(Caller::name);
-    let route = match settings {
-        None => routes::settings(&conversation),
-        Some(settings) => routes::change(&conversation, &ChangeSettings { settings, by }),
-    };
-    common::show(route, *json, service, output, |answer| lines(&answer)).await
+    let by = caller.name();
+    let change = ChangeSettings { settings, by };
+    let route = |conversation: &str| routes::change(conversation, &change);
+    common.show(route, service, output, lines).await
 }
 
 /// The settings that were given as `name=value`, in the wire format.

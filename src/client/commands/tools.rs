@@ -5,7 +5,7 @@ use harness_protocol::{AnyOrder, RenewTools, SettingsAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Caller, Common};
+use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::exit_codes::asks;
@@ -25,12 +25,9 @@ pub(crate) struct Tools {
     /// Offer the tools that there are now, from the next run on
     #[arg(long)]
     renew: bool,
-    /// Who renews them.
+    /// Who changes it, and where.
     #[command(flatten)]
-    caller: Caller,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) changing: Changing,
 }
 
 /// Shows the tools that a conversation is offered, after renewing them if that is asked for.
@@ -42,18 +39,17 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Common { which, json, .. } = &tools.common;
-    let conversation = which.find(service).await?;
-    let route = if tools.renew {
-        let by = tools.caller.name();
-        let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
-            reason: error.to_string(),
-        })?;
-        routes::give(&conversation, &order).answered_as()
-    } else {
-        routes::settings(&conversation)
-    };
-    common::show(route, *json, service, output, |answer| lines(&answer)).await
+    let Changing { caller, common } = &tools.changing;
+    let lines = |answer| lines(&answer);
+    if !tools.renew {
+        return common.show(routes::settings, service, output, lines).await;
+    }
+    let by = caller.name();
+    let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
+        reason: error.to_string(),
+    })?;
+    let route = |conversation: &str| routes::give(conversation, &order).answered_as();
+    common.show(route, service, output, lines).await
 }
 
 fn lines(answer: &SettingsAnswer) -> Vec<String> {

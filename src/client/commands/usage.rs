@@ -1,45 +1,33 @@
 //! `harness usage`: the tokens that a conversation used, and what they cost.
 
-use clap::Args;
 use harness_protocol::{Usage, UsageAnswer};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Common};
+use crate::client::commands::common::Common;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::exit_codes::asks;
+use crate::visible;
 
-const USAGE_HELP: &str = "\
+pub(super) const USAGE_HELP: &str = "\
 Examples:
   harness usage                                tokens by model, and what they cost
   harness usage --json -c ID | jq .cost_usd
 
 A cost is shown only where the price of the model is known.";
 
-/// The flags of `harness usage`.
-#[derive(Debug, Args)]
-#[command(after_help = asks(USAGE_HELP))]
-pub(crate) struct Used {
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
 /// Prints what a conversation has used.
 ///
 /// # Errors
 /// If that cannot be had or printed.
 pub(super) async fn run(
-    used: &Used,
+    used: &Common,
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Common { which, json, .. } = &used.common;
-    let route = routes::usage(&which.find(service).await?);
-    common::show(route, *json, service, output, |answer| lines(&answer)).await
+    let lines = |answer| lines(&answer);
+    used.show(routes::usage, service, output, lines).await
 }
 
 fn lines(answer: &UsageAnswer) -> Vec<String> {
@@ -57,7 +45,7 @@ fn lines(answer: &UsageAnswer) -> Vec<String> {
         let name = format!("run {}", last.run_id);
         rows.push(row(name, &last.usage, String::new()));
     }
-    let mut lines = table(&rows);
+    let mut lines = table(&rows, &[1, 2, 3, 4, 5]);
     lines.push(format!(
         "Tokens; WRITTEN and READ are the cache's. Prices of {}.",
         visible::short(&answer.prices_as_of, MAX_NAME)

@@ -6,7 +6,6 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::error::CommandError;
-use crate::config::HomeFlag;
 
 /// The flags of `harness conversations delete`.
 #[derive(Debug, Args)]
@@ -14,9 +13,6 @@ pub(crate) struct Delete {
     /// The conversation
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Deletes a conversation; where its journal was moved.

@@ -10,7 +10,6 @@ use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::routes;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::config::HomeFlag;
 
 /// How many events are asked for at once.
 const PAGE: usize = 100;
@@ -32,9 +31,6 @@ pub(crate) struct Export {
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     pub(super) format: Format,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// How an export is written.
@@ -186,7 +182,6 @@ mod tests {
         let export = Export {
             id: "c".to_owned(),
             format,
-            home: crate::config::HomeFlag::default(),
         };
         run(&export, &connection, &mut output).await.unwrap();
         (record.out(), server)

@@ -7,7 +7,6 @@ use harness_protocol::ForkOrder;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::error::CommandError;
-use crate::config::HomeFlag;
 
 /// The flags of `harness conversations fork`.
 #[derive(Debug, Args)]
@@ -21,9 +20,6 @@ pub(crate) struct Fork {
     /// The title of the copy; that of the original if left out
     #[arg(long, value_name = "TITLE")]
     pub(super) title: Option<String>,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Copies a conversation; the id of the copy.

@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::parsed;
+use crate::client::commands::table::table;
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::HomeFlag;
+use crate::visible;
 
 /// How many conversations are asked for at once.
 const PAGE: usize = 100;
@@ -39,9 +39,6 @@ pub(crate) struct List {
     /// Print JSON Lines, one conversation a line
     #[arg(long)]
     pub(crate) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Prints all conversations.
@@ -80,15 +77,15 @@ pub(crate) async fn run(
         cursor = page.next;
     }
     if !list.json {
-        for line in table(&summaries, clock.unix_seconds()) {
+        for line in lines(&summaries, clock.unix_seconds()) {
             output.line(&line)?;
         }
     }
     Ok(())
 }
 
-/// The conversations as lines of equal columns.
-fn table(summaries: &[Summary], now: u64) -> Vec<String> {
+/// The conversations in columns.
+fn lines(summaries: &[Summary], now: u64) -> Vec<String> {
     let header = ["ID", "STATE", "PROMPTS", "ACTIVE", "FOLDER", "TITLE"].map(str::to_owned);
     let rows = summaries.iter().map(|summary| {
         let folder = summary.workspace.as_deref().map(folder::shown);
@@ -103,25 +100,7 @@ fn table(summaries: &[Summary], now: u64) -> Vec<String> {
         ]
     });
     let rows: Vec<_> = [header].into_iter().chain(rows).collect();
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or_default()
-    };
-    let widths = [0, 1, 2, 3, 4].map(width);
-    let line = |[id, state, prompts, active, folder, title]: &[String; 6]| {
-        let [
-            id_width,
-            state_width,
-            prompts_width,
-            active_width,
-            folder_width,
-        ] = widths;
-        let line = format!(
-            "{id:id_width$}  {state:state_width$}  {prompts:>prompts_width$}  {active:active_width$}  {folder:folder_width$}  {title}"
-        );
-        line.trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    table(&rows, &[2])
 }
 
 /// How long ago something was; both in Unix seconds.
@@ -177,11 +156,7 @@ mod tests {
         server.on("/v1/conversations", pages);
         let connection = Connection::new(server.named(), None);
         let (mut output, record) = recorded();
-        let list = List {
-            here: false,
-            json,
-            home: crate::config::HomeFlag::default(),
-        };
+        let list = List { here: false, json };
         let result = run(&list, &connection, clock(), &mut output).await;
         (result, record.out(), server)
     }

@@ -21,9 +21,8 @@ use crate::client::commands::conversations::rename::Rename;
 use crate::client::commands::conversations::show::Show;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::HomeFlag;
 use crate::exit_codes::asks;
+use crate::visible;
 
 const CONVERSATIONS_HELP: &str = "\
 Examples:
@@ -62,22 +61,6 @@ pub(crate) enum Action {
     Fork(Fork),
     /// Print the whole history of a conversation
     Export(Export),
-}
-
-impl Conversations {
-    /// Where the state folder is said to be.
-    pub(super) fn home(&self) -> &HomeFlag {
-        match &self.action {
-            None => &self.list.home,
-            Some(Action::List(list)) => &list.home,
-            Some(Action::New(new)) => &new.home,
-            Some(Action::Show(show)) => &show.home,
-            Some(Action::Rename(rename)) => &rename.home,
-            Some(Action::Delete(delete)) => &delete.home,
-            Some(Action::Fork(fork)) => &fork.home,
-            Some(Action::Export(export)) => &export.home,
-        }
-    }
 }
 
 /// Carries out what was asked.

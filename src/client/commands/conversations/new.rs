@@ -8,7 +8,6 @@ use crate::client::api::routes;
 use crate::client::commands::settings::values;
 use crate::client::error::CommandError;
 use crate::client::folder;
-use crate::config::HomeFlag;
 
 /// The flags of `harness conversations new`.
 #[derive(Debug, Args)]
@@ -37,9 +36,6 @@ pub(crate) struct New {
     /// Any setting, as for `harness settings set`; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) set: Vec<String>,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Makes a conversation; its id.

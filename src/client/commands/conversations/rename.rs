@@ -8,7 +8,6 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::Caller;
 use crate::client::error::CommandError;
-use crate::config::HomeFlag;
 
 /// The flags of `harness conversations rename`.
 #[derive(Debug, Args)]
@@ -22,9 +21,6 @@ pub(crate) struct Rename {
     /// Who renames it.
     #[command(flatten)]
     pub(super) caller: Caller,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Renames a conversation; its title.

@@ -13,8 +13,7 @@ use crate::client::commands::queue::waiting;
 use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::HomeFlag;
+use crate::visible;
 
 /// How many of the last events are shown.
 const TAIL: usize = 20;
@@ -28,9 +27,6 @@ pub(crate) struct Show {
     /// Print the snapshot as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Prints a snapshot.
@@ -171,7 +167,6 @@ mod tests {
         let show = Show {
             id: "c-2".to_owned(),
             json,
-            home: crate::config::HomeFlag::default(),
         };
         run(&show, &connection, clock(), &mut output).await.unwrap();
         record.out()

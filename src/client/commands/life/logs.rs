@@ -14,12 +14,12 @@ use crate::client::commands::life::log_lines::{last, since, time_of};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::visible;
-use crate::config::{ClientConfig, HomeFlag, parse_duration};
+use crate::config::{ClientConfig, parse_duration};
 use crate::exit_codes::exits;
 use crate::lock::{self, LOG_FILE};
 use crate::log_file;
 use crate::utc::utc;
+use crate::visible;
 use clap::Args;
 
 const LOGS_HELP: &str = "\
@@ -41,9 +41,6 @@ pub(crate) struct Logs {
     /// Only what was logged in so long a time, such as 30s, 10m or 2h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) since: Option<Duration>,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// How many lines are shown if nobody says.

@@ -7,15 +7,16 @@ use std::time::Duration;
 use harness_protocol::{ServiceInfo, StartOptions, UpstreamKind};
 
 use crate::client::api::discovery::VERSION;
+use crate::client::background;
 use crate::client::commands::life::error::RestartError;
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::stop::{self, Insistence, Waits};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::{background, visible};
-use crate::config::{ClientConfig, Config, HomeFlag, start_again};
+use crate::config::{ClientConfig, Config, start_again};
 use crate::exit_codes::exits;
+use crate::visible;
 use clap::Args;
 
 const RESTART_HELP: &str = "\
@@ -34,9 +35,6 @@ pub(crate) struct Restart {
     /// Do not wait for the end of runs
     #[arg(long)]
     pub(super) now: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// The time between two looks whether runs are going.

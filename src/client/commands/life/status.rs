@@ -8,9 +8,10 @@ use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::status_text::{Facts, text};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::client::{remarks, visible};
-use crate::config::{ClientConfig, HomeFlag};
+use crate::client::remarks;
+use crate::config::ClientConfig;
 use crate::difference::{Difference, differences};
+use crate::visible;
 use clap::Args;
 
 const STATUS_HELP: &str = "\
@@ -33,9 +34,6 @@ pub(crate) struct Status {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// Tells what runs; the exit code says it too.

@@ -18,7 +18,7 @@ use crate::client::commands::life::error::StopError;
 use crate::client::commands::life::look::Look;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::config::{ClientConfig, HomeFlag};
+use crate::config::ClientConfig;
 use crate::exit_codes::exits;
 use crate::lock_holder::{Holder, holder};
 use clap::Args;
@@ -38,9 +38,6 @@ pub(crate) struct Stop {
     /// Do not ask, and kill the service if it does not stop
     #[arg(long)]
     pub(super) force: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(crate) home: HomeFlag,
 }
 
 /// How long each step may take.

@@ -1,9 +1,4 @@
-//! `harness continue` and `harness retry`: start a run without a prompt and show it.
-
-use clap::Args;
-
-use crate::client::commands::common::{Caller, Which};
-use crate::config::HomeFlag;
+//! The help of `harness continue` and `harness retry`: a run without a prompt.
 
 pub(super) const FAILED: &str =
     "there was nothing to continue, the run failed or was interrupted, or no service runs";
@@ -21,20 +16,3 @@ Examples:
 
 What came of that reply is left out of what the model is told. The run is shown as
 `harness prompt` shows it.";
-
-/// The flags of `harness continue` and `harness retry`.
-#[derive(Debug, Args)]
-pub(crate) struct Resumed {
-    /// The conversation.
-    #[command(flatten)]
-    pub(super) which: Which,
-    /// Who asks.
-    #[command(flatten)]
-    pub(super) caller: Caller,
-    /// Print every event of the run as JSON Lines in place of the reply's text
-    #[arg(long)]
-    pub(super) json: bool,
-    /// The state folder.
-    #[command(flatten)]
-    pub(super) home: HomeFlag,
-}

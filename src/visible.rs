@@ -1,26 +1,30 @@
-//! Foreign text made fit to be shown: nothing in it can steer the terminal.
+//! Foreign text made fit to be shown: nothing in it can steer the terminal or forge a line.
 
 /// The text on one line, with its control characters and direction marks made visible.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     escaped(text, "")
 }
 
 /// The text with its lines and tabs; other control characters are made visible.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     escaped(text, "\n\t")
 }
 
 /// The text on one line of at most `max` characters, with a mark where it was cut.
-pub(super) fn short(text: &str, max: usize) -> String {
-    let shown = line(text);
-    if shown.chars().count() <= max {
-        return shown;
+pub(crate) fn short(text: &str, max: usize) -> String {
+    cut(&line(text), max)
+}
+
+/// At most `max` characters of the text, with a mark where it was cut.
+pub(crate) fn cut(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
     }
-    shown.chars().take(max - 1).chain(['…']).collect()
+    text.chars().take(max - 1).chain(['…']).collect()
 }
 
 /// JSON text in which strings keep their meaning and no character steers the terminal.
-pub(super) fn json(value: &impl serde::Serialize) -> serde_json::Result<String> {
+pub(crate) fn json(value: &impl serde::Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string(value)?;
     let mut shown = String::with_capacity(text.len());
     // What is hidden stands inside strings only, where an escape says the same.
@@ -68,6 +72,15 @@ mod tests {
         assert_eq!(text(FOREIGN), shown);
         assert_eq!(short("abc", 3), "abc");
         assert_eq!(short("abcd", 3), "ab…");
+    }
+
+    /// Spec: [SEC-09]
+    #[test]
+    fn a_record_of_the_log_stays_on_its_line_and_off_the_terminal() {
+        assert_eq!(
+            line("a\nb\x1b[2J\u{202e}é\t"),
+            "a\\nb\\u{1b}[2J\\u{202e}é\\t"
+        );
     }
 
     /// Spec: [CLI-10]
