@@ -275,3 +275,47 @@ async fn a_reply_that_a_crash_cut_is_shown_until_the_next_prompt_seals_it() {
         .unwrap();
     assert_eq!(told["content"][0]["text"], *seen);
 }
+
+/// Spec: [CONV-164] [JRNL-100]
+#[tokio::test]
+async fn what_a_crash_cut_is_asked_for_anew_and_no_foreign_file_is_in_the_way() {
+    let (mut service, standin, script) = Service::scripted(&[]).await;
+    let gate = Gate::new();
+    let cut = |gate: &Gate| {
+        Message::new()
+            .text("Half a sentence")
+            .words_per_delta(1)
+            .gate_after_delta(2, gate)
+    };
+    script.push(cut(&gate));
+    std::fs::create_dir_all(unfinished(&service)).unwrap();
+    assert!(prompt(&service, 1).await.is_some());
+    let mut events = service.follow("default", "", "").await;
+    while events.event().await["type"] != "delta" {}
+    assert!(unfinished(&service).is_file());
+    service.kill();
+    let torn = std::fs::read_to_string(unfinished(&service)).unwrap() + "{\"epoch\":\"0";
+    std::fs::write(unfinished(&service), torn).unwrap();
+    service = service.restart().await;
+    let snapshot = service.get("/v1/conversations/default").await;
+    assert!(
+        snapshot["unfinished"][0]["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("Half")
+    );
+    script.push(Message::new().text("Whole"));
+    let path = "/v1/conversations/default/continue";
+    let answer = service.post(path, "{}").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    service.idle("default").await;
+    let told = asked(&standin).pop().unwrap();
+    assert_eq!(told["messages"].as_array().unwrap().len(), 1, "{told}");
+    let snapshot = service.get("/v1/conversations/default").await;
+    let events = snapshot["history"]["events"].as_array().unwrap();
+    let texts = events.iter().map(|past| &past["event"]);
+    let texts: Vec<_> = texts.filter(|event| event["type"] == "text").collect();
+    assert_eq!(texts[0]["partial"], true);
+    assert_eq!(texts[1]["content"], "Whole");
+    assert_eq!(standin.violations(), [""; 0]);
+}

@@ -18,11 +18,11 @@ use crate::conversation::messages::{
     SubmitPrompt, WaitForEnd,
 };
 use crate::ids::CallId;
-use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit, Record};
+use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit, Piece, Record};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
-use crate::storage::StorageFuture;
+use crate::storage::{StorageError, StorageFuture};
 use crate::tool::{ToolOutcome, tools};
 
 /// What the conversation did.
@@ -82,7 +82,12 @@ struct Held {
     log: Log,
     holds: Mutex<bool>,
     waiting: Mutex<VecDeque<oneshot::Sender<Result<(), AppendError>>>>,
+    /// The pieces that wait to be kept, if the test wants that they do.
+    keeping: Mutex<Option<Keeping>>,
 }
+
+/// What was to be kept: how many pieces, and who waits for it.
+type Keeping = VecDeque<(usize, oneshot::Sender<Result<(), StorageError>>)>;
 
 fn refused() -> AppendError {
     AppendError::Storage(StorageError {
@@ -145,6 +150,15 @@ impl Journal for Held {
         self.memory.read(after, limit)
     }
 
+    fn keep(&self, _: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+        let (sender, answer) = oneshot::channel();
+        match &mut *self.keeping.lock().unwrap() {
+            Some(keeping) => keeping.push_back((pieces.len(), sender)),
+            None => sender.send(Ok(())).unwrap(),
+        }
+        Box::pin(async move { answer.await.unwrap() })
+    }
+
     fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         self.memory.check()
     }
@@ -180,6 +194,7 @@ impl World {
             log: log.clone(),
             holds: Mutex::new(false),
             waiting: Mutex::default(),
+            keeping: Mutex::default(),
         });
         let probe = Probe(log).start();
         let downstream = Downstream {
@@ -375,11 +390,15 @@ fn is_error(did: &Did) -> bool {
 }
 
 fn delta(call_id: &CallId) -> ModelEvent {
+    piece(call_id, 0, 0)
+}
+
+fn piece(call_id: &CallId, index: u64, offset: u64) -> ModelEvent {
     ModelEvent::Delta {
         call_id: call_id.clone(),
-        index: 0,
+        index,
         kind: harness_protocol::DeltaKind::Text,
-        offset: 0,
+        offset,
         text: "a".to_owned(),
     }
 }
@@ -777,3 +796,54 @@ async fn a_conversation_goes_on_from_its_journal_after_a_crash() {
 
 #[path = "actor_order_tests.rs"]
 mod order_tests;
+
+/// Spec: [JRNL-99] [JRNL-102]
+#[actix::test]
+async fn a_piece_is_shown_when_it_is_kept_and_what_follows_one_that_is_not_comes_with_its_block() {
+    let mut world = World::new();
+    let call_id = world.asking().await.call_id;
+    *world.journal.keeping.lock().unwrap() = Some(VecDeque::new());
+    let take = |world: &World| {
+        world
+            .journal
+            .keeping
+            .lock()
+            .unwrap()
+            .as_mut()
+            .unwrap()
+            .pop_front()
+    };
+    let shown = |did: &[Did]| did.iter().filter(|did| matches!(did, Did::Pass(_))).count();
+    for offset in 0..3 {
+        world.model(piece(&call_id, 0, offset));
+    }
+    assert_eq!(shown(&world.rest().await), 0, "nothing is kept");
+    let (first, answer) = take(&world).unwrap();
+    answer.send(Ok(())).unwrap();
+    assert_eq!(shown(&world.rest().await), 1);
+    let (rest, answer) = take(&world).unwrap();
+    assert_eq!((first, rest), (1, 2), "a burst is one write");
+    let reason = "no space left".to_owned();
+    let (doing, path) = ("write".to_owned(), "x".to_owned());
+    let full = StorageError {
+        doing,
+        path,
+        reason,
+    };
+    answer.send(Err(full)).unwrap();
+    world.model(piece(&call_id, 0, 3));
+    assert_eq!(
+        shown(&world.rest().await),
+        0,
+        "it would stand behind a hole"
+    );
+    assert!(take(&world).is_none());
+    world.model(piece(&call_id, 1, 0));
+    world.rest().await;
+    take(&world).unwrap().1.send(Ok(())).unwrap();
+    assert_eq!(
+        shown(&world.rest().await),
+        1,
+        "another block is shown again"
+    );
+}

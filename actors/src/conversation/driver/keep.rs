@@ -74,6 +74,10 @@ impl Handler<Kept> for ConversationActor {
                 self.id
             );
         }
+        if self.is_unkept {
+            // They would be shown behind a hole.
+            self.outbox.drop_gathered();
+        }
         self.outbox.kept(id, result.is_ok());
         if self.keeps == 0 {
             self.hand_pieces(ctx);

@@ -56,13 +56,17 @@ impl Order for ContinueRun {
     type Refusal = SubmitError;
 
     /// Starts a run that goes on from the past as it is. If the last word is the model's, what
-    /// waits is said first: steering, else follow-ups.
+    /// waits is said first: steering, else follow-ups. A reply of which there is only what a crash
+    /// cut is asked for anew if nothing waits.
     fn apply(self, machine: &mut Machine) -> Taken<Self> {
         let Self { resumption, by } = self;
         machine.check_idle()?;
-        let leaves_out = resumption == Resumption::Retry && machine.ledger.may_retry();
+        let waits = machine.waits(Queue::Steer) || machine.waits(Queue::FollowUp);
+        let is_cut_short = machine.ledger.is_cut_short() && !waits;
+        let is_retry = resumption == Resumption::Retry;
+        let leaves_out = is_cut_short || (is_retry && machine.ledger.may_retry());
         let has_replied = !leaves_out && machine.ledger.ends_with_reply();
-        if has_replied && !machine.waits(Queue::Steer) && !machine.waits(Queue::FollowUp) {
+        if has_replied && !waits {
             let is_empty = machine.ledger.history().is_empty();
             return Err(if is_empty {
                 SubmitError::Empty

@@ -353,6 +353,12 @@ impl Ledger {
         }
     }
 
+    /// Whether all that there is of the last reply is what a crash cut, which can be asked for anew.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        self.reply.is_empty() && !self.unfinished.is_empty() && self.may_retry()
+    }
+
     /// Whether the reply of a turn has not ended.
     pub(super) fn is_replying(&self) -> bool {
         self.replying || self.has_block()

@@ -49,6 +49,10 @@ impl FileJournal {
             }
             (Ok(positions), Durability::Written) => {
                 self.show(writing.end);
+                // Behind a flush that fails, a record would go, and what was shown would be lost.
+                if records.iter().any(|new| new.record.ends_block()) {
+                    self.cut_kept();
+                }
                 Some(answer(reply, Ok(positions)))
             }
             (Err(error), Durability::Synced | Durability::Written) => {
@@ -79,9 +83,6 @@ impl FileJournal {
         }
         if let Err(error) = append_all(&*file, &lines) {
             return Err(self.take_back(writing, &*file, &error));
-        }
-        if records.iter().any(|new| new.record.ends_block()) {
-            self.cut_kept();
         }
         self.shared.folder.size.grew(lines.len());
         writing.end = End {

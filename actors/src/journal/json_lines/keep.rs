@@ -49,10 +49,7 @@ impl FileJournal {
         let file = if let Some(file) = &kept.file {
             Arc::clone(file)
         } else {
-            let folder = &self.shared.folder;
-            let file = folder
-                .disk
-                .open(&folder.kept(&self.id), Opening::AppendOrNew)?;
+            let file = self.shared.folder.open_kept(&self.id)?;
             // What a crash left there was sealed since.
             file.truncate(0)?;
             self.may_keep.store(true, Ordering::Release);
@@ -99,6 +96,19 @@ impl FileJournal {
 }
 
 impl Folder {
+    /// Opens the file to write it. What lies there and is no file is moved out of the way.
+    fn open_kept(&self, id: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let path = self.kept(id);
+        match self.disk.open(&path, Opening::AppendOrNew) {
+            Err(_) if self.disk.stat(&path)?.kind != FileKind::File => {
+                let aside = format!("{id}.{:016x}.foreign", fastrand::u64(..));
+                self.disk.rename(&path, &self.path.join(aside))?;
+                self.disk.open(&path, Opening::AppendOrNew)
+            }
+            opened => opened,
+        }
+    }
+
     /// The blocks that are kept for a journal of this life and were not finished by record `after`.
     /// What is no file of ours has none.
     ///

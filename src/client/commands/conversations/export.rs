@@ -209,6 +209,7 @@ mod tests {
         assert_eq!(
             paths,
             [
+                "GET /v1/conversations/c?tail=1 HTTP/1.1",
                 "GET /v1/conversations/c/history?after=0&limit=100 HTTP/1.1",
                 "GET /v1/conversations/c/history?after=2&limit=100 HTTP/1.1"
             ]
