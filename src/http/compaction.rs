@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::conversation::messages::{CompactConversation, CompactError};
 use harness_protocol::{CompactAnswer, CompactOrder};
 
-use super::ask::{Name, open, refuse_submit, unanswered};
+use super::ask::{Late, Name, open, refuse_submit};
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
 use super::said::name_of;
@@ -36,9 +36,11 @@ pub(super) async fn compact(
     let shared = shared.into_inner();
     // A task of its own: a client that goes away drops only this handler.
     let asked = actix_web::rt::spawn(async move { ask(&shared, &id, compact).await });
-    let compacted = asked
-        .await
-        .map_err(|error| Kind::Overloaded.refuse(format!("the compaction is gone: {error}")))??;
+    let compacted = asked.await.map_err(|error| {
+        Kind::NotKnown.refuse(format!(
+            "the compaction is gone: {error}; look whether it was done"
+        ))
+    })??;
     Ok(HttpResponse::Ok().json(compacted))
 }
 
@@ -54,7 +56,7 @@ async fn ask(
         Err(MailboxError::Closed) => open(shared, id).await?.actor.send(order).await,
         asked => asked,
     };
-    let compacted = compacted.map_err(|error| unanswered(&error))?;
+    let compacted = compacted.map_err(|error| Late::Order.refuse(&error))?;
     let compacted = compacted.map_err(|error| refuse_compact(&error))?;
     Ok(CompactAnswer {
         compacted: compacted.compacted,

@@ -14,7 +14,7 @@ use harness_protocol::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ask::{Name, ask, ask_conversation, query, refuse_open, refuse_submit};
+use super::ask::{Late, Name, ask, ask_late, order_to, query, refuse_open, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::said::name_of;
 use super::shared::Shared;
@@ -63,7 +63,7 @@ pub(super) async fn create(
         settings: settings::first(order.settings, &shared.tools.get(), &shared.key_sources)?,
         workspace,
     };
-    let made = ask(shared.directory.send(create)).await?;
+    let made = ask_late(shared.directory.send(create), Late::Order).await?;
     made.map(|made| created(&shared, &made))
         .map_err(|error| refuse_open(&error, Kind::NotKept))
 }
@@ -108,7 +108,7 @@ pub(super) async fn change(
         title: checked_title(&order.title)?,
         by: name_of(order.by),
     };
-    let (conversation, renamed) = ask_conversation(&shared, &id, rename).await?;
+    let (conversation, renamed) = order_to(&shared, &id, rename, Late::Order).await?;
     renamed.map_err(|error| refuse_submit(&error))?;
     let overview = overview(&conversation).await?;
     Ok(HttpResponse::Ok().json(summary(&shared, &conversation.journal.header(), &overview)))
@@ -117,7 +117,8 @@ pub(super) async fn change(
 /// Moves a conversation to the trash.
 pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
     let id = ConversationId::new(&id);
-    match ask(shared.directory.send(RemoveConversation { id })).await? {
+    let remove = shared.directory.send(RemoveConversation { id });
+    match ask_late(remove, Late::Order).await? {
         Ok(trash) => Ok(HttpResponse::Ok().json(Deleted { trash })),
         Err(error @ RemoveError::Busy) => Err(Kind::Busy.refuse(error.to_string())),
         Err(RemoveError::Open(error)) => Err(refuse_open(&error, Kind::NotKept)),
@@ -137,7 +138,7 @@ pub(super) async fn fork(
         seq: order.seq,
         title: order.title.as_deref().map(checked_title).transpose()?,
     };
-    match ask(shared.directory.send(fork)).await? {
+    match ask_late(shared.directory.send(fork), Late::Order).await? {
         Ok(made) => Ok(created(&shared, &made)),
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))

@@ -6,7 +6,7 @@ use harness_actors::conversation::ConversationActor;
 use harness_actors::conversation::messages::Given;
 use harness_protocol::Order;
 
-use super::ask::{Name, ask_conversation, refuse_submit};
+use super::ask::{Late, Name, order_to, refuse_submit};
 use super::body;
 use super::problem::Answer;
 use super::said::name_of;
@@ -25,7 +25,7 @@ where
     let mut order: O = body::json_or_default(&request, payload).await?;
     let by = order.by();
     *by = name_of(by.take());
-    let (_, taken) = ask_conversation(&shared, &id, Given(order)).await?;
+    let (_, taken) = order_to(&shared, &id, Given(order), Late::Order).await?;
     let answer = taken.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(answer))
 }

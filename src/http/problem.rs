@@ -73,6 +73,7 @@ pub(super) enum Kind {
     NotKept,
     Overloaded,
     Stopping,
+    NotKnown,
 }
 
 impl Kind {
@@ -196,6 +197,11 @@ impl Kind {
                 "The service is stopping",
                 StatusCode::SERVICE_UNAVAILABLE,
             ),
+            Self::NotKnown => (
+                "not-known",
+                "It is not known whether the order was taken",
+                StatusCode::GATEWAY_TIMEOUT,
+            ),
         }
     }
 
@@ -239,9 +245,14 @@ impl Kind {
             Self::Unauthorized | Self::ForeignHost | Self::ForeignOrigin => log::Level::Debug,
             _ => log::Level::Info,
         };
+        let said = if self == Self::NotKnown {
+            "answered"
+        } else {
+            "refused"
+        };
         log::log!(
             level,
-            "request {} refused with {status}: {}",
+            "request {} {said} with {status}: {}",
             problem.request_id,
             problem.detail
         );

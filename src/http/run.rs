@@ -6,7 +6,7 @@ use harness_actors::conversation::messages::{CancelRun, ContinueRun, Resumption}
 use harness_actors::directory::DEFAULT_CONVERSATION;
 use harness_protocol::{CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
-use super::ask::{Name, ask_conversation, refuse_submit};
+use super::ask::{Late, Name, order_to, refuse_submit};
 use super::problem::Answer;
 use super::said::name_of;
 use super::shared::Shared;
@@ -42,7 +42,8 @@ async fn resume(
     let order: ContinueOrder = body::json_or_default(request, payload).await?;
     let by = name_of(order.by);
     workspace::ready(shared, id).await?;
-    let (_, resumed) = ask_conversation(shared, id, ContinueRun { resumption, by }).await?;
+    let resume = ContinueRun { resumption, by };
+    let (_, resumed) = order_to(shared, id, resume, Late::Order).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
 }
@@ -73,6 +74,6 @@ async fn stop(request: &HttpRequest, payload: web::Payload, id: &str, shared: &S
         by: name_of(order.by),
         clear_queue: order.clear_queue,
     };
-    let (_, cancelled) = ask_conversation(shared, id, cancel).await?;
+    let (_, cancelled) = order_to(shared, id, cancel, Late::Order).await?;
     Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
 }

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::{PromptOrder, Queue, QueueAnswer};
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::routes;
+use crate::client::api::patience::Patience;
+use crate::client::api::{discovery, routes};
 use crate::client::commands::common::{self, Caller, Common, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::config::ClientConfig;
 
 /// What `harness steer` and `harness follow-up` take.
 #[derive(Debug, Args)]
@@ -41,7 +44,7 @@ impl Said {
         Message::read(&self.text, &self.attach)
     }
 
-    /// Queues a message and prints its number.
+    /// Queues a message, under one key however often it is sent, and prints its number.
     ///
     /// # Errors
     /// If it cannot be queued.
@@ -49,17 +52,21 @@ impl Said {
         &self,
         queue: Queue,
         message: Message,
+        (config, patience): (&ClientConfig, Patience),
         service: &Connection,
         output: &mut Output,
     ) -> Result<(), CommandError> {
         let order = PromptOrder {
             content: message.text,
-            key: self.key.clone(),
+            key: Some(self.key.clone().unwrap_or_else(common::new_key)),
             by: self.caller.name(),
             attachments: message.files,
         };
         let route = routes::queue(&self.common.which.find(service).await?, queue, &order);
+        let route = route.answered_as::<Value>();
+        let once = async || Ok(discovery::find(config).await?.ask(&route).await?);
+        let (raw, _) = common::sent(patience, output, once).await?;
         let number = |QueueAnswer { item }| vec![item.to_string()];
-        common::show(route, self.common.json, service, output, number).await
+        common::print(raw, self.common.json, output, number)
     }
 }
