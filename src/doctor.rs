@@ -188,7 +188,7 @@ fn repair(
 
 /// Whether there is nothing to repair. The next prompt mends a torn end by itself.
 fn is_sound(report: &Report) -> bool {
-    report.error.is_none() && report.damaged_parts == 0
+    report.error.is_none() && report.damaged_parts == 0 && report.misplaced.is_none()
 }
 
 fn as_text(report: &Report) -> String {
@@ -197,6 +197,7 @@ fn as_text(report: &Report) -> String {
         records,
         damaged_parts,
         damaged_bytes,
+        misplaced,
         torn_bytes,
         error,
         ..
@@ -208,6 +209,11 @@ fn as_text(report: &Report) -> String {
             "{id}: {records} records, {damaged_parts} damaged parts of {damaged_bytes} bytes"
         ),
     };
+    if let Some(misplaced) = misplaced {
+        text += &format!(
+            "; record {misplaced} stands before the last one, so that nothing can be added"
+        );
+    }
     if *torn_bytes > 0 {
         text += &format!("; {torn_bytes} bytes of a torn record at the end");
     }
@@ -221,6 +227,7 @@ fn as_json(report: &Report) -> serde_json::Value {
         "records": report.records,
         "damaged_parts": report.damaged_parts,
         "damaged_bytes": report.damaged_bytes,
+        "misplaced": report.misplaced,
         "torn_bytes": report.torn_bytes,
         "error": report.error.as_ref().map(OpenError::to_string),
     })

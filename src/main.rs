@@ -13,6 +13,7 @@ mod http;
 mod lock;
 mod lock_holder;
 mod log_file;
+mod log_queue;
 mod log_setup;
 mod memory;
 mod open_files;
@@ -22,6 +23,7 @@ mod service;
 mod service_error;
 mod service_log;
 mod state;
+mod stop_signal;
 mod uid;
 mod utc;
 mod visible;
@@ -75,7 +77,8 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     }
     let config = Config::from_process(&serve.settings)?;
     let redaction = Redaction::new(config.secrets.clone());
-    service_log::start(&config.log, serve.detached, redaction.clone());
+    service_log::start(&config.log, serve.detached, redaction.clone())?;
+    let _last_lines = service_log::FlushAtEnd;
     if let Err(error) = closed {
         log::warn!("a crash may leave the key in a core file: {error}");
     }
@@ -89,11 +92,17 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
         log::debug!("a TLS provider was installed before");
     }
     actix::System::new().block_on(async {
-        let result = service::run(serve, &config, &redaction).await;
+        let code = match service::run(serve, &config, &redaction).await {
+            Ok(()) => 0,
+            Err(error) => {
+                service_log::tell(&format!("harness: {error}\n"));
+                error.exit_code()
+            }
+        };
         service_log::flush();
         // The end of the system would wait for threads that wait for a hanging file system or a
         // slow look-up of a name.
-        exit(result)
+        std::process::exit(code)
     })
 }
 

@@ -11,7 +11,6 @@ use harness_actors::directory::messages::StopAll;
 use harness_actors::journal::Epoch;
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
 use nix::unistd::Uid;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Serve;
 use crate::config::{Config, Secret};
@@ -20,12 +19,13 @@ use crate::open_files;
 use crate::proof::ProofKey;
 use crate::service_error::ServiceError;
 use crate::state::{StateError, StateFolder};
+use crate::stop_signal::StopSignals;
 use crate::uid;
 use crate::wiring::{self, Model};
 use crate::{service_log, visible};
 
 /// How long stopping may take in all.
-const STOP_TIMEOUT: Duration = Duration::from_millis(4500);
+const STOP_TIMEOUT: Duration = Duration::from_millis(4000);
 
 /// Serves until SIGTERM or Ctrl-C. Secrets that are known only now are added to the redaction.
 ///
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     config: &Config,
     redaction: &Redaction,
 ) -> Result<(), ServiceError> {
-    let mut signals = Signals::new()?;
+    let signals = StopSignals::listen()?;
     let files = open_files::raise_limit(config.max_subscribers);
     let door = Door::new(open_files::max_connections(config.max_subscribers, files));
     let model = if serve.demo {
@@ -193,30 +193,15 @@ fn announce(address: SocketAddr, demo: bool, config: &Config) {
     if demo {
         lines += "this is the demo: a few rules answer, no model\n";
     }
-    let mut out = std::io::stdout().lock();
-    if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
-        log::warn!("the address http://{address} could not be printed: {error}");
-    }
-}
-
-/// The signals that stop the service.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+    // A terminal that is stopped, or a reader that does not read, holds up this thread alone.
+    let print = move || {
+        let mut out = std::io::stdout().lock();
+        if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
+            log::warn!("the address http://{address} could not be printed: {error}");
         }
+    };
+    let printing = std::thread::Builder::new().name("address".to_owned());
+    if let Err(error) = printing.spawn(print) {
+        log::warn!("the address http://{address} could not be printed: {error}");
     }
 }

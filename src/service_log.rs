@@ -1,40 +1,50 @@
 //! The log of the service: standard error, and a file in the state folder beside it.
 //!
-//! Invariant: who logs never waits for the file. A thread writes it; lines for which it has no room
-//! are counted, and told as lost.
+//! Invariant: who logs waits neither for standard error nor for the file. Each has a thread that
+//! writes it, so that one that hangs does not hold the other up.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use env_logger::Target;
 use harness_actors::{Clock, Redaction};
 
 use crate::lock::LOG_FILE;
+use crate::log_queue::LogQueue;
 use crate::state::{StateError, io_error};
 use crate::utc::utc;
 use crate::{log_file, log_setup, visible};
 
 /// How large the file may be, in bytes, before it is put aside. One that was put aside before goes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
-/// How many lines may wait for the file.
-const MAX_LINES: usize = 4096;
-/// How long the end of the program may wait for the file.
-const LAST_LINES: Duration = Duration::from_millis(500);
-/// The time between two looks whether there is room.
-const LOOK: Duration = Duration::from_millis(5);
+/// How long the end of the program may wait for standard error, and how long for the file.
+const LAST_LINES: Duration = Duration::from_millis(200);
 
-/// The way to the thread that writes the file, once there is one.
-static FILE: OnceLock<Lines> = OnceLock::new();
+/// The lines for standard error.
+static TERMINAL: OnceLock<LogQueue> = OnceLock::new();
+/// The lines for the file, once there is one.
+static FILE: OnceLock<LogQueue> = OnceLock::new();
 
-/// Starts logging to standard error, and to the file as soon as [`keep`] says which.
-pub(crate) fn start(filter: &str, is_detached: bool, redaction: Redaction) {
+/// Starts logging to standard error, and to the file as soon as [`keep`] says which. Panics are
+/// logged, too: what a panic writes by itself, a thread would wait for.
+///
+/// # Errors
+/// If there is no thread to be had.
+pub(crate) fn start(filter: &str, is_detached: bool, redaction: Redaction) -> io::Result<()> {
+    // A standard error that is closed takes nothing, and there is nowhere to tell it.
+    let terminal = LogQueue::start("log", |line| drop(io::stderr().write_all(line)))?;
     let both = Target::Pipe(Box::new(Both { is_detached }));
-    log_setup::start(filter, both, redaction);
+    if TERMINAL.set(terminal).is_ok() {
+        log_setup::start(filter, both, redaction);
+        std::panic::set_hook(Box::new(|panic| {
+            let thread = std::thread::current();
+            log::error!("thread '{}' {panic}", thread.name().unwrap_or_default());
+        }));
+    }
+    Ok(())
 }
 
 /// Keeps what is logged from now on in the state folder, too; where. Only the service that has the
@@ -43,18 +53,12 @@ pub(crate) fn start(filter: &str, is_detached: bool, redaction: Redaction) {
 /// # Errors
 /// If the file cannot be written, or somebody else could lead it elsewhere.
 pub(crate) fn keep(home: &Path, is_detached: bool) -> Result<PathBuf, StateError> {
-    let log = Kept::open(home, is_detached, MAX_BYTES)?;
+    let mut log = Kept::open(home, is_detached, MAX_BYTES)?;
     let path = log.path.clone();
-    let (sender, lines) = sync_channel(MAX_LINES);
-    std::thread::Builder::new()
-        .name("log".to_owned())
-        .spawn(move || log.write_on(&lines))
-        .map_err(io_error("write", &path))?;
-    let lines = Lines {
-        sender,
-        lost: AtomicU64::new(0),
-    };
-    if FILE.set(lines).is_err() {
+    // In the background both are one file, and its lines stay in order.
+    flush();
+    let lines = LogQueue::start("log file", move |line| log.write(line));
+    if FILE.set(lines.map_err(io_error("write", &path))?).is_err() {
         log::debug!("the log was kept before");
     }
     Ok(path)
@@ -65,63 +69,32 @@ pub(crate) fn note(text: &str) {
     let time = utc(Clock::system().unix_millis());
     let text = visible::line(text);
     if let Some(file) = FILE.get() {
-        file.keep(format!("{time} INFO  harness: {text}\n").as_bytes());
+        file.add(format!("{time} INFO  harness: {text}\n").as_bytes());
     }
 }
 
-/// Waits until all that was logged is in the file, for a while.
+/// Says something on standard error only, as it is.
+pub(crate) fn tell(line: &str) {
+    if let Some(terminal) = TERMINAL.get() {
+        terminal.add(line.as_bytes());
+    }
+}
+
+/// Waits until all that was logged is written, for a while.
 pub(crate) fn flush() {
-    if let Some(file) = FILE.get() {
-        file.flush();
-    }
-}
-
-/// What the thread that writes the file is told.
-enum Message {
-    Line(Vec<u8>),
-    /// The file has all lines before this one.
-    Flushed(SyncSender<()>),
-}
-
-struct Lines {
-    sender: SyncSender<Message>,
-    /// How many lines had no room since one was told.
-    lost: AtomicU64,
-}
-
-impl Lines {
-    /// Hands a line over; whether there was room for it.
-    fn keep(&self, line: &[u8]) -> bool {
-        let lost = self.lost.swap(0, Ordering::Relaxed);
-        let line = match lost {
-            0 => line.to_vec(),
-            lost => [format!("({lost} lines were lost here)\n").as_bytes(), line].concat(),
-        };
-        let is_kept = self.sender.try_send(Message::Line(line)).is_ok();
-        if !is_kept {
-            self.lost.fetch_add(lost, Ordering::Relaxed);
+    for lines in [&TERMINAL, &FILE] {
+        if let Some(lines) = lines.get() {
+            lines.flush(LAST_LINES);
         }
-        is_kept
     }
+}
 
-    /// Counts a line that had no room and is nowhere else in the file.
-    fn lose(&self) {
-        self.lost.fetch_add(1, Ordering::Relaxed);
-    }
+/// Waits for the last lines when the thread that has it ends, be it by a panic.
+pub(crate) struct FlushAtEnd;
 
-    fn flush(&self) {
-        let (done, is_done) = sync_channel(1);
-        let mut message = Message::Flushed(done);
-        let mut waited = Duration::ZERO;
-        while let Err(TrySendError::Full(given_back)) = self.sender.try_send(message) {
-            if waited >= LAST_LINES {
-                return;
-            }
-            message = given_back;
-            std::thread::park_timeout(LOOK);
-            waited += LOOK;
-        }
-        is_done.recv_timeout(LAST_LINES).unwrap_or_default();
+impl Drop for FlushAtEnd {
+    fn drop(&mut self) {
+        flush();
     }
 }
 
@@ -132,12 +105,12 @@ struct Both {
 
 impl Write for Both {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let is_kept = FILE.get().is_some_and(|file| file.keep(line));
-        if !(is_kept && self.is_detached) {
-            io::stderr().write_all(line)?;
-        }
-        if let (Some(file), false, false) = (FILE.get(), is_kept, self.is_detached) {
-            file.lose();
+        let file = FILE.get();
+        let terminal = TERMINAL
+            .get()
+            .filter(|_| file.is_none() || !self.is_detached);
+        for lines in file.into_iter().chain(terminal) {
+            lines.add(line);
         }
         Ok(line.len())
     }
@@ -166,16 +139,6 @@ impl Kept {
             is_detached,
             max_bytes,
         })
-    }
-
-    fn write_on(mut self, messages: &Receiver<Message>) {
-        for message in messages {
-            match message {
-                Message::Line(line) => self.write(&line),
-                // The one who waits may have given up.
-                Message::Flushed(done) => drop(done.try_send(())),
-            }
-        }
     }
 
     /// Writes a line. What a full disk does not take is lost: there is nowhere to tell it.
@@ -224,30 +187,5 @@ mod tests {
         let read = |name| fs::read_to_string(log_file::path(home.path(), name)).unwrap();
         assert_eq!(read("serve.log"), "x\n");
         assert_eq!(read("serve.log.1"), "a line that is longer\n");
-    }
-
-    /// Spec: [CLI-97]
-    #[test]
-    fn lines_without_room_are_counted_and_those_with_room_are_written() {
-        let home = tempfile::tempdir().unwrap();
-        let (sender, messages) = sync_channel(2);
-        let lines = Lines {
-            sender,
-            lost: AtomicU64::new(0),
-        };
-        let kept = ["one\n", "two\n", "three\n", "four\n"].map(|line| lines.keep(line.as_bytes()));
-        assert_eq!(kept, [true, true, false, false]);
-        lines.lose();
-        lines.lose();
-        let log = Kept::open(home.path(), false, MAX_BYTES).unwrap();
-        let path = log.path.clone();
-        let writing = std::thread::spawn(move || log.write_on(&messages));
-        lines.flush();
-        assert!(lines.keep(b"five\n"));
-        lines.flush();
-        let written = fs::read_to_string(path).unwrap();
-        assert_eq!(written, "one\ntwo\n(2 lines were lost here)\nfive\n");
-        drop(lines);
-        writing.join().unwrap();
     }
 }

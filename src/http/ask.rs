@@ -30,8 +30,43 @@ pub(super) async fn open(shared: &Shared, id: &str) -> Result<Conversation, Refu
     opened.map_err(|error| refuse_open(&error, Kind::Unreadable))
 }
 
-/// Asks a conversation. One that is idle may end between being found and being asked; then it is
-/// found anew.
+/// What it means that an answer does not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Late {
+    /// Nothing was to be done.
+    Nothing,
+    /// An order may have been taken; given again with its key, it is not carried out twice.
+    OrderWithKey,
+    /// An order may have been taken, and would be carried out twice.
+    Order,
+}
+
+impl Late {
+    /// Of an order that may have a key.
+    pub(super) fn keyed(key: Option<&str>) -> Self {
+        key.map_or(Self::Order, |_| Self::OrderWithKey)
+    }
+
+    /// The answer in place of the one that does not come.
+    pub(super) fn refuse(self, error: &MailboxError) -> Refusal {
+        let unknown = |what_to_do: &str| {
+            let why = match error {
+                MailboxError::Timeout => format!("there is no answer within {HANDLER_TIMEOUT:?}"),
+                MailboxError::Closed => "what should answer is gone".to_owned(),
+            };
+            let detail = format!("{why}: it is not known whether it was taken; {what_to_do}");
+            Kind::NotKnown.refuse(detail)
+        };
+        match self {
+            Self::Nothing => Kind::Overloaded.refuse(format!("the conversation: {error}")),
+            Self::OrderWithKey => unknown("repeat it with its key"),
+            Self::Order => unknown("it has no key, so look whether it was before you repeat it"),
+        }
+    }
+}
+
+/// Asks a conversation something that changes nothing. One that is idle may end between being
+/// found and being asked; then it is found anew.
 ///
 /// # Errors
 /// The answer, if there is none, or if it does not answer.
@@ -45,18 +80,37 @@ where
     M: actix::Message + Clone + Send + Unpin + 'static,
     M::Result: Send,
 {
-    ask_within(HANDLER_TIMEOUT, shared, id, message).await
+    order_to(shared, id, message, Late::Nothing).await
+}
+
+/// Gives an order to a conversation, as [`ask_conversation`] asks it something.
+///
+/// # Errors
+/// The answer, if there is none, or if it does not answer: then as `late` says.
+pub(super) async fn order_to<M>(
+    shared: &Shared,
+    id: &str,
+    message: M,
+    late: Late,
+) -> Result<(Conversation, M::Result), Refusal>
+where
+    ConversationActor: actix::Handler<M>,
+    M: actix::Message + Clone + Send + Unpin + 'static,
+    M::Result: Send,
+{
+    order_within(HANDLER_TIMEOUT, shared, id, message, late).await
 }
 
 /// The same, with another limit of time for the answer.
 ///
 /// # Errors
-/// The answer, if there is none, or if it does not answer.
-pub(super) async fn ask_within<M>(
+/// See [`order_to`].
+pub(super) async fn order_within<M>(
     limit: Duration,
     shared: &Shared,
     id: &str,
     message: M,
+    late: Late,
 ) -> Result<(Conversation, M::Result), Refusal>
 where
     ConversationActor: actix::Handler<M>,
@@ -64,25 +118,17 @@ where
     M::Result: Send,
 {
     let mut conversation = open(shared, id).await?;
-    let mut asked = conversation
-        .actor
-        .send(message.clone())
-        .timeout(limit)
-        .await;
+    let asked = conversation.actor.send(message.clone());
+    let mut asked = asked.timeout(limit).await;
     if matches!(asked, Err(MailboxError::Closed)) {
         conversation = open(shared, id).await?;
         asked = conversation.actor.send(message).timeout(limit).await;
     }
-    let answer = asked.map_err(|error| unanswered(&error))?;
+    let answer = asked.map_err(|error| late.refuse(&error))?;
     Ok((conversation, answer))
 }
 
-/// The answer when a conversation does not give one.
-fn unanswered(error: &MailboxError) -> Refusal {
-    Kind::Overloaded.refuse(format!("the conversation: {error}"))
-}
-
-/// Waits for an actor's answer.
+/// Waits for an actor's answer to a question.
 ///
 /// # Errors
 /// The answer, if it does not come.
@@ -93,8 +139,25 @@ where
     M: actix::Message + Send + 'static + Unpin,
     M::Result: Send,
 {
+    ask_late(asked, Late::Nothing).await
+}
+
+/// Waits for an actor's answer.
+///
+/// # Errors
+/// The answer, if it does not come: as `late` says.
+pub(super) async fn ask_late<A, M>(
+    asked: actix::dev::Request<A, M>,
+    late: Late,
+) -> Result<M::Result, Refusal>
+where
+    A: actix::Handler<M>,
+    A::Context: actix::dev::ToEnvelope<A, M>,
+    M: actix::Message + Send + 'static + Unpin,
+    M::Result: Send,
+{
     let answer = asked.timeout(HANDLER_TIMEOUT).await;
-    answer.map_err(|error| unanswered(&error))
+    answer.map_err(|error| late.refuse(&error))
 }
 
 /// The query of a request.
@@ -136,4 +199,79 @@ pub(super) fn refuse_submit(error: &SubmitError) -> Refusal {
         SubmitError::Stopping => Kind::Stopping,
     };
     kind.refuse(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use actix::{Actor, AsyncContext as _, Context, Handler, Message, ResponseFuture};
+    use actix_web::ResponseError as _;
+    use serde_json::Value;
+
+    use super::*;
+
+    struct Slow;
+
+    impl Actor for Slow {
+        type Context = Context<Self>;
+    }
+
+    #[derive(Message)]
+    #[rtype(result = "()")]
+    struct Hang;
+
+    impl Handler<Hang> for Slow {
+        type Result = ResponseFuture<()>;
+
+        fn handle(&mut self, _: Hang, _: &mut Context<Self>) -> Self::Result {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[derive(Message)]
+    #[rtype(result = "()")]
+    struct Die;
+
+    impl Handler<Die> for Slow {
+        type Result = ResponseFuture<()>;
+
+        fn handle(&mut self, _: Die, ctx: &mut Context<Self>) -> Self::Result {
+            ctx.run_later(HANDLER_TIMEOUT / 2, |_, ctx| {
+                actix::ActorContext::terminate(ctx)
+            });
+            Box::pin(std::future::pending())
+        }
+    }
+
+    async fn problem(refusal: Refusal) -> (u16, Value) {
+        let answer = refusal.error_response();
+        let status = answer.status().as_u16();
+        let body = actix_web::body::to_bytes(answer.into_body()).await.unwrap();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// Spec: [HTTP-99]
+    #[actix::test]
+    async fn an_order_whose_answer_is_late_is_not_called_refused() {
+        tokio::time::pause();
+        for (late, status, kind, part) in [
+            (Late::Nothing, 503, "overloaded", "conversation"),
+            (
+                Late::keyed(Some("k")),
+                504,
+                "not-known",
+                "repeat it with its key",
+            ),
+            (Late::keyed(None), 504, "not-known", "it has no key"),
+        ] {
+            let hangs = ask_late(Slow.start().send(Hang), late).await;
+            let dies = ask_late(Slow.start().send(Die), late).await;
+            for refused in [hangs, dies] {
+                let (found, problem) = problem(refused.unwrap_err()).await;
+                assert_eq!((found, &problem["status"]), (status, &status.into()));
+                assert_eq!(problem["type"], format!("urn:harness:problem:{kind}"));
+                let detail = problem["detail"].as_str().unwrap();
+                assert!(detail.contains(part), "{detail}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use actix_web::HttpResponse;
 use harness_actors::conversation::messages::{CompactConversation, CompactError};
 use harness_protocol::{CompactAnswer, CompactOrder};
 
-use super::ask::{ask_within, refuse_submit};
+use super::ask::{Late, order_within, refuse_submit};
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
@@ -33,10 +33,12 @@ pub(super) async fn compact(it: Received) -> Answer {
     };
     let (shared, id) = (it.shared.into_inner(), it.id);
     // A task of its own: a client that goes away drops only this handler.
-    let asked = async move { ask_within(LIMIT, &shared, &id, compact).await };
-    let asked = actix_web::rt::spawn(asked)
-        .await
-        .map_err(|error| Kind::Overloaded.refuse(format!("the compaction is gone: {error}")))?;
+    let asked = async move { order_within(LIMIT, &shared, &id, compact, Late::Order).await };
+    let asked = actix_web::rt::spawn(asked).await.map_err(|error| {
+        Kind::NotKnown.refuse(format!(
+            "the compaction is gone: {error}; look whether it was done"
+        ))
+    })?;
     let (_, compacted) = asked?;
     let compacted = compacted.map_err(|error| refuse_compact(&error))?;
     Ok(HttpResponse::Ok().json(CompactAnswer {

@@ -14,7 +14,7 @@ use harness_protocol::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ask::{Name, ask, ask_conversation, query, refuse_open, refuse_submit};
+use super::ask::{Late, Name, ask, ask_late, order_to, query, refuse_open, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
@@ -64,7 +64,7 @@ pub(super) async fn create(
         settings: settings::first(order.settings, &shared.tools.get(), &shared.key_sources)?,
         workspace,
     };
-    let made = ask(shared.directory.send(create)).await?;
+    let made = ask_late(shared.directory.send(create), Late::Order).await?;
     made.map(|made| created(&shared, &made))
         .map_err(|error| refuse_open(&error, Kind::NotKept))
 }
@@ -104,7 +104,7 @@ pub(super) async fn change(it: Received) -> Answer {
         title: checked_title(&order.title)?,
         by: name_of(order.by),
     };
-    let (conversation, renamed) = ask_conversation(&it.shared, &it.id, rename).await?;
+    let (conversation, renamed) = order_to(&it.shared, &it.id, rename, Late::Order).await?;
     renamed.map_err(|error| refuse_submit(&error))?;
     let overview = overview(&conversation).await?;
     Ok(HttpResponse::Ok().json(summary(
@@ -117,7 +117,8 @@ pub(super) async fn change(it: Received) -> Answer {
 /// Moves a conversation to the trash.
 pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
     let id = ConversationId::new(&id);
-    match ask(shared.directory.send(RemoveConversation { id })).await? {
+    let remove = shared.directory.send(RemoveConversation { id });
+    match ask_late(remove, Late::Order).await? {
         Ok(trash) => Ok(HttpResponse::Ok().json(Deleted { trash })),
         Err(error @ RemoveError::Busy) => Err(Kind::Busy.refuse(error.to_string())),
         Err(RemoveError::Open(error)) => Err(refuse_open(&error, Kind::NotKept)),
@@ -132,7 +133,7 @@ pub(super) async fn fork(it: Received) -> Answer {
         seq: order.seq,
         title: order.title.as_deref().map(checked_title).transpose()?,
     };
-    match ask(it.shared.directory.send(fork)).await? {
+    match ask_late(it.shared.directory.send(fork), Late::Order).await? {
         Ok(made) => Ok(created(&it.shared, &made)),
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))

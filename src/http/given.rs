@@ -6,7 +6,7 @@ use harness_actors::conversation::ConversationActor;
 use harness_actors::conversation::messages::Given;
 use harness_protocol::Order;
 
-use super::ask::{ask_conversation, refuse_submit};
+use super::ask::{Late, order_to, refuse_submit};
 use super::body;
 use super::problem::Answer;
 use super::received::Received;
@@ -20,7 +20,7 @@ where
     let mut order: O = body::json_or_default(&it.request, it.payload).await?;
     let by = order.by();
     *by = name_of(by.take());
-    let (_, taken) = ask_conversation(&it.shared, &it.id, Given(order)).await?;
+    let (_, taken) = order_to(&it.shared, &it.id, Given(order), Late::Order).await?;
     let answer = taken.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(answer))
 }

@@ -92,6 +92,7 @@ kinds! {
     NotKept INSUFFICIENT_STORAGE "not-kept", "The journal cannot take it";
     Overloaded SERVICE_UNAVAILABLE "overloaded", "The service has too much to do";
     Stopping SERVICE_UNAVAILABLE "stopping", "The service is stopping";
+    NotKnown GATEWAY_TIMEOUT "not-known", "It is not known whether the order was taken";
 }
 
 impl Kind {
@@ -135,9 +136,14 @@ impl Kind {
             Self::Unauthorized | Self::ForeignHost | Self::ForeignOrigin => log::Level::Debug,
             _ => log::Level::Info,
         };
+        let said = if self == Self::NotKnown {
+            "answered"
+        } else {
+            "refused"
+        };
         log::log!(
             level,
-            "request {} refused with {status}: {}",
+            "request {} {said} with {status}: {}",
             problem.request_id,
             problem.detail
         );

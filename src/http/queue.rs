@@ -7,7 +7,7 @@ use harness_actors::journal::Totals;
 use harness_protocol::{Queue, QueueItem, QueueList, WithdrawAnswer};
 use serde::Deserialize;
 
-use super::ask::{Name, ask_conversation, open, query, refuse_submit};
+use super::ask::{Late, Name, ask_conversation, open, order_to, query, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::said::{name_of, submit};
@@ -85,7 +85,8 @@ async fn withdraw(
 ) -> Result<Vec<u64>, Refusal> {
     let WithdrawQuery { by } = query(request)?;
     let by = name_of(by);
-    let (_, withdrawn) = ask_conversation(shared, id, WithdrawMessages { item, by }).await?;
+    let withdraw = WithdrawMessages { item, by };
+    let (_, withdrawn) = order_to(shared, id, withdraw, Late::Order).await?;
     let withdrawn = withdrawn.map_err(|error| refuse_submit(&error))?;
     Ok(withdrawn.into_iter().map(|ItemId(item)| item).collect())
 }

@@ -5,7 +5,7 @@ use harness_actors::RunId;
 use harness_actors::conversation::messages::{CancelRun, ContinueRun, Resumption};
 use harness_protocol::{CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
-use super::ask::{ask_conversation, refuse_submit};
+use super::ask::{Late, order_to, refuse_submit};
 use super::problem::Answer;
 use super::received::Received;
 use super::said::name_of;
@@ -26,7 +26,7 @@ async fn resume(it: Received, resumption: Resumption) -> Answer {
     let by = name_of(order.by);
     workspace::ready(&it.shared, &it.id).await?;
     let order = ContinueRun { resumption, by };
-    let (_, resumed) = ask_conversation(&it.shared, &it.id, order).await?;
+    let (_, resumed) = order_to(&it.shared, &it.id, order, Late::Order).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
 }
@@ -39,6 +39,6 @@ pub(super) async fn cancel(it: Received) -> Answer {
         by: name_of(order.by),
         clear_queue: order.clear_queue,
     };
-    let (_, cancelled) = ask_conversation(&it.shared, &it.id, cancel).await?;
+    let (_, cancelled) = order_to(&it.shared, &it.id, cancel, Late::Order).await?;
     Ok(HttpResponse::Ok().json(CancelAnswer { cancelled }))
 }

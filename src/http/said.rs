@@ -9,7 +9,7 @@ use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTa
 use harness_actors::{ItemId, RunId};
 use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
 
-use super::ask::{ask_conversation, refuse_submit};
+use super::ask::{Late, ask_conversation, order_to, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::shared::Shared;
@@ -74,6 +74,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
         held = upload::hold(shared, &folder, files).await?;
     }
     let attachments = held.give();
+    let late = Late::keyed(key.as_deref());
     let refused = |error| {
         held.refused();
         refuse_submit(&error)
@@ -85,7 +86,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
             by,
             attachments,
         };
-        let (_, submitted) = ask_conversation(shared, id, prompt).await?;
+        let (_, submitted) = order_to(shared, id, prompt, late).await?;
         let RunId(run_id) = submitted.map_err(refused)?;
         return Ok(HttpResponse::Ok().json(PromptAnswer { run_id }));
     };
@@ -96,7 +97,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
         by,
         attachments,
     };
-    let (_, queued) = ask_conversation(shared, id, message).await?;
+    let (_, queued) = order_to(shared, id, message, late).await?;
     let ItemId(item) = queued.map_err(refused)?;
     Ok(HttpResponse::Ok().json(QueueAnswer { item }))
 }

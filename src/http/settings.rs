@@ -6,7 +6,7 @@ use harness_actors::tool::Registry;
 use harness_protocol::{ChangeSettings, Settings, SettingsPatch};
 use serde_json::{Map, Value};
 
-use super::ask::{Name, ask_conversation, refuse_submit};
+use super::ask::{Late, Name, ask_conversation, order_to, refuse_submit};
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
@@ -27,7 +27,7 @@ pub(super) async fn change(it: Received) -> Answer {
         patch: parse(order.settings, &it.shared.key_sources)?,
         by: name_of(order.by),
     };
-    let (_, view) = ask_conversation(&it.shared, &it.id, change).await?;
+    let (_, view) = order_to(&it.shared, &it.id, change, Late::Order).await?;
     let view = view.map_err(|error| refuse_change(&error))?;
     Ok(HttpResponse::Ok().json(view))
 }

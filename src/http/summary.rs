@@ -6,14 +6,14 @@ use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
 use harness_protocol::{ConversationState, Summary};
 
-use super::ask::ask;
+use super::ask::{Late, ask_late};
 use super::problem::{Kind, Refusal};
 use super::shared::Shared;
 use super::workspace;
 
-/// How the conversation is.
+/// How the conversation is, behind an order that it has carried out.
 pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Refusal> {
-    let overview = ask(conversation.actor.send(GetOverview)).await?;
+    let overview = ask_late(conversation.actor.send(GetOverview), Late::Order).await?;
     overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))
 }
 

@@ -483,7 +483,12 @@ async fn a_retired_default_gives_way_to_the_newest_of_its_family_and_a_choice_ne
         "{run:?}"
     );
     assert_eq!(texts(&run), ["well"]);
-    assert!(service.log().contains(remark.split(';').next().unwrap()));
+    assert!(
+        service
+            .whole_log()
+            .await
+            .contains(remark.split(';').next().unwrap())
+    );
     assert_eq!(ask(&service, &mut events).await, idle());
     let models: Vec<Value> = standin
         .requests()

@@ -100,7 +100,10 @@ async fn what_is_on_disk_is_listed_without_a_restart() {
         ["a"]
     );
     // It is told of once, not each time that somebody looks.
-    assert_eq!(service.log().matches("/bad/SKILL.md: ").count(), 1);
+    assert_eq!(
+        service.whole_log().await.matches("/bad/SKILL.md: ").count(),
+        1
+    );
 }
 
 /// Spec: [GUIDE-52] [GUIDE-02]

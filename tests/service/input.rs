@@ -70,7 +70,7 @@ async fn bad_bodies_are_refused_with_a_problem_and_have_no_effect() {
             );
         }
         let id = problem["request_id"].as_str().unwrap();
-        assert!(service.log().contains(id));
+        assert!(service.whole_log().await.contains(id));
     }
     let cancel = service
         .send("POST", "/cancel", "content-type: text/plain\r\n", "x")

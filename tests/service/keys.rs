@@ -51,7 +51,7 @@ async fn the_key_comes_from_the_source_that_the_settings_name() {
         let sent = standin.requests().pop().unwrap();
         assert_eq!(sent.header("x-api-key"), Some(key));
     }
-    let told = fs::read_to_string(service.journal("default")).unwrap() + &service.log();
+    let told = fs::read_to_string(service.journal("default")).unwrap() + &service.whole_log().await;
     for (_, key) in [("", OTHER_KEY), ("", "sk-ant-changed-1"), ("", API_KEY)] {
         assert!(!told.contains(key), "{key}");
     }
@@ -74,7 +74,7 @@ async fn where_there_is_no_key_only_the_log_says_why() {
         let said = format!("the key source \"{name}\" gives no key; the service's log says why");
         assert_eq!(talk.outcome().await, ("error".into(), said));
         let logged = format!("the key source \"{name}\" gives no key: {why}");
-        assert!(service.log().contains(&logged), "{logged}");
+        assert!(service.whole_log().await.contains(&logged), "{logged}");
     }
     assert_eq!(standin.requests().len(), asked_before);
     // A key that works again is all that it takes.
@@ -111,7 +111,7 @@ async fn a_client_cannot_say_where_a_key_is() {
             assert!(!answer.body.contains(API_KEY), "{answer:?}");
         }
     }
-    assert!(!service.log().contains(API_KEY));
+    assert!(!service.whole_log().await.contains(API_KEY));
 }
 
 /// Spec: [SEC-28] [MODEL-55]

@@ -72,6 +72,17 @@ impl Service {
             .append(true)
             .open(home.path().join("log"))
             .unwrap();
+        Self::start_telling(home, base_url, flags, environment, log).await
+    }
+
+    /// Starts a service with another standard error than the file of the log.
+    pub(crate) async fn start_telling(
+        home: Arc<TempDir>,
+        base_url: &str,
+        flags: &[&str],
+        environment: &[(String, String)],
+        stderr: impl Into<Stdio>,
+    ) -> Self {
         let mut child = command(home.path())
             .args(["serve", "--port", "0", "--workspace"])
             .arg(home.path())
@@ -82,13 +93,13 @@ impl Service {
             .envs(environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(log)
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let out = tokio::process::ChildStdout::from_std(child.stdout.take().unwrap()).unwrap();
         let mut lines = tokio::io::BufReader::new(out).lines();
         let line = within("the address", lines.next_line()).await.unwrap();
-        let log = || std::fs::read_to_string(home.path().join("log")).unwrap();
+        let log = || std::fs::read_to_string(home.path().join("log")).unwrap_or_default();
         let line = line.unwrap_or_else(|| panic!("the service did not start: {}", log()));
         let address = line.strip_prefix("harness listens on http://").unwrap();
         Self {
@@ -217,7 +228,24 @@ impl Service {
     }
 
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.home.path().join("log")).unwrap()
+        std::fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
+    }
+
+    /// All that was logged so far. A thread writes it, in order, so that behind it is the line about
+    /// a request to no route.
+    pub(crate) async fn whole_log(&self) -> String {
+        let refused = self.send("GET", "/nowhere", "", "").await.json();
+        let last = refused["request_id"].as_str().unwrap();
+        let waiting = async {
+            loop {
+                let log = self.log();
+                if log.contains(last) {
+                    return log;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        within("the log", waiting).await
     }
 
     /// The program's memory in use, in bytes.

@@ -196,12 +196,12 @@ async fn a_torn_end_is_cut_and_a_damaged_middle_is_set_aside() {
     let mended = std::fs::read_to_string(&journal).unwrap();
     assert!(mended.starts_with(&damaged), "what was damaged stays");
     assert!(!mended.contains("\"seq\":99"));
-    let reported = service.log().matches("damaged").count();
+    let reported = service.whole_log().await.matches("damaged").count();
     service.get("/v1/conversations/default").await;
     let service = service.restart().await;
     service.get("/v1/conversations/default").await;
     assert_eq!(
-        service.log().matches("damaged").count(),
+        service.whole_log().await.matches("damaged").count(),
         reported,
         "it is told once"
     );

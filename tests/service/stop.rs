@@ -1,5 +1,7 @@
 //! How the service stops.
 
+use std::io::Read as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use harness_standin::{Gate, Message};
@@ -97,4 +99,36 @@ async fn an_idle_service_with_clients_stops_at_once_and_starts_again_on_its_port
     let home = tempfile::tempdir().unwrap();
     let again = Service::start_in(home, &standin.base_url(), &["--port", &port]).await;
     assert_eq!(again.address, service.address);
+}
+
+/// Spec: [HTTP-97] [HTTP-98]
+#[tokio::test]
+async fn standard_error_that_nobody_reads_holds_nobody_up_and_the_end_comes_in_time() {
+    let home = Arc::new(tempfile::tempdir().unwrap());
+    let (mut unread, stderr) = std::io::pipe().unwrap();
+    let flags = ["--demo", "--log", "info"];
+    let mut service = Service::start_telling(home, "", &flags, &[], stderr).await;
+    // A pipe takes 64 KiB.
+    let refused = 500;
+    for _ in 0..refused {
+        let answer = service.send("GET", "/nowhere", "", "").await;
+        assert_eq!(answer.status, 404);
+    }
+    service.submit("hello").await;
+    let asked = Instant::now();
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.ended().await.code(), Some(0));
+    assert!(
+        asked.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        asked.elapsed()
+    );
+    let mut told = String::new();
+    unread.read_to_string(&mut told).unwrap();
+    assert!(told.len() >= 60_000, "{}", told.len());
+    // The file has what the terminal did not take.
+    let log = service.home.path().join(".harness/logs/serve.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(log.matches("refused with 404").count(), refused);
+    assert!(log.contains("harness::service: stopped"));
 }

@@ -6,6 +6,9 @@ use crate::client::api::connection::RequestError;
 use crate::client::api::discovery::DiscoveryError;
 use crate::client::api::stream::Break;
 
+/// The status by which the service says that it does not know whether it took an order.
+const NOT_KNOWN: u16 = 504;
+
 /// Why a client gets nothing from the service.
 #[derive(Debug, Display, Error, From)]
 pub(crate) enum ApiError {
@@ -18,13 +21,14 @@ pub(crate) enum ApiError {
 }
 
 impl ApiError {
-    /// Whether an order that has a key may be sent again: it is not known to have arrived. What
-    /// the service refuses is not sent again.
+    /// Whether an order that has a key may be sent again: it is not known whether it was taken.
+    /// What the service refuses is not sent again.
     pub(crate) fn may_send_again(&self) -> bool {
         match self {
             // Nothing was sent yet.
             Self::Discovery(error) => error.is_passing(),
-            Self::Request(RequestError::Refused { .. }) | Self::Broken(_) => false,
+            Self::Request(RequestError::Refused { status, .. }) => *status == NOT_KNOWN,
+            Self::Broken(_) => false,
             Self::Request(error) => error.is_passing(),
         }
     }

@@ -9,6 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::error::ApiError;
+use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
@@ -138,6 +140,36 @@ impl Message {
     }
 }
 
+/// A key for an order that was given none.
+pub(super) fn new_key() -> String {
+    format!("{:032x}", fastrand::u128(..))
+}
+
+/// Sends an order that has a key, again while it is not known whether it was taken; the answer, and
+/// how often it was sent again.
+///
+/// # Errors
+/// If it was refused, or it is still not known.
+pub(super) async fn sent<A>(
+    patience: Patience,
+    output: &mut Output,
+    send: impl AsyncFn() -> Result<A, ApiError>,
+) -> Result<(A, u32), ApiError> {
+    let mut tries = 0;
+    loop {
+        match send().await {
+            Ok(answer) => return Ok((answer, tries)),
+            Err(error) if error.may_send_again() && patience.allows(tries + 1) => {
+                let wait = patience.wait(tries);
+                output.note(&format!("harness: {error}; sending again in {wait:?}"));
+                tries += 1;
+                tokio::time::sleep(wait).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Asks for something, or gives an order, and prints the answer: as the service sent it, or in
 /// lines.
 ///
@@ -150,7 +182,20 @@ pub(super) async fn show<A: DeserializeOwned>(
     output: &mut Output,
     lines: impl FnOnce(A) -> Vec<String>,
 ) -> Result<(), CommandError> {
-    let raw: Value = service.ask(&route.answered_as()).await?;
+    let raw = service.ask(&route.answered_as()).await?;
+    print(raw, json, output, lines)
+}
+
+/// Prints an answer: as the service sent it, or in lines.
+///
+/// # Errors
+/// If it is of no use, or cannot be printed.
+pub(super) fn print<A: DeserializeOwned>(
+    raw: Value,
+    json: bool,
+    output: &mut Output,
+    lines: impl FnOnce(A) -> Vec<String>,
+) -> Result<(), CommandError> {
     if json {
         return Ok(output.json(&raw)?);
     }

@@ -200,7 +200,8 @@ async fn say(
 ) -> Result<i32, CommandError> {
     let message = said.message()?;
     let service = greet(Greeting::Remarks, config, output).await?;
-    until_interrupted(said.say(queue, message, &service, output)).await
+    let sending = (config, Patience::default());
+    until_interrupted(said.say(queue, message, sending, &service, output)).await
 }
 
 /// Lists what can be sent by its name.

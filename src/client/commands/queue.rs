@@ -119,7 +119,7 @@ mod tests {
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
     use crate::client::commands::common::Message;
-    use crate::client::testing::{Home, Server, answer, recorded};
+    use crate::client::testing::{Home, Server, answer, impatient, recorded};
 
     fn client(arguments: &[&str]) -> ClientCommand {
         let line = ["harness"].iter().chain(arguments);
@@ -139,9 +139,11 @@ mod tests {
         server.on("/v1/conversations/c/follow-up", queued());
         for (command, queue, sent, printed) in [
             (
-                &["steer", "-c", "c", "--name", "ana", "Stop", "that"][..],
+                &[
+                    "steer", "-c", "c", "--key", "x", "--name", "ana", "Stop", "that",
+                ][..],
                 Queue::Steer,
-                r#"{"content":"Stop that","by":"ana"}"#,
+                r#"{"content":"Stop that","key":"x","by":"ana"}"#,
                 "7\n",
             ),
             (
@@ -160,13 +162,58 @@ mod tests {
                 text: said.text.join(" "),
                 ..Message::default()
             };
-            said.say(queue, message, &home.service().await, &mut output)
-                .await
-                .unwrap();
+            said.say(
+                queue,
+                message,
+                (&home.config, impatient()),
+                &home.service().await,
+                &mut output,
+            )
+            .await
+            .unwrap();
             let request = server.requests().pop().unwrap();
             assert!(request.ends_with(sent), "{request}");
             assert_eq!(record.out(), printed);
         }
+    }
+
+    /// Spec: [CLI-118]
+    #[actix::test]
+    async fn a_message_of_which_it_is_not_known_whether_it_was_taken_is_sent_again_with_its_key() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let late = json!({"type": "urn:harness:problem:not-known", "title": "x", "status": 504,
+            "detail": "it is not known whether it was taken", "request_id": "r"});
+        let lost = b"HTTP/1.1 200 OK\r\ncont".to_vec();
+        let taken = answer(200, &json!({"item": 7}));
+        server.on(
+            "/v1/conversations/c/steer",
+            vec![answer(504, &late), lost, taken],
+        );
+        let command = client(&["steer", "-c", "c", "Stop"]);
+        let ClientCommand::Steer(said) = &command else {
+            panic!("{command:?}");
+        };
+        let (mut output, record) = recorded();
+        let message = Message {
+            text: "Stop".to_owned(),
+            ..Message::default()
+        };
+        let (sending, service) = ((&home.config, impatient()), home.service().await);
+        let saying = said.say(Queue::Steer, message, sending, &service, &mut output);
+        saying.await.unwrap();
+        assert_eq!(record.out(), "7\n");
+        let told = record.err();
+        let first = "harness: it is not known whether it was taken; sending again in 1ms\n";
+        assert!(told.starts_with(first), "{told}");
+        let mut sent = server.requests();
+        sent.retain(|request| request.starts_with("POST"));
+        let body = |request: &String| request.split("\r\n\r\n").nth(1).unwrap().to_owned();
+        let bodies: Vec<String> = sent.iter().map(body).collect();
+        assert_eq!(bodies.len(), 3);
+        assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");
+        let key = serde_json::from_str::<serde_json::Value>(&bodies[0]).unwrap();
+        assert_eq!(key["key"].as_str().unwrap().len(), 32);
     }
 
     /// Spec: [CLI-71]

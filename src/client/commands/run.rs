@@ -11,7 +11,7 @@ use crate::client::api::follower::{Follower, Start};
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
 use crate::client::api::{discovery, routes};
-use crate::client::commands::common::{Sending, Starting};
+use crate::client::commands::common::{self, Sending, Starting};
 use crate::client::commands::follow::next_event;
 use crate::client::error::{CommandError, EXIT_CANCELLED};
 use crate::client::folder;
@@ -65,8 +65,7 @@ impl<'c> Order<'c> {
         sending: &'c Sending,
         route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
     ) -> Self {
-        let random = || format!("{:032x}", fastrand::u128(..));
-        let text = sending.key.clone().unwrap_or_else(random);
+        let text = sending.key.clone().unwrap_or_else(common::new_key);
         let key = match sending.key {
             Some(_) => Key::Known,
             None => Key::New,
@@ -218,22 +217,10 @@ async fn send(
     follower: &mut Follower,
     output: &mut Output,
 ) -> Result<u64, CommandError> {
-    let mut tries = 0;
-    let (connection, run_id) = loop {
-        match send_once(order, config).await {
-            Ok(sent) => break sent,
-            Err(error)
-                if order.key != Key::None
-                    && error.may_send_again()
-                    && patience.allows(tries + 1) =>
-            {
-                let wait = patience.wait(tries);
-                output.note(&format!("harness: {error}; sending again in {wait:?}"));
-                tries += 1;
-                tokio::time::sleep(wait).await;
-            }
-            Err(error) => return Err(error.into()),
-        }
+    let once = || send_once(order, config);
+    let ((connection, run_id), tries) = match order.key {
+        Key::None => (once().await?, 0),
+        Key::New | Key::Known => common::sent(patience, output, once).await?,
     };
     if order.key == Key::Known || tries > 0 {
         let start = start_of(&connection, &order.conversation, run_id).await?;

@@ -179,12 +179,17 @@ async fn a_break_in_the_middle_of_a_text_does_not_show_in_it() {
     );
 }
 
-/// Spec: [CLI-47]
+/// Spec: [CLI-47] [CLI-118]
 #[actix::test]
 async fn a_prompt_whose_answer_was_lost_is_sent_again_with_its_key_and_its_run_is_found() {
     let server = Server::start().await;
     let torn: Vec<u8> = b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n".to_vec();
-    server.on(PROMPT, vec![torn[..20].to_vec(), accepted()]);
+    let late = json!({"type": "x", "title": "late", "status": 504, "detail": "it is not known",
+        "request_id": "r"});
+    server.on(
+        PROMPT,
+        vec![torn[..20].to_vec(), answer(504, &late), accepted()],
+    );
     let past = json!({"seq": 5, "id": "e-5-0", "event": user(5).1});
     let snapshot = json!({"summary": crate::client::testing::summary("default"), "state": "thinking",
         "message": "", "settings": {}, "queue": [], "attached": 1,
@@ -203,7 +208,7 @@ async fn a_prompt_whose_answer_was_lost_is_sent_again_with_its_key_and_its_run_i
         .iter()
         .filter(|sent| sent.contains(PROMPT))
         .collect();
-    assert_eq!(prompts.len(), 2);
+    assert_eq!(prompts.len(), 3);
     assert!(
         prompts
             .iter()

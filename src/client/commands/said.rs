@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::{PromptOrder, Queue, QueueAnswer};
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::routes;
-use crate::client::commands::common::{Changing, Message};
+use crate::client::api::patience::Patience;
+use crate::client::api::{discovery, routes};
+use crate::client::commands::common::{self, Changing, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::config::ClientConfig;
 
 pub(super) const STEER_HELP: &str = "\
 Examples:
@@ -54,7 +57,7 @@ impl Said {
         Message::read(&self.text, &self.attach)
     }
 
-    /// Queues a message and prints its number.
+    /// Queues a message, under one key however often it is sent, and prints its number.
     ///
     /// # Errors
     /// If it cannot be queued.
@@ -62,20 +65,22 @@ impl Said {
         &self,
         queue: Queue,
         message: Message,
+        (config, patience): (&ClientConfig, Patience),
         service: &Connection,
         output: &mut Output,
     ) -> Result<(), CommandError> {
         let order = PromptOrder {
             content: message.text,
-            key: self.key.clone(),
+            key: Some(self.key.clone().unwrap_or_else(common::new_key)),
             by: self.changing.caller.name(),
             attachments: message.files,
         };
-        let route = |conversation: &str| routes::queue(conversation, queue, &order);
+        let common = &self.changing.common;
+        let route = routes::queue(&common.which.find(service).await?, queue, &order);
+        let route = route.answered_as::<Value>();
+        let once = async || Ok(discovery::find(config).await?.ask(&route).await?);
+        let (raw, _) = common::sent(patience, output, once).await?;
         let number = |QueueAnswer { item }| vec![item.to_string()];
-        self.changing
-            .common
-            .show(route, service, output, number)
-            .await
+        common::print(raw, common.json, output, number)
     }
 }

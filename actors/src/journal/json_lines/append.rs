@@ -253,6 +253,15 @@ impl FileJournal {
         if tail.end.bytes < shown.end.bytes {
             return Err(self.refuse(writing, "it was truncated"));
         }
+        // A record behind a higher number would be read by nobody.
+        let highest = ends::highest(&*file, shown.start, tail.end.bytes).map_err(failed)?;
+        let last = tail.end.position.seq;
+        if highest > last {
+            let what = format!(
+                "record {highest} stands before record {last}, which is at its end; run `harness doctor --repair` while no service runs"
+            );
+            return Err(self.refuse(writing, &what));
+        }
         if tail.torn > 0 {
             self.cut(&*file, tail.end, stat.length).map_err(failed)?;
         }

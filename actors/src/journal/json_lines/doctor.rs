@@ -39,6 +39,9 @@ pub struct Report {
     pub damaged_parts: u64,
     /// How many bytes those have.
     pub damaged_bytes: u64,
+    /// The number of a record that stands before the last one, which has a lower number: nothing can
+    /// be appended before a repair.
+    pub misplaced: Option<u64>,
     /// How many bytes of a torn line are at the end; the next append sets them aside.
     pub torn_bytes: u64,
     /// Whether the last line has no line break; the next append adds it.
@@ -97,6 +100,7 @@ impl Doctor {
             records: 0,
             damaged_parts: 0,
             damaged_bytes: 0,
+            misplaced: None,
             torn_bytes: 0,
             is_open: false,
             error: None,
@@ -110,8 +114,9 @@ impl Doctor {
             let Tail { end, torn } = ends::tail(&*file, head.end, length)?;
             let mut scan = Scan::new(Seal::new(head.header.epoch), 0);
             let whole = (head.end.bytes, end.bytes);
-            let max = end.position.seq;
-            scan.run(&*file, whole, max, |_, _| Ok(()), |_| Ok(()))?;
+            let highest = ends::highest(&*file, head.end, end.bytes)?;
+            report.misplaced = Some(highest).filter(|highest| *highest > end.position.seq);
+            scan.run(&*file, whole, highest, |_, _| Ok(()), |_| Ok(()))?;
             report.records = scan.records;
             report.damaged_parts = scan.damage.parts;
             report.damaged_bytes = scan.damage.bytes;

@@ -111,3 +111,54 @@ fn a_repaired_journal_has_what_could_be_read_and_the_old_one_is_kept() {
     let missing = doctor.repair(&id("none")).unwrap_err();
     assert!(matches!(missing, OpenError::NotFound { .. }));
 }
+
+/// Spec: [JRNL-110]
+#[test]
+fn an_older_copy_behind_a_journal_is_told_and_repaired_and_nothing_is_added_before() {
+    let home = tempfile::tempdir().unwrap();
+    let store = JsonLinesStore::at(home.path(), Clock::system());
+    let journal = wait(store.open_or_new(header("a"))).unwrap();
+    let long = "x".repeat(1000);
+    let path = home.path().join("conversations/a.jsonl");
+    let mut copy = Vec::new();
+    for number in 1..=160_u64 {
+        say(&journal, &format!("{number} {long}"), Durability::Written).unwrap();
+        if number == 120 {
+            copy = std::fs::read(&path).unwrap();
+        }
+    }
+    drop((journal, store));
+    // More than what is looked at to find the end.
+    assert!(copy.len() > 100_000);
+    let mut content = std::fs::read(&path).unwrap();
+    content.extend(&copy);
+    std::fs::write(&path, &content).unwrap();
+
+    let store = JsonLinesStore::at(home.path(), Clock::system());
+    let journal = wait(store.open(&crate::ids::ConversationId::new("a"))).unwrap();
+    for _ in 0..2 {
+        let refused = say(&journal, "lost", Durability::Synced).unwrap_err();
+        let told = refused.to_string();
+        assert!(
+            told.contains("record 160 stands before record 120"),
+            "{told}"
+        );
+        assert!(told.contains("harness doctor --repair"), "{told}");
+    }
+    drop((journal, store));
+    assert_eq!(std::fs::read(&path).unwrap(), content);
+
+    let doctor = Doctor::at(home.path(), Clock::system());
+    let report = doctor.inspect().unwrap().remove(0);
+    assert_eq!((report.records, report.misplaced), (160, Some(160)));
+    // The header of the copy, and its records.
+    assert_eq!(report.damaged_parts, 121);
+    let name = crate::ids::ConversationId::new("a");
+    assert_eq!(doctor.repair(&name).unwrap().records, 160);
+    let report = doctor.inspect().unwrap().remove(0);
+    assert_eq!((report.damaged_parts, report.misplaced), (0, None));
+    let store = JsonLinesStore::at(home.path(), Clock::system());
+    let journal = wait(store.open(&name)).unwrap();
+    say(&journal, "found", Durability::Synced).unwrap();
+    assert_eq!(journal.end().seq, 161);
+}

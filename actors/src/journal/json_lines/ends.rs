@@ -101,3 +101,19 @@ fn tail_of(mut lines: Lines<'_>, start: End) -> io::Result<Tail> {
     }
     Ok(tail)
 }
+
+/// The highest number of the records between two offsets; 0 if there is none. Reads all of them.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn highest(file: &dyn DiskFile, start: End, to: u64) -> io::Result<u64> {
+    let seal = Seal::new(start.position.epoch);
+    let mut lines = Lines::new(file, start.bytes, to, MANY);
+    let mut highest = 0;
+    while let Some(line) = lines.next()? {
+        if let Ok(found) = line::find(line.bytes, seal) {
+            highest = highest.max(found.seq);
+        }
+    }
+    Ok(highest)
+}
