@@ -63,6 +63,7 @@ impl Call {
                 Ok(()) => continue,
                 Err(refused) => refused,
             };
+            self.learn_window(&refused.error);
             let announce = |retry, delay| self.announce_retry(retry, delay, refused.error.clone());
             if self.shown || !retries.wait(refused.advice, announce).await {
                 let AttemptError {
@@ -161,6 +162,15 @@ impl Call {
             end.id,
         );
         ModelEvent::Finished { call_id, end }
+    }
+
+    /// Remembers the window that an error names.
+    fn learn_window(&self, error: &ModelError) {
+        if let (Some(window), Some(prepared)) = (error.window(), &self.prepared) {
+            let source = self.order.request.key_source();
+            let learned = self.catalog.learned();
+            learned.note_window(source, &prepared.model, window);
+        }
     }
 
     fn announce_retry(&self, retry: u32, delay: Duration, error: ModelError) {

@@ -224,6 +224,7 @@ impl Machine {
         };
         let is_bare = !self.ledger.has_block() && ending.is_none();
         let is_too_long = is_bare && failure.error.is_too_long();
+        self.compaction.window_named(failure.error.window());
         let cut = is_too_long.then(|| self.cut_for_overflow()).flatten();
         let refused = is_bare && failure.error.is_refused_request() && cut.is_none();
         effects.push(self.note(Record::ReplyFailed {

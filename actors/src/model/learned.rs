@@ -1,0 +1,93 @@
+//! What answers of the API taught of models that its list does not say.
+//!
+//! Invariant: it is in memory only, and for an hour: a server may be started anew with another
+//! window, and one refusal teaches what it takes then.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long a lesson holds.
+const LIFETIME: Duration = Duration::from_secs(60 * 60);
+/// Of how many models something is remembered before all is forgotten.
+const MAX_MODELS: usize = 1024;
+
+/// A model, and where the key comes from with which it was asked.
+type Asked = (Option<Arc<str>>, Arc<str>);
+
+/// What answers taught. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Learned {
+    models: Rc<RefCell<HashMap<Asked, Lessons>>>,
+}
+
+/// What answers taught of one model.
+#[derive(Default)]
+struct Lessons {
+    /// The smallest window that an error named.
+    window: Option<Lesson<u64>>,
+}
+
+/// What was learned, and when.
+#[derive(Clone, Copy)]
+struct Lesson<T> {
+    at: Instant,
+    what: T,
+}
+
+impl<T> Lesson<T> {
+    fn new(what: T) -> Self {
+        let at = Instant::now();
+        Self { at, what }
+    }
+
+    fn holds(&self) -> bool {
+        self.at.elapsed() < LIFETIME
+    }
+}
+
+impl Learned {
+    /// Notes the window that an error named.
+    pub(super) fn note_window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>, window: u64) {
+        self.teach(key_source, model, |lessons| {
+            let known = lessons.window.filter(Lesson::holds);
+            let window = known.map_or(window, |known| known.what.min(window));
+            lessons.window = Some(Lesson::new(window));
+        });
+    }
+
+    /// The smallest window that an error named, in tokens.
+    pub(super) fn window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> Option<u64> {
+        let lesson = self.of(key_source, model, |lessons| lessons.window);
+        let window = lesson.flatten().filter(Lesson::holds);
+        window.map(|lesson| lesson.what)
+    }
+
+    fn teach(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        lesson: impl FnOnce(&mut Lessons),
+    ) {
+        let mut models = self.models.borrow_mut();
+        if models.len() >= MAX_MODELS {
+            models.clear();
+        }
+        let asked = (key_source.cloned(), Arc::clone(model));
+        lesson(models.entry(asked).or_default());
+    }
+
+    fn of<T>(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        read: impl FnOnce(&Lessons) -> T,
+    ) -> Option<T> {
+        let asked = (key_source.cloned(), Arc::clone(model));
+        self.models.borrow().get(&asked).map(read)
+    }
+}
