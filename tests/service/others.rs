@@ -1,9 +1,15 @@
 //! Servers of others than the API: what they answer differently, and that conversations go on.
 
-use harness_standin::{Listing, MessagesRequest, Reply};
-use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
+use harness_standin::{Listing, MessagesRequest, Reply};
+use serde_json::{Value, json};
+
+use crate::client::within;
 use crate::talk::{Talk, asked, model, serving};
+
+const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 
 /// The window of a server of these tests, in tokens.
 const WINDOW: usize = 6144;
@@ -78,4 +84,168 @@ async fn a_server_with_properties_is_never_asked_over_its_window() {
         .collect();
     assert_eq!(asked.len(), 1, "the answer holds");
     assert!(requests.iter().all(|it| it.outcome.status == 200));
+}
+
+/// Sends a prompt with files to its end.
+async fn show(talk: &Talk<'_>, content: &str, files: Value) {
+    let body = json!({"content": content, "attachments": files});
+    let path = talk.path("/prompt");
+    let answer = talk.service.post(&path, &body.to_string()).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    within("the end of a run with files", talk.idle()).await;
+}
+
+fn has_file(request: &Value) -> bool {
+    let text = request["messages"].to_string();
+    text.contains(r#""type":"image""#) || text.contains(r#""type":"document""#)
+}
+
+/// The messages of the states so far that say something.
+async fn remarks(talk: &Talk<'_>) -> Vec<String> {
+    let states = talk.past_of("status").await;
+    let said = states.iter().filter_map(|state| state["message"].as_str());
+    let said = said.filter(|said| !said.is_empty()).map(str::to_owned);
+    said.collect()
+}
+
+/// Spec: [MODEL-60] [MODEL-61]
+#[tokio::test]
+async fn a_server_that_sees_no_pictures_ends_no_conversation() {
+    for (status, message, retries) in [
+        (
+            500,
+            "image input is not supported - hint: provide the mmproj",
+            0,
+        ),
+        (500, "Internal server error", 1),
+        (501, "not implemented", 1),
+        (400, "no", 0),
+        (404, "No endpoints found that support image input", 0),
+        (422, "Input should be 'text'", 0),
+    ] {
+        let blind = move |request: &MessagesRequest| {
+            if has_file(&request.body) {
+                Reply::error(status, "server_error", message)
+            } else {
+                Reply::text("well")
+            }
+        };
+        let (service, standin, _) = serving(blind, model(200_000), &["--max-retries", "1"]).await;
+        let talk = Talk::with(&service);
+        show(&talk, "look", json!([{"data": GIF, "name": "dot.gif"}])).await;
+        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+        let said = remarks(&talk).await;
+        let remark =
+            format!("asking again without dot.gif: server_error: {message} (HTTP {status}");
+        assert!(said.last().unwrap().starts_with(&remark), "{said:?}");
+        let first = asked(&standin).len();
+        assert_eq!(first, 2 + retries);
+        let last = asked(&standin).last().unwrap()["messages"][0]["content"].clone();
+        assert_eq!(
+            last[0]["text"],
+            "(dot.gif was left out: the API does not take it)"
+        );
+        assert_eq!(last[1]["text"], "look");
+        // From then on it is left out at once, and what is new is tried.
+        for prompt in ["and", "now"] {
+            talk.say(prompt).await;
+        }
+        assert_eq!(asked(&standin).len(), first + 2);
+        show(
+            &talk,
+            "this?",
+            json!([{"data": "bm90ZQ==", "name": "note.md"}]),
+        )
+        .await;
+        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+        assert_eq!(asked(&standin).len(), first + 2 + 2 + retries);
+        assert_eq!(
+            remarks(&talk)
+                .await
+                .iter()
+                .filter(|it| it.contains("asking"))
+                .count(),
+            2
+        );
+        assert_eq!(standin.violations(), [""; 0]);
+    }
+}
+
+/// Spec: [MODEL-60]
+#[tokio::test]
+async fn a_picture_of_the_past_ends_no_conversation_where_another_server_answers() {
+    let refuses = Arc::new(AtomicU16::new(0));
+    let status = Arc::clone(&refuses);
+    let server = move |request: &MessagesRequest| match status.load(Ordering::Relaxed) {
+        // It is up, and closes the connection over a picture.
+        1 if has_file(&request.body) => Reply::raw(vec![harness_standin::Step::Reset]),
+        // It is down for everybody.
+        2 => Reply::error(500, "api_error", "down"),
+        status if status > 2 && has_file(&request.body) => Reply::error(status, "error", "no"),
+        _ => Reply::text("well"),
+    };
+    let (service, standin, _) = serving(server, model(200_000), &["--max-retries", "1"]).await;
+    let talk = Talk::with(&service);
+    for name in ["a.gif", "b.gif"] {
+        show(
+            &talk,
+            "look",
+            json!([{"data": GIF, "name": name}, {"data": "YQ=="}]),
+        )
+        .await;
+    }
+    // What fails for all says what the whole request failed with, and loses no file.
+    refuses.store(2, Ordering::Relaxed);
+    let before = asked(&standin).len();
+    talk.say("hello").await;
+    let (outcome, message) = talk.outcome().await;
+    assert_eq!(outcome, "error");
+    assert!(message.starts_with("api_error: down"), "{message}");
+    assert!(asked(&standin).len() <= before + 4);
+    refuses.store(0, Ordering::Relaxed);
+    talk.say("and now?").await;
+    assert!(has_file(asked(&standin).last().unwrap()));
+    for status in [1, 503, 400] {
+        refuses.store(status, Ordering::Relaxed);
+        talk.say("go on").await;
+        assert_eq!(
+            talk.outcome().await,
+            ("completed".into(), String::new()),
+            "{status}"
+        );
+        assert!(!has_file(asked(&standin).last().unwrap()));
+    }
+    let before = asked(&standin).len();
+    talk.say("once more").await;
+    assert_eq!(asked(&standin).len(), before + 1);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [CONV-176]
+#[tokio::test]
+async fn a_remark_about_a_request_ends_when_it_goes_on() {
+    let (service, _standin, script) = crate::program::Service::scripted(&[]).await;
+    let talk = Talk::with(&service);
+    let gate = harness_standin::Gate::new();
+    script.push(Reply::error(529, "overloaded_error", "Overloaded").header("retry-after-ms", "5"));
+    script.push(Reply::text("well").gate_head(&gate));
+    talk.prompt("hello").await;
+    within("the end of a remark", async {
+        loop {
+            let states = talk.past_of("status").await;
+            let said: Vec<&str> = states
+                .iter()
+                .filter_map(|it| it["message"].as_str())
+                .collect();
+            if let [_, retrying, after] = said[..] {
+                assert!(retrying.starts_with("retrying"), "{said:?}");
+                assert_eq!(after, "");
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    gate.open();
+    talk.idle().await;
 }

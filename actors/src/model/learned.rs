@@ -11,10 +11,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::left_out::LeftOut;
+
 /// How long a lesson holds.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// Of how many models something is remembered before all is forgotten.
 const MAX_MODELS: usize = 1024;
+
+/// How many files are remembered of one before all are forgotten.
+const MAX_FILES: usize = 1024;
 
 /// A model, and where the key comes from with which it was asked.
 type Asked = (Option<Arc<str>>, Arc<str>);
@@ -30,6 +35,8 @@ pub(super) struct Learned {
 struct Lessons {
     /// The smallest window that an error named.
     window: Option<Lesson<u64>>,
+    /// The digests of files that it does not take.
+    files: HashMap<String, Lesson<()>>,
 }
 
 /// What was learned, and when.
@@ -65,6 +72,33 @@ impl Learned {
         let lesson = self.of(key_source, model, |lessons| lessons.window);
         let window = lesson.flatten().filter(Lesson::holds);
         window.map(|lesson| lesson.what)
+    }
+
+    /// Notes what the API does not take.
+    pub(super) fn note_left_out(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        left_out: &LeftOut,
+    ) {
+        self.teach(key_source, model, |lessons| {
+            if lessons.files.len() >= MAX_FILES {
+                lessons.files.clear();
+            }
+            let files = left_out.files().cloned();
+            lessons
+                .files
+                .extend(files.map(|file| (file, Lesson::new(()))));
+        });
+    }
+
+    /// What the API does not take.
+    pub(super) fn left_out(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> LeftOut {
+        let left_out = self.of(key_source, model, |lessons| {
+            let files = lessons.files.iter().filter(|(_, lesson)| lesson.holds());
+            LeftOut::of_files(files.map(|(file, _)| file.clone()))
+        });
+        left_out.unwrap_or_default()
     }
 
     fn teach(

@@ -13,6 +13,7 @@ mod info;
 mod key_origin;
 mod keys;
 mod learned;
+mod left_out;
 mod live_models;
 pub mod messages;
 mod named_keys;

@@ -250,7 +250,12 @@ impl Compaction {
                     delay.as_secs_f64()
                 ));
             }
+            ModelEvent::RetryBegan { .. } if !summarizing.cancelled => {
+                return Progress::Remark("compacting".to_owned());
+            }
             ModelEvent::ModelReplaced { .. }
+            | ModelEvent::RetryBegan { .. }
+            | ModelEvent::Adapted { .. }
             | ModelEvent::Described { .. }
             | ModelEvent::Delta { .. } => return Progress::Waits,
             ModelEvent::Finished { end, .. } => {
