@@ -7,6 +7,7 @@ use harness_standin::{Listing, MessagesRequest, Reply};
 use serde_json::{Value, json};
 
 use crate::client::within;
+use crate::program::MODEL;
 use crate::talk::{Talk, asked, model, serving};
 
 const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
@@ -248,4 +249,63 @@ async fn a_remark_about_a_request_ends_when_it_goes_on() {
     .await;
     gate.open();
     talk.idle().await;
+}
+
+/// Spec: [CONV-126] [CONV-177] [MODEL-62]
+#[tokio::test]
+async fn tools_can_be_switched_off_for_a_model_that_takes_none() {
+    let without_tools = |request: &MessagesRequest| {
+        let offered = request.tool_names();
+        if request.body["model"] == MODEL && !offered.is_empty() {
+            return Reply::error(400, "api_error", "library/tiny does not support tools");
+        }
+        match (
+            request.last_content().iter().any(|it| it["text"] == "call"),
+            offered.is_empty(),
+        ) {
+            (true, false) => Reply::tool_calls([("t1", "list_dir", json!({}))]),
+            _ => Reply::text("well"),
+        }
+    };
+    let (service, standin, catalogue) = serving(without_tools, model(200_000), &[]).await;
+    catalogue.set(vec![
+        model(200_000),
+        harness_standin::Model::new("claude-opus-5-5"),
+    ]);
+    let talk = Talk::with(&service);
+    talk.say("hello").await;
+    let (outcome, message) = talk.outcome().await;
+    assert_eq!(outcome, "error");
+    assert!(message.contains("active_tools=none"), "{message}");
+    let set = async |settings: Value| {
+        let body = json!({"settings": settings});
+        talk.order("PATCH", "/settings", &body).await
+    };
+    // Another model calls one, and then there are none.
+    set(json!({"model": "claude-opus-5-5"})).await;
+    talk.say("call").await;
+    let answer = set(json!({"active_tools": ["none"], "model": null})).await;
+    assert_eq!(answer["active_tools"], json!([]));
+    assert_eq!(answer["settings"]["active_tools"], json!(["none"]));
+    talk.say("on").await;
+    assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    let last = asked(&standin).pop().unwrap();
+    assert!(last["tools"].is_null() && last["tool_choice"].is_null());
+    assert!(last["messages"].to_string().contains("tool_use"));
+    // None among others is no name, and no names are all.
+    let mixed = json!({"settings": {"active_tools": ["none", "read"]}});
+    assert_eq!(talk.send("PATCH", "/settings", &mixed).await.status, 400);
+    let answer = set(json!({"active_tools": []})).await;
+    assert_eq!(answer["active_tools"], answer["tools"]);
+
+    // A service that has none offers them where a conversation asks for all.
+    let flags = ["--active-tools", "none"];
+    let (service, standin, _) = serving(without_tools, model(200_000), &flags).await;
+    let talk = Talk::with(&service);
+    talk.say("hello").await;
+    assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    let body = json!({"settings": {"active_tools": ["read"]}});
+    talk.order("PATCH", "/settings", &body).await;
+    talk.say("hello").await;
+    assert_eq!(asked(&standin)[1]["tools"].as_array().unwrap().len(), 1);
 }

@@ -13,6 +13,7 @@ use super::client::ApiClient;
 use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
 use super::live_models::{Models, live_models, successor};
 use super::messages::{ModelEvent, StartModelCall};
+use super::no_tools::way_out;
 use super::retry::{Advice, Retries};
 use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};
 use crate::clock::Clock;
@@ -84,8 +85,15 @@ impl Call {
             }
             if let Some(refused) = self.leave_files_out(refused) {
                 let AttemptError {
-                    error, in_stream, ..
+                    mut error,
+                    in_stream,
+                    ..
                 } = refused;
+                if let ModelError::Api { message, .. } = &mut error
+                    && let Some(way_out) = way_out(message)
+                {
+                    message.push_str(way_out);
+                }
                 log::warn!("call {} failed: {error}", self.order.call_id);
                 return failed(self.order.call_id, error, in_stream, Vec::new());
             }

@@ -17,6 +17,7 @@ mod left_out;
 mod live_models;
 pub mod messages;
 mod named_keys;
+mod no_tools;
 mod overflow;
 mod properties;
 mod request;
