@@ -41,7 +41,7 @@ pub use service::{
 };
 pub use setting::{Setting, SettingKind};
 pub use settings::{
-    ChangeSettings, FullSettings, QueueMode, SETTINGS, Settings, SettingsAnswer, SettingsPatch,
-    THINKING_LEVELS, ThinkingLevel, ToolExecution,
+    ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings, SettingsAnswer,
+    SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

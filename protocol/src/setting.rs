@@ -42,7 +42,7 @@ pub enum SettingKind {
     Switch,
     /// One of these names; the first text is what the help calls it.
     OneOf(&'static str, &'static [&'static str]),
-    /// Names of tools. Only conversations have it.
+    /// Names of tools.
     Names,
     /// The name that an operator gave to a key. Only conversations have it.
     KeySource,
@@ -80,7 +80,8 @@ impl SettingKind {
             Self::Text => Some("TEXT"),
             Self::Whole { called, .. } | Self::OneOf(called, _) => Some(called),
             Self::Switch => Some("BOOL"),
-            Self::Names | Self::KeySource => None,
+            Self::Names => Some("NAMES"),
+            Self::KeySource => None,
         }
     }
 
@@ -120,7 +121,9 @@ impl SettingKind {
                 [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
                 names => names.concat(),
             },
-            Self::Names => "a list of names of tools".to_owned(),
+            Self::Names => {
+                "a list of names of tools; empty for all, and [\"none\"] for no tool".to_owned()
+            }
             Self::KeySource => {
                 "the name of a key source of config.toml; not blank, and not a key".to_owned()
             }
@@ -299,6 +302,7 @@ mod tests {
             ("auto_compact", "no", json!("no")),
             ("active_tools", "read, ,grep", json!(["read", "grep"])),
             ("active_tools", "", json!([])),
+            ("active_tools", "none", json!(["none"])),
             ("system_prompt", " as it is ", json!(" as it is ")),
         ] {
             let kind = Setting::named(name).unwrap().kind;

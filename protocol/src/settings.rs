@@ -98,7 +98,7 @@ settings! {
         SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Longest reply in tokens";
     /// How many model requests one prompt may cause. At least 1.
     max_turns: u32 => u32 = 10,
-        SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1000), "Most model requests a run";
+        SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Most model requests a run";
     /// What the model is told before the conversation; empty for nothing.
     system_prompt: String => String = String::new(),
         SettingKind::Text, "Standing instructions for the model; blank for none";
@@ -106,10 +106,10 @@ settings! {
     thinking: ThinkingLevel => Option<ThinkingLevel> = None,
         SettingKind::OneOf("LEVEL", THINKING_LEVELS),
         "How much the model thinks: off, minimal, low, medium, high, xhigh or max; as it does by itself if unset";
-    /// The names of the tools that the model is offered; all if empty. Names that no tool has are
-    /// passed over.
+    /// The names of the tools that the model is offered; all if empty, and none if it is
+    /// [`NO_TOOLS`] alone. Names that no tool has are passed over.
     active_tools: Vec<String> => Vec<String> = Vec::new(),
-        SettingKind::Names, "Tools that the model is offered; all if empty";
+        SettingKind::Names, "Tools that the model is offered; all if empty, or none";
     /// How the tool calls of one reply are run.
     tool_execution: ToolExecution => ToolExecution = ToolExecution::default(),
         SettingKind::OneOf("MODE", &["sequential_fail_fast", "sequential", "parallel"]),
@@ -148,6 +148,8 @@ settings! {
         "Whether the model is told the AGENTS.md of the state folder and the workspace";
 }
 
+/// In place of all names of tools: the model is offered none.
+pub const NO_TOOLS: &str = "none";
 /// The largest number of tokens that a setting can be.
 const MAX_TOKENS: u64 = 1_000_000_000;
 /// The names of [`QueueMode`].
@@ -181,6 +183,12 @@ impl<T: Clone> Full<T> for Option<T> {
     }
 }
 
+/// Whether these names of active tools say that there are none.
+#[must_use]
+pub fn are_no_tools(active: &[String]) -> bool {
+    matches!(active, [name] if name == NO_TOOLS)
+}
+
 impl FullSettings {
     /// The value of a setting as a text; nothing if it is missing or empty.
     #[must_use]
@@ -188,6 +196,10 @@ impl FullSettings {
         let mut values = serde_json::to_value(Settings::from(self.clone())).ok()?;
         match values.get_mut(name)?.take() {
             Value::String(text) => Some(text).filter(|text| !text.is_empty()),
+            Value::Array(names) => {
+                let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+                Some(names.join(", ")).filter(|text| !text.is_empty())
+            }
             value => Some(value.to_string()),
         }
     }

@@ -1,7 +1,9 @@
 //! Values that are one of a few names.
 
 use harness_actors::model::Caching;
-use harness_protocol::SettingKind;
+use harness_actors::standard_tools;
+use harness_actors::tool::Registry;
+use harness_protocol::{NO_TOOLS, SettingKind};
 use serde_json::Value;
 
 use super::error::ConfigError;
@@ -50,8 +52,28 @@ pub(super) fn of_kind(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError
         SettingKind::Switch => switch(raw)?.into(),
         SettingKind::OneOf(_, names) => one_of(raw, names)?.into(),
         SettingKind::Model | SettingKind::KeySource => header_text(raw)?.into(),
-        SettingKind::Text | SettingKind::Names => kind.read(&raw.text),
+        SettingKind::Text => kind.read(&raw.text),
+        SettingKind::Names => names_of_tools(raw, kind)?,
     })
+}
+
+/// Names of tools that a service has, or `none` alone.
+fn names_of_tools(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
+    let given = kind.read(&raw.text);
+    let tools = Registry::new(standard_tools()).unwrap_or_default();
+    let is_known = |name: &Value| name.as_str().is_some_and(|name| tools.get(name).is_some());
+    match given.as_array().map(Vec::as_slice) {
+        Some([name]) if name == NO_TOOLS => Ok(given),
+        Some(names) if names.iter().all(is_known) => Ok(given),
+        _ => {
+            let tools: Vec<&str> = tools.names().collect();
+            let rule = format!(
+                "be names of tools with commas, of {}, or {NO_TOOLS}",
+                tools.join(", ")
+            );
+            Err(raw.refuse(&rule))
+        }
+    }
 }
 
 /// What a value is called.
@@ -65,6 +87,8 @@ pub(super) fn name_of<T: Copy + PartialEq, const N: usize>(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::config::raw::Source;
     use crate::config::setting::Key;
@@ -77,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Spec: [CONF-50]
+    /// Spec: [CONF-50] [CONF-74]
     #[test]
     fn a_choice_is_one_of_its_names() {
         let read = |text: &str, name: &str| {
@@ -96,6 +120,20 @@ mod tests {
             "thinking must be off, minimal, low, medium, high, xhigh or max, got \"High\" \
              (from --thinking)"
         );
+        assert_eq!(
+            read(" grep, read", "active_tools").unwrap(),
+            json!(["grep", "read"])
+        );
+        assert_eq!(read("none", "active_tools").unwrap(), json!(["none"]));
+        for wrong in ["raed", "none,read", "None"] {
+            let refused = read(wrong, "active_tools").unwrap_err().to_string();
+            let rule =
+                "active_tools must be names of tools with commas, of read, grep, list_dir, or none";
+            assert!(
+                refused.contains("must be names of tools with commas, of "),
+                "{rule} {refused}"
+            );
+        }
         assert_eq!(name_of(Caching::OneHour, &PROMPT_CACHE), "1h");
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use harness_protocol::{Setting, SettingKind};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -88,16 +89,27 @@ fn raw(key: Key, value: &Spanned<DeValue<'_>>, line: usize) -> Result<Option<Raw
         source: Source::File { line },
     };
     let text = match (value.get_ref(), key) {
-        (DeValue::Array(list), Key::AllowedHosts) if list.is_empty() => return Ok(None),
-        (DeValue::Array(list), Key::AllowedHosts) => list_text(list),
+        (DeValue::Array(list), key) if is_list(key) && list.is_empty() => return Ok(None),
+        (DeValue::Array(list), key) if is_list(key) => list_text(list),
         (scalar, _) => scalar_text(scalar),
     };
     match text {
         Some(text) => Ok(Some(raw(text))),
-        None if key == Key::AllowedHosts => {
+        None if is_list(key) => {
             Err(raw(String::new()).refuse_unseen("be a text or a list of texts"))
         }
         None => Err(raw(String::new()).refuse_unseen("be a single value")),
+    }
+}
+
+/// Whether a setting is several texts.
+fn is_list(key: Key) -> bool {
+    match key {
+        Key::AllowedHosts => true,
+        Key::OfConversations(name) => {
+            Setting::named(name).is_ok_and(|setting| setting.kind == SettingKind::Names)
+        }
+        _ => false,
     }
 }
 

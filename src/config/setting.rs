@@ -294,7 +294,7 @@ mod tests {
             let row = SETTINGS.iter().find(|row| row.name == setting.name);
             let flag = row.and_then(|row| row.flag.as_deref());
             let expected = setting.name.replace('_', "-");
-            let is_own = ["active_tools", "key_source"].contains(&setting.name);
+            let is_own = setting.name == "key_source";
             assert_eq!(flag, (!is_own).then_some(&*expected));
         }
     }

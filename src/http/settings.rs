@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, web};
 use harness_actors::conversation::messages::{ChangeError, ChangeSettings as Change, GetSettings};
 use harness_actors::tool::Registry;
-use harness_protocol::{ChangeSettings, Settings, SettingsPatch};
+use harness_protocol::{ChangeSettings, Settings, SettingsPatch, are_no_tools};
 use serde_json::{Map, Value};
 
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_submit};
@@ -55,6 +55,7 @@ pub(super) fn first(
     let unknown = settings
         .active_tools
         .iter()
+        .filter(|names| !are_no_tools(names))
         .flatten()
         .find(|name| !is_tool(name));
     if let Some(name) = unknown {
@@ -160,7 +161,13 @@ mod tests {
             |given: Value| first(object(given), &tools, &[]).map_err(|refusal| refusal.to_string());
         let made = told(json!({"max_turns": 3, "active_tools": ["read"], "model": null})).unwrap();
         assert_eq!((made.max_turns, made.model), (Some(3), None));
+        let made = told(json!({"active_tools": ["none"]})).unwrap();
+        assert_eq!(made.active_tools, Some(vec!["none".to_owned()]));
         for (given, part) in [
+            (
+                json!({"active_tools": ["none", "read"]}),
+                "there is no tool \"none\"; the tools are read",
+            ),
             (json!({"max_turns": 0}), "\"max_turns\" cannot be 0"),
             (json!({"key_source": "team"}), "there are: none"),
             (

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
+
 use crate::messages_request::MessagesRequest;
 use crate::model::Model;
 use crate::reply::Reply;
@@ -17,6 +19,7 @@ pub struct Catalogue {
 struct Shelf {
     models: Option<Vec<Model>>,
     instead: Option<Reply>,
+    properties: Option<Value>,
 }
 
 impl Catalogue {
@@ -45,6 +48,15 @@ impl Catalogue {
         self.lock().instead = reply;
     }
 
+    /// Has `GET /props` answer with this, as llama.cpp's server does; without it there is no such path.
+    pub fn set_properties(&self, properties: Option<Value>) {
+        self.lock().properties = properties;
+    }
+
+    pub(crate) fn properties(&self) -> Option<Value> {
+        self.lock().properties.clone()
+    }
+
     pub(crate) fn instead(&self) -> Option<Reply> {
         self.lock().instead.clone()
     }
@@ -71,5 +83,9 @@ impl<R: Responder> Responder for Serving<R> {
 
     fn models_reply(&self) -> Option<Reply> {
         self.catalogue.instead()
+    }
+
+    fn properties(&self) -> Option<Value> {
+        self.catalogue.properties()
     }
 }

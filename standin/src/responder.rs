@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
+
 use crate::catalogue::Catalogue;
 use crate::messages_request::MessagesRequest;
 use crate::model::Model;
@@ -23,6 +25,11 @@ pub trait Responder: Send + Sync + 'static {
 
     /// What both models endpoints answer instead of the list, if anything.
     fn models_reply(&self) -> Option<Reply> {
+        None
+    }
+
+    /// What `GET /props` answers, as on llama.cpp's server; nothing if there is no such path.
+    fn properties(&self) -> Option<Value> {
         None
     }
 
@@ -106,5 +113,9 @@ impl Responder for Script {
 
     fn models_reply(&self) -> Option<Reply> {
         self.catalogue.instead()
+    }
+
+    fn properties(&self) -> Option<Value> {
+        self.catalogue.properties()
     }
 }

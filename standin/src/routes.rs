@@ -45,6 +45,7 @@ impl Service {
             ("/v1/messages", "POST") => self.message(incoming),
             ("/v1/messages/count_tokens", "POST") => self.count(incoming),
             ("/v1/models", "GET") => self.models(incoming, query),
+            ("/props", "GET") => self.properties(),
             ("/v1/messages" | "/v1/messages/count_tokens" | "/v1/models", _) => Err(bad_method()),
             _ => match path.strip_prefix("/v1/models/") {
                 Some(id) if !id.is_empty() && method == "GET" => self.model(incoming, id),
@@ -157,6 +158,12 @@ impl Service {
             Reply::json(&model.to_json()).sized(),
             Outcome::default(),
         ))
+    }
+
+    fn properties(&self) -> Answer {
+        let properties = self.responder.properties();
+        let properties = properties.ok_or_else(|| ApiError::not_found("no such path: /props"))?;
+        Ok((None, Reply::json(&properties).sized(), Outcome::default()))
     }
 
     fn next_id(&self) -> String {

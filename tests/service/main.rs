@@ -38,6 +38,7 @@ mod limits;
 mod logs;
 mod orders;
 mod other_shell;
+mod others;
 mod program;
 mod queues;
 mod recordings;

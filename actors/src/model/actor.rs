@@ -14,6 +14,7 @@ use super::call::{Call, Successors, failed};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::describe::described;
+use super::left_out::LeftOut;
 use super::messages::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
 use super::{ModelError, ModelInfo, ModelSeams, ModelSettings};
 use crate::clock::Clock;
@@ -111,6 +112,8 @@ impl Handler<StartModelCall> for ModelActor {
             successors: Rc::clone(&self.successors),
             catalog: self.catalog.clone(),
             prepared: None,
+            left_out: LeftOut::default(),
+            failed_with_files: None,
             shown: false,
             order,
         };

@@ -119,6 +119,7 @@ async fn another_attempt_begins_its_blocks_anew() {
                 assert!(!std::mem::replace(&mut retried, true));
                 pieces.clear();
             }
+            ModelEvent::RetryBegan { .. } => assert!(retried && pieces.is_empty()),
             ModelEvent::Delta {
                 index,
                 offset,

@@ -41,6 +41,8 @@ pub(super) struct AttemptError {
     pub(super) advice: Advice,
     /// Whether the stream had begun.
     pub(super) in_stream: bool,
+    /// Whether there was a connection to the API.
+    pub(super) reached: bool,
 }
 
 impl AttemptError {
@@ -49,6 +51,15 @@ impl AttemptError {
             advice: retry::advice_for(&error),
             error,
             in_stream: false,
+            reached: true,
+        }
+    }
+
+    /// The request was not sent, or not answered.
+    fn unsent(error: &SendRequestError, client: &ApiClient) -> Self {
+        Self {
+            reached: !matches!(error, SendRequestError::Connect(_)),
+            ..Self::before_stream(unsent(error, client))
         }
     }
 
@@ -57,6 +68,7 @@ impl AttemptError {
             advice: retry::advice_for(&error),
             error,
             in_stream: true,
+            reached: true,
         }
     }
 }
@@ -135,7 +147,7 @@ async fn send(
         .insert_header((header::ACCEPT, "text/event-stream"))
         .send_body(SizedStream::new(size as u64, pieces))
         .await
-        .map_err(|error| AttemptError::before_stream(unsent(&error, client)))?;
+        .map_err(|error| AttemptError::unsent(&error, client))?;
     let answer = expect_stream(head, clock, client.redaction()).await?;
     Ok(answer
         .map(|chunk| chunk.map_err(|error| broken(&error)))
@@ -341,6 +353,7 @@ fn error_answer(
         error: ModelError::of_answer_without(status.as_u16(), body, request_id, redaction),
         advice,
         in_stream: false,
+        reached: true,
     }
 }
 

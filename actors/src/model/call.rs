@@ -10,9 +10,11 @@ use super::assemble::Assembler;
 use super::attempt::{AttemptError, Piece, Prepared, SharedAssembler, attempt};
 use super::catalog::Catalog;
 use super::client::ApiClient;
+use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
 use super::live_models::{Models, live_models, successor};
 use super::messages::{ModelEvent, StartModelCall};
-use super::retry::Retries;
+use super::no_tools::way_out;
+use super::retry::{Advice, Retries};
 use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};
 use crate::clock::Clock;
 use crate::ids::CallId;
@@ -31,6 +33,10 @@ pub(super) struct Call {
     pub(super) catalog: Catalog,
     /// The request as it was sent last.
     pub(super) prepared: Option<Prepared>,
+    /// What this call leaves out, beyond what is known.
+    pub(super) left_out: LeftOut,
+    /// What the request failed with that had all of its files.
+    pub(super) failed_with_files: Option<AttemptError>,
     /// Whether a block was shown: from then on there is no other attempt.
     pub(super) shown: bool,
     pub(super) order: StartModelCall,
@@ -54,7 +60,10 @@ impl Call {
         let began = tokio::time::Instant::now();
         loop {
             let refused = match self.attempt().await {
-                Ok(end) => return self.finished(end, began.elapsed()),
+                Ok(end) => {
+                    self.learn_left_out();
+                    return self.finished(end, began.elapsed());
+                }
                 Err(refused) => refused,
             };
             // What the failed attempt began is not part of any reply.
@@ -63,11 +72,28 @@ impl Call {
                 Ok(()) => continue,
                 Err(refused) => refused,
             };
+            self.learn_window(&refused.error);
             let announce = |retry, delay| self.announce_retry(retry, delay, refused.error.clone());
-            if self.shown || !retries.wait(refused.advice, announce).await {
+            let advice = match self.order.request.files().next() {
+                Some(_) if names_images(&refused.error) => Advice::Never,
+                Some(_) | None => refused.advice,
+            };
+            if !self.shown && retries.wait(advice, announce).await {
+                let call_id = self.order.call_id.clone();
+                tell(&self.order.reply_to, ModelEvent::RetryBegan { call_id });
+                continue;
+            }
+            if let Some(refused) = self.leave_files_out(refused) {
                 let AttemptError {
-                    error, in_stream, ..
+                    mut error,
+                    in_stream,
+                    ..
                 } = refused;
+                if let ModelError::Api { message, .. } = &mut error
+                    && let Some(way_out) = way_out(message)
+                {
+                    message.push_str(way_out);
+                }
                 log::warn!("call {} failed: {error}", self.order.call_id);
                 return failed(self.order.call_id, error, in_stream, Vec::new());
             }
@@ -92,7 +118,11 @@ impl Call {
             self.catalog.known(request.key_source(), &model)
         };
         let store = self.client.attachments();
-        let body = request.whole_body(&model, info.as_deref(), store).await;
+        let known = self.catalog.learned();
+        let known = known.left_out(request.key_source(), &model);
+        let left_out = known.and(self.left_out.clone());
+        let body = request.whole_body(&model, info.as_deref(), &left_out, store);
+        let body = body.await;
         let body = body.map_err(AttemptError::before_stream)?;
         let prepared = Prepared { model, body };
         self.prepared = Some(prepared.clone());
@@ -161,6 +191,62 @@ impl Call {
             end.id,
         );
         ModelEvent::Finished { call_id, end }
+    }
+
+    /// Leaves out files that may be the reason of a failure, to try it without them; the failure of
+    /// the call if there is nothing to leave out.
+    fn leave_files_out(&mut self, refused: AttemptError) -> Option<AttemptError> {
+        if self.shown {
+            self.learn_left_out();
+            return Some(refused);
+        }
+        let mut left_out = self.left_out.clone();
+        if let Some(prepared) = &self.prepared {
+            let source = self.order.request.key_source();
+            left_out = left_out.and(self.catalog.learned().left_out(source, &prepared.model));
+        }
+        let names = may_be_for_files(&refused)
+            .then(|| left_out.next_files(&self.order.request))
+            .flatten();
+        let Some(names) = names else {
+            return Some(self.failed_with_files.take().unwrap_or(refused));
+        };
+        self.left_out = left_out;
+        self.prepared = None;
+        let error = &refused.error;
+        log::warn!("call {}: without {names}: {error}", self.order.call_id);
+        let event = ModelEvent::Adapted {
+            call_id: self.order.call_id.clone(),
+            remark: format!("asking again without {names}: {error}"),
+        };
+        tell(&self.order.reply_to, event);
+        self.failed_with_files.get_or_insert(refused);
+        None
+    }
+
+    /// Remembers the files that the request had to be made without.
+    fn learn_left_out(&self) {
+        let Some(refused) = &self.failed_with_files else {
+            return;
+        };
+        if let Some(prepared) = self
+            .prepared
+            .as_ref()
+            .filter(|_| holds_for_later(&refused.error))
+        {
+            let source = self.order.request.key_source();
+            let learned = self.catalog.learned();
+            learned.note_left_out(source, &prepared.model, &self.left_out);
+        }
+    }
+
+    /// Remembers the window that an error names.
+    fn learn_window(&self, error: &ModelError) {
+        if let (Some(window), Some(prepared)) = (error.window(), &self.prepared) {
+            let source = self.order.request.key_source();
+            let learned = self.catalog.learned();
+            learned.note_window(source, &prepared.model, window);
+        }
     }
 
     fn announce_retry(&self, retry: u32, delay: Duration, error: ModelError) {

@@ -11,7 +11,9 @@ use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
 use tokio::time::Instant;
 
 use super::client::ApiClient;
+use super::learned::Learned;
 use super::live_models::{Models, list, one};
+use super::properties::properties;
 use super::{ModelError, ModelInfo};
 
 /// How long an answer of the API holds.
@@ -30,8 +32,26 @@ const MAX_MODELS: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Question {
     key_source: Option<Arc<str>>,
-    /// One model; the whole list if none.
-    model: Option<Arc<str>>,
+    about: About,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum About {
+    /// The whole list.
+    All,
+    /// One model.
+    Model(Arc<str>),
+    /// What the server says of itself with that model.
+    Server(Arc<str>),
+}
+
+impl Question {
+    fn new(key_source: Option<&Arc<str>>, about: About) -> Self {
+        Self {
+            key_source: key_source.cloned(),
+            about,
+        }
+    }
 }
 
 type Found = Result<Models, ModelError>;
@@ -50,21 +70,20 @@ pub(super) struct Catalog {
     answers: Rc<RefCell<HashMap<Question, Answer>>>,
     /// What was said of each model last, however long ago. It is worth more than nothing.
     last: Rc<RefCell<HashMap<Question, Arc<ModelInfo>>>>,
+    learned: Learned,
 }
 
 impl Catalog {
     /// All models that the API lists. The client has the key from that source.
     pub(super) async fn list(&self, client: &ApiClient, key_source: Option<&Arc<str>>) -> Found {
-        let question = Question {
-            key_source: key_source.cloned(),
-            model: None,
-        };
+        let question = Question::new(key_source, About::All);
         self.ask(question, || list(client.clone()).boxed_local())
             .await
     }
 
     /// What the API says of one model, which it need not list; what it said last if it says
-    /// nothing now.
+    /// nothing now. A window that it does not say is the server's own, and one that an error named
+    /// is never larger than that.
     pub(super) async fn model(
         &self,
         client: &ApiClient,
@@ -72,10 +91,56 @@ impl Catalog {
         model: &Arc<str>,
     ) -> Result<Option<Arc<ModelInfo>>, ModelError> {
         let found = self.look_up(client, key_source, model).await;
-        found.or_else(|error| match self.known(key_source, model) {
+        let found = found.or_else(|error| match self.known(key_source, model) {
             Some(info) => Ok(Some(info)),
             None => Err(error),
+        });
+        let window = self.learned.window(key_source, model);
+        let says_window = |info: &Arc<ModelInfo>| info.max_input_tokens.is_some();
+        let server = if matches!(&found, Ok(Some(info)) if says_window(info)) {
+            None
+        } else {
+            match self.list(client, key_source).await {
+                // Who says the windows of others has one route for them.
+                Ok(listed) if listed.iter().any(says_window) => None,
+                // A server without a list may have properties; one that gave no answer has none.
+                Ok(_) | Err(ModelError::Api { .. } | ModelError::Malformed { .. }) => {
+                    self.server(client, key_source, model).await
+                }
+                Err(_) => None,
+            }
+        };
+        let nothing = || Arc::new(ModelInfo::nothing_of(model));
+        let info = match (found, server) {
+            (Ok(Some(info)), Some(server)) => Some(Arc::new(info.completed(&server))),
+            (Ok(None) | Err(_), Some(server)) => Some(server),
+            (found, None) if window.is_none() => found?,
+            (found, None) => found.ok().flatten(),
+        };
+        Ok(match window {
+            None => info,
+            Some(window) => Some(Arc::new(info.unwrap_or_else(nothing).within(window))),
         })
+    }
+
+    /// What the server says of itself, if it does.
+    async fn server(
+        &self,
+        client: &ApiClient,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> Option<Arc<ModelInfo>> {
+        if client.transport().is_some() {
+            return None;
+        }
+        let question = Question::new(key_source, About::Server(Arc::clone(model)));
+        let look_up = || properties(client.clone(), Arc::clone(model)).boxed_local();
+        self.ask(question, look_up).await.ok()?.first().cloned()
+    }
+
+    /// What answers of the API taught.
+    pub(super) fn learned(&self) -> &Learned {
+        &self.learned
     }
 
     /// What the API said of a model last, if it ever did. It is not asked.
@@ -84,10 +149,7 @@ impl Catalog {
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,
     ) -> Option<Arc<ModelInfo>> {
-        let question = Question {
-            key_source: key_source.cloned(),
-            model: Some(Arc::clone(model)),
-        };
+        let question = Question::new(key_source, About::Model(Arc::clone(model)));
         self.last.borrow().get(&question).cloned()
     }
 
@@ -104,10 +166,7 @@ impl Catalog {
         if client.transport().is_some() {
             return Ok(None);
         }
-        let question = Question {
-            key_source: key_source.cloned(),
-            model: Some(Arc::clone(model)),
-        };
+        let question = Question::new(key_source, About::Model(Arc::clone(model)));
         let look_up = || one(client.clone(), Arc::clone(model)).boxed_local();
         let found = self.ask(question, look_up).await?;
         Ok(found.first().cloned())
@@ -115,11 +174,7 @@ impl Catalog {
 
     /// Takes over a list that was read for another reason.
     pub(super) fn note_list(&self, key_source: Option<&Arc<str>>, models: Models) {
-        let question = Question {
-            key_source: key_source.cloned(),
-            model: None,
-        };
-        self.note(question, Ok(models));
+        self.note(Question::new(key_source, About::All), Ok(models));
     }
 
     async fn ask(
@@ -174,17 +229,19 @@ impl Catalog {
     }
 
     fn note_models(&self, question: &Question, models: &Models) {
+        let asked_for = match &question.about {
+            About::All => None,
+            About::Model(model) => Some(model),
+            About::Server(_) => return,
+        };
         let mut last = self.last.borrow_mut();
         if last.len() >= MAX_MODELS {
             last.clear();
         }
         for info in models.iter().take(MAX_MODELS) {
             // An alias goes by the name that was asked for.
-            let model = question.model.clone();
-            let asked = Question {
-                key_source: question.key_source.clone(),
-                model: Some(model.unwrap_or_else(|| info.id.as_str().into())),
-            };
+            let model = asked_for.map_or_else(|| info.id.as_str().into(), Arc::clone);
+            let asked = Question::new(question.key_source.as_ref(), About::Model(model));
             last.insert(asked, Arc::clone(info));
         }
     }

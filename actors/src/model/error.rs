@@ -6,6 +6,7 @@ use awc::http::StatusCode;
 use derive_more::{Display, Error};
 use serde_json::Value;
 
+use super::overflow::{is_overflow, window_named};
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -14,21 +15,6 @@ const MAX_MESSAGE_BYTES: usize = 2048;
 
 /// How much of an error's body that is not the API's JSON is quoted, in bytes.
 pub(super) const MAX_QUOTED_BYTES: usize = 512;
-
-/// What the API, and gateways in front of it, say of a request that outgrew the model's window.
-///
-/// Source: answers that public trackers report.
-const TOO_LONG: [&str; 9] = [
-    "prompt is too long",
-    "input is too long",
-    "exceed context limit",
-    "exceeds context limit",
-    "exceed the context window",
-    "exceeds the context window",
-    "exceeds the model's context window",
-    "maximum context length",
-    "context_length_exceeded",
-];
 
 /// The API's message, not longer than is good for a status.
 fn shortened(mut message: String) -> String {
@@ -221,6 +207,14 @@ impl ModelError {
             Some(Value::String(message)) => Some(message.clone()),
             _ => json.as_ref().and_then(|json| field(json, "message")),
         };
+        // llama.cpp names the window beside its message, and not always in it.
+        let n_ctx = error.and_then(|error| error.get("n_ctx")?.as_u64());
+        let message = message.map(|message| match n_ctx {
+            Some(n_ctx) if !message.contains(&n_ctx.to_string()) => {
+                format!("{message} (n_ctx: {n_ctx})")
+            }
+            Some(_) | None => message,
+        });
         let in_body = || json.as_ref().and_then(|json| field(json, "request_id"));
         let reason = || {
             let status = StatusCode::from_u16(status).ok();
@@ -313,16 +307,12 @@ impl ModelError {
         match self {
             Self::TooLarge { .. } | Self::Api { status: 413, .. } => true,
             Self::Api {
-                status: 400,
+                status,
                 kind,
                 message,
                 ..
-            } => {
-                let message = message.to_ascii_lowercase();
-                !kind.contains("rate_limit") && TOO_LONG.iter().any(|said| message.contains(said))
-            }
-            Self::Api { .. }
-            | Self::Connection { .. }
+            } => is_overflow(*status, kind, message),
+            Self::Connection { .. }
             | Self::NoAnswer { .. }
             | Self::Stalled { .. }
             | Self::Truncated
@@ -340,6 +330,15 @@ impl ModelError {
             | Self::Unavailable
             | Self::Cancelled => false,
         }
+    }
+
+    /// The window of the model that the error names, in tokens, if it is that the request outgrew it.
+    #[must_use]
+    pub fn window(&self) -> Option<u64> {
+        let Self::Api { kind, message, .. } = self else {
+            return None;
+        };
+        self.is_too_long().then(|| window_named(kind, message))?
     }
 
     /// Whether the API refused what this very request said, so that saying its newest part again

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use harness_protocol::Attachment;
 use serde_json::{Value, json};
 
+use super::left_out::LeftOut;
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
 
@@ -73,6 +74,7 @@ pub(super) async fn blocks(
     files: &[Attachment],
     store: &dyn AttachmentStore,
     sight: Sight,
+    left_out: &LeftOut,
     size: usize,
 ) -> Result<Bytes, ModelError> {
     let mut blocks = String::new();
@@ -81,8 +83,8 @@ pub(super) async fn blocks(
             continue;
         };
         let unseen = match kind {
-            Kind::Image if !sight.images => Some(left_out(run.len(), "image", "see images")),
-            Kind::Pdf if !sight.pdfs => Some(left_out(run.len(), "PDF file", "read PDF files")),
+            Kind::Image if !sight.images => Some(unseen(run.len(), "image", "see images")),
+            Kind::Pdf if !sight.pdfs => Some(unseen(run.len(), "PDF file", "read PDF files")),
             Kind::Image | Kind::Pdf | Kind::Text | Kind::Other => None,
         };
         if let Some(note) = unseen {
@@ -90,6 +92,12 @@ pub(super) async fn blocks(
             continue;
         }
         for file in run {
+            if left_out.has_file(file) {
+                let name = name_of(file);
+                let note = format!("({name} was left out: the API does not take it)");
+                push(&mut blocks, &text(&note));
+                continue;
+            }
             // Nothing is read that would not fit anyway.
             let at_least = usize::try_from(file.bytes).unwrap_or(usize::MAX);
             let bytes = size.saturating_add(blocks.len()).saturating_add(at_least);
@@ -108,7 +116,11 @@ pub(super) fn placeholder(files: &[Attachment]) -> Bytes {
     text(&format!("({} files)", files.len())).into()
 }
 
-fn left_out(count: usize, noun: &str, what: &str) -> String {
+fn name_of(file: &Attachment) -> &str {
+    file.name.as_deref().unwrap_or("a file")
+}
+
+fn unseen(count: usize, noun: &str, what: &str) -> String {
     let were = if count == 1 { " was" } else { "s were" };
     format!("({count} {noun}{were} left out: this model does not {what})")
 }
@@ -125,7 +137,7 @@ fn text(text: &str) -> String {
 }
 
 async fn block(file: &Attachment, kind: Kind, store: &dyn AttachmentStore) -> String {
-    let name = file.name.as_deref().unwrap_or("a file");
+    let name = name_of(file);
     if kind == Kind::Other {
         let media_type = essence(file);
         return text(&format!(

@@ -41,7 +41,9 @@ async fn each_kind_of_file_becomes_its_block() {
         ("text/markdown", None, b"# hi there"),
     ])
     .await;
-    let blocks = blocks(&files, &store, ALL, 0).await.unwrap();
+    let blocks = blocks(&files, &store, ALL, &LeftOut::default(), 0)
+        .await
+        .unwrap();
     assert_eq!(
         parsed(&blocks),
         json!([
@@ -79,7 +81,13 @@ async fn what_a_model_does_not_see_is_one_text_for_all_of_a_kind() {
     ])
     .await;
     let text = |text: &str| json!({"type": "text", "text": text});
-    let sent = async |sight| parsed(&blocks(&files, &store, sight, 0).await.unwrap());
+    let sent = async |sight| {
+        parsed(
+            &blocks(&files, &store, sight, &LeftOut::default(), 0)
+                .await
+                .unwrap(),
+        )
+    };
     let blind = Sight {
         images: false,
         pdfs: false,
@@ -112,7 +120,11 @@ async fn what_cannot_be_sent_is_said() {
     ])
     .await;
     files[0].sha256 = "gone".to_owned();
-    let said = parsed(&blocks(&files, &store, ALL, 0).await.unwrap());
+    let said = parsed(
+        &blocks(&files, &store, ALL, &LeftOut::default(), 0)
+            .await
+            .unwrap(),
+    );
     let said: Vec<_> = said
         .as_array()
         .unwrap()

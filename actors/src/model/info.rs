@@ -98,6 +98,34 @@ pub struct ThinkingTypes {
     pub enabled: Support,
 }
 
+impl ModelInfo {
+    /// A model of which nothing is known.
+    pub(super) fn nothing_of(model: &str) -> Self {
+        Self {
+            id: model.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, with what its server says of itself where the list says nothing.
+    pub(super) fn completed(&self, server: &Self) -> Self {
+        let mut info = self.clone();
+        info.max_input_tokens = info.max_input_tokens.or(server.max_input_tokens);
+        let images = &mut info.capabilities.image_input.supported;
+        *images = images.or(server.capabilities.image_input.supported);
+        info
+    }
+
+    /// The same, with a window that is not larger than this.
+    pub(super) fn within(&self, window: u64) -> Self {
+        let known = self.max_input_tokens;
+        Self {
+            max_input_tokens: Some(known.map_or(window, |known| known.min(window))),
+            ..self.clone()
+        }
+    }
+}
+
 /// Reads a value, and takes one that is not as expected for missing: what an API says about a
 /// model must not be lost for one field.
 fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>

@@ -36,11 +36,7 @@ pub(super) async fn list(client: ApiClient) -> Result<Models, ModelError> {
 
 /// One model, also by another name than its own; nothing if there is none.
 pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, ModelError> {
-    // The id becomes a part of a path, and nobody else's path.
-    if !model
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@".contains(&byte))
-    {
+    if !is_path_part(&model) {
         return Ok(Models::default());
     }
     match get(&client, &format!("/v1/models/{model}")).await {
@@ -51,6 +47,12 @@ pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, Mo
         Err(ModelError::Api { status: 404, .. }) => Ok(Models::default()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether an id can become a part of a path, and of no other path.
+pub(super) fn is_path_part(model: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:@".contains(&byte);
+    model.bytes().all(is_plain)
 }
 
 /// The models that the API lists; what could be read if it fails half-way, and why it did.
@@ -97,7 +99,8 @@ async fn page(client: &ApiClient, after: &str) -> Result<Page, ModelError> {
     serde_json::from_value(page).map_err(|_| malformed())
 }
 
-async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelError> {
+/// Reads a JSON document.
+pub(super) async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelError> {
     let connection = |reason: String| ModelError::Connection { reason };
     let read = async {
         let request = client.get(path).send().await;

@@ -67,6 +67,8 @@ impl ModelEvent {
     pub fn call_id(&self) -> &CallId {
         match self {
             Self::Retrying { call_id, .. }
+            | Self::RetryBegan { call_id }
+            | Self::Adapted { call_id, .. }
             | Self::ModelReplaced { call_id, .. }
             | Self::Delta { call_id, .. }
             | Self::BlockFinished { call_id, .. }
@@ -93,6 +95,18 @@ pub enum ModelEvent {
         delay: Duration,
         /// Why the attempt failed.
         error: ModelError,
+    },
+    /// The wait is over, and the next attempt begins.
+    RetryBegan {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The API does not take the request as it is; the next attempt makes another of it.
+    Adapted {
+        /// The call.
+        call_id: CallId,
+        /// What is different, and why.
+        remark: String,
     },
     /// The default model is retired; this and later calls use another of its family.
     ModelReplaced {

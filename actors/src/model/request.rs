@@ -7,6 +7,7 @@ use harness_protocol::{Attachment, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::files::{Sight, blocks, needs_sight, placeholder};
+use super::left_out::LeftOut;
 use super::thinking::thinking_fields;
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
@@ -274,6 +275,14 @@ impl ModelRequest {
             || self.messages.iter().any(has_images)
     }
 
+    /// The files that it has, those of one message together, the newest last.
+    pub(super) fn files(&self) -> impl DoubleEndedIterator<Item = &[Attachment]> {
+        self.messages.iter().filter_map(|piece| match piece {
+            Piece::Json(_) => None,
+            Piece::Attachments(files) => Some(&**files),
+        })
+    }
+
     /// How many tokens the reply may have. The API refuses a limit above the model's own, and what
     /// it refuses is left out of later requests, so it is lowered where that is known.
     fn limit(&self, info: Option<&ModelInfo>) -> u32 {
@@ -290,6 +299,7 @@ impl ModelRequest {
         &self,
         model: &str,
         info: Option<&ModelInfo>,
+        left_out: &LeftOut,
         store: &dyn AttachmentStore,
     ) -> Result<Vec<Bytes>, ModelError> {
         let limit = self.limit(info);
@@ -298,7 +308,9 @@ impl ModelRequest {
         for piece in &self.messages {
             let piece = match piece {
                 Piece::Json(json) => json.clone(),
-                Piece::Attachments(files) => blocks(files, store, Sight::of(info), size).await?,
+                Piece::Attachments(files) => {
+                    blocks(files, store, Sight::of(info), left_out, size).await?
+                }
             };
             size = size.saturating_add(piece.len());
             pieces.push(piece);

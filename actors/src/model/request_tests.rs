@@ -204,7 +204,8 @@ async fn files_and_thinking_are_put_in_when_a_request_is_sent() {
     let sha256 = store.put(Bytes::from_static(b"abc")).await.unwrap();
     let file = Attachment { sha256, ..image() };
     let request = with_file(file, Some(ThinkingLevel::Medium));
-    let body = request.whole_body("claude-opus-4-7", None, &store);
+    let all = LeftOut::default();
+    let body = request.whole_body("claude-opus-4-7", None, &all, &store);
     let body: Value = serde_json::from_slice(&body.await.unwrap().concat()).unwrap();
     let source = json!({"type": "base64", "media_type": "image/png", "data": "YWJj"});
     let content = json!([{"type": "text", "text": "look"}, {"type": "image", "source": source}]);
@@ -230,7 +231,9 @@ async fn a_file_that_does_not_fit_is_not_even_read() {
         ..image()
     };
     let store = MemoryAttachments::default();
-    let body = with_file(large, None).whole_body("m", None, &store).await;
+    let body = with_file(large, None)
+        .whole_body("m", None, &LeftOut::default(), &store)
+        .await;
     assert!(matches!(body, Err(ModelError::TooLarge { .. })), "{body:?}");
 }
 
@@ -256,7 +259,10 @@ async fn a_limit_above_the_models_own_is_lowered() {
             max_tokens: asked,
             ..settings("", &[])
         });
-        let body = request.whole_body("m", info, &store).await.unwrap();
+        let body = request
+            .whole_body("m", info, &LeftOut::default(), &store)
+            .await
+            .unwrap();
         let body: Value = serde_json::from_slice(&body.concat()).unwrap();
         assert_eq!(body["max_tokens"], sent, "{asked} {info:?}");
     }
@@ -278,7 +284,10 @@ async fn a_budget_of_thinking_is_below_the_lowered_limit() {
         ..settings("", &[])
     });
     let store = MemoryAttachments::default();
-    let body = request.whole_body("m", Some(&info), &store).await.unwrap();
+    let body = request
+        .whole_body("m", Some(&info), &LeftOut::default(), &store)
+        .await
+        .unwrap();
     let body: Value = serde_json::from_slice(&body.concat()).unwrap();
     assert_eq!(body["max_tokens"], 4096);
     let budget = body["thinking"]["budget_tokens"].as_u64().unwrap();

@@ -7,6 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::ModelError;
+use super::overflow::is_overflow;
 
 /// The first backoff; each further one is twice the last, up to [`MAX_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
@@ -54,8 +55,11 @@ pub(super) fn advice(status: u16, body: &str, hints: Hints<'_>, now: SystemTime)
         Some("false") => false,
         _ => matches!(status, 408 | 409 | 429 | 500..),
     };
-    // A spent budget comes as 429 without retry-after and does not refill within minutes.
-    if !retryable || body.contains("enforced_spend_limit_reached") {
+    // A spent budget comes as 429 without retry-after and does not refill within minutes. A request
+    // that is too long stays so, also where a server calls that an error of its own.
+    let is_final =
+        || body.contains("enforced_spend_limit_reached") || is_overflow(status, "", body);
+    if !retryable || is_final() {
         return Advice::Never;
     }
     server_delay(hints, now).map_or(Advice::Later, Advice::After)

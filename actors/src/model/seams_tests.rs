@@ -92,7 +92,9 @@ impl Subject {
         loop {
             match self.events.recv().await.unwrap() {
                 ModelEvent::Delta { .. } | ModelEvent::Retrying { .. } => {}
-                ModelEvent::ModelReplaced { .. } => {}
+                ModelEvent::ModelReplaced { .. }
+                | ModelEvent::RetryBegan { .. }
+                | ModelEvent::Adapted { .. } => {}
                 ModelEvent::BlockFinished { block, .. } => {
                     text += block.json()["text"].as_str().unwrap();
                 }

@@ -1,6 +1,7 @@
 //! `harness settings`: what the next run of a conversation has.
 
 use clap::{Args, Subcommand};
+use harness_protocol::NO_TOOLS;
 use harness_protocol::words::named_settings;
 use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, SettingsAnswer};
 use serde_json::{Map, Value};
@@ -182,7 +183,10 @@ fn lines(answer: &SettingsAnswer) -> Vec<String> {
         format!("{name:16}  {value}{mark}")
     };
     let mut lines: Vec<String> = rows.iter().map(marked).collect();
-    let tools = answer.active_tools.join(", ");
+    let tools = match answer.active_tools.join(", ") {
+        names if names.is_empty() => NO_TOOLS.to_owned(),
+        names => names,
+    };
     let shown = ("active_tools".to_owned(), tools);
     lines.push(marked(&shown));
     let rest = |tool: &&String| !answer.active_tools.contains(tool);

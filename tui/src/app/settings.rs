@@ -1,7 +1,8 @@
 //! What is set in the conversation, and orders that are for it as a whole.
 
 use harness_protocol::{
-    AnyOrder, CompactAnswer, RenewTools, SettingsAnswer, THINKING_LEVELS, ThinkingLevel, words,
+    AnyOrder, CompactAnswer, NO_TOOLS, RenewTools, SettingsAnswer, THINKING_LEVELS, ThinkingLevel,
+    words,
 };
 
 use super::completions::DEFAULT;
@@ -163,22 +164,30 @@ fn all_settings(answer: &SettingsAnswer) -> Vec<String> {
     let effective = words::settings(&answer.effective);
     let lines = effective.iter();
     let mut lines: Vec<String> = lines.map(|line| format!("{} {line}", mark(line))).collect();
-    let (offered, all) = (answer.active_tools.join(", "), answer.tools.len());
+    let (offered, all) = (offered(answer), answer.tools.len());
     lines.push(format!("  tools offered, of {all}: {offered}"));
     lines.push("* differs from what the service has".to_owned());
     lines
+}
+
+/// The names of the tools that the next run offers.
+fn offered(answer: &SettingsAnswer) -> String {
+    match answer.active_tools.join(", ") {
+        names if names.is_empty() => NO_TOOLS.to_owned(),
+        names => names,
+    }
 }
 
 /// The tools that the next run offers, and those that it does not.
 fn all_tools(answer: &SettingsAnswer) -> Vec<String> {
     let SettingsAnswer {
         tools,
-        active_tools: offered,
+        active_tools,
         ..
     } = answer;
-    let others = tools.iter().filter(|tool| !offered.contains(tool));
+    let others = tools.iter().filter(|tool| !active_tools.contains(tool));
     let others: Vec<&str> = others.map(String::as_str).collect();
-    let mut lines = vec![format!("offered      {}", offered.join(", "))];
+    let mut lines = vec![format!("offered      {}", offered(answer))];
     if !others.is_empty() {
         lines.push(format!("not offered  {}", others.join(", ")));
     }

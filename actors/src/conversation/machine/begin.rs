@@ -144,6 +144,7 @@ impl Machine {
             step: Step::Summarize,
             ending: None,
             cancelled_by: None,
+            has_remark: false,
             is_steered: false,
         });
         Ok((id, effects))

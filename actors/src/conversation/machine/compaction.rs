@@ -32,6 +32,8 @@ pub(super) struct Compaction {
     is_described: bool,
     /// The capabilities of the model that the API reports.
     info: Option<Arc<ModelInfo>>,
+    /// The window that the API named when it said that a request is too long.
+    named_window: Option<u64>,
     /// How many compactions were begun since the last reply.
     attempts: u32,
     /// How many compactions failed since the last one that did not.
@@ -133,6 +135,11 @@ impl Compaction {
         self.overflowed = false;
     }
 
+    /// Notes the window that the API named.
+    pub(super) fn window_named(&mut self, window: Option<u64>) {
+        self.named_window = window.or(self.named_window);
+    }
+
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
     pub(super) fn cut_for_overflow(&mut self, next: &Next<'_>) -> Option<Cut> {
@@ -156,7 +163,11 @@ impl Compaction {
 
     /// How many tokens a request may have, as far as that is known.
     pub(super) fn window(&self, next: &Next<'_>) -> Option<u64> {
-        window(next.plan, self.info.as_deref())
+        let known = window(next.plan, self.info.as_deref());
+        let named = self.named_window;
+        known.map_or(named, |known| {
+            Some(named.map_or(known, |named| named.min(known)))
+        })
     }
 
     /// How many tokens the request may have that a summary makes room for. Where the API said that
@@ -239,7 +250,12 @@ impl Compaction {
                     delay.as_secs_f64()
                 ));
             }
+            ModelEvent::RetryBegan { .. } if !summarizing.cancelled => {
+                return Progress::Remark("compacting".to_owned());
+            }
             ModelEvent::ModelReplaced { .. }
+            | ModelEvent::RetryBegan { .. }
+            | ModelEvent::Adapted { .. }
             | ModelEvent::Described { .. }
             | ModelEvent::Delta { .. } => return Progress::Waits,
             ModelEvent::Finished { end, .. } => {

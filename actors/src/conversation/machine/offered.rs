@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use harness_protocol::are_no_tools;
 use serde_json::Value;
 
 use crate::conversation::past::Ledger;
@@ -14,7 +15,7 @@ use crate::tool::{Registry, ToolShelf, defined_name, standard_tools};
 pub(super) struct Offered {
     /// All that the conversation is offered, in the API's format.
     list: Arc<[Value]>,
-    /// The names of those that this run offers; all if there are none.
+    /// The names of those that this run offers, as [`is_active`] reads them.
     active: Vec<String>,
     shelf: ToolShelf,
 }
@@ -48,8 +49,14 @@ impl Offered {
     }
 }
 
-/// Whether a name is among those that are active; no names stand for all.
+/// Whether a name is among those that are active; no names stand for all, and [`NO_TOOLS`] alone for
+/// none.
+///
+/// [`NO_TOOLS`]: harness_protocol::NO_TOOLS
 pub(super) fn is_active(active: &[String], name: &str) -> bool {
+    if are_no_tools(active) {
+        return false;
+    }
     active.is_empty() || active.iter().any(|active| active == name)
 }
 

@@ -29,33 +29,32 @@ impl Machine {
                 delay,
                 error,
             } => {
-                let mut effects = self.remark(
-                    &call_id,
-                    &format!(
-                        "retrying in {:.1} s ({retry} of {max_retries}): {error}",
-                        delay.as_secs_f64()
-                    ),
-                );
-                if !effects.is_empty() {
-                    effects.insert(0, Effect::Show(Passing::Discarded));
-                }
-                effects
+                let delay = delay.as_secs_f64();
+                let remark =
+                    format!("retrying in {delay:.1} s ({retry} of {max_retries}): {error}");
+                self.discard(&call_id, &remark)
             }
+            ModelEvent::Adapted { call_id, remark } => self.discard(&call_id, &remark),
+            ModelEvent::RetryBegan { call_id } => self.end_remark(&call_id),
             ModelEvent::Delta {
                 call_id,
                 index,
                 kind,
                 offset,
                 text,
-            } => match self.asking(&call_id) {
-                Some(run) if run.ending.is_none() => vec![Effect::Show(Passing::Delta {
-                    index,
-                    kind,
-                    offset,
-                    text,
-                })],
-                Some(_) | None => vec![],
-            },
+            } => {
+                let mut effects = self.end_remark(&call_id);
+                let run = self.asking(&call_id);
+                if run.is_some_and(|run| run.ending.is_none()) {
+                    effects.push(Effect::Show(Passing::Delta {
+                        index,
+                        kind,
+                        offset,
+                        text,
+                    }));
+                }
+                effects
+            }
             ModelEvent::ModelReplaced { call_id, from, to } => self.remark(
                 &call_id,
                 &format!("the model {from} is not served any more; using {to}"),
@@ -64,7 +63,11 @@ impl Machine {
                 call_id,
                 index,
                 block,
-            } => self.block_finished(&call_id, index, block),
+            } => {
+                let mut effects = self.end_remark(&call_id);
+                effects.extend(self.block_finished(&call_id, index, block));
+                effects
+            }
             ModelEvent::Finished { call_id, end } => self.reply_finished(&call_id, &end),
             ModelEvent::Failed {
                 call_id,
@@ -77,7 +80,30 @@ impl Machine {
     /// Says what the model's call is up to.
     pub(super) fn remark(&mut self, call_id: &CallId, remark: &str) -> Vec<Effect> {
         match self.asking(call_id) {
-            Some(run) if run.ending.is_none() => vec![self.status(Activity::Thinking, remark)],
+            Some(run) if run.ending.is_none() => {
+                run.has_remark = true;
+                vec![self.status(Activity::Thinking, remark)]
+            }
+            Some(_) | None => vec![],
+        }
+    }
+
+    /// Takes back what a reply had begun, and says why.
+    fn discard(&mut self, call_id: &CallId, remark: &str) -> Vec<Effect> {
+        let mut effects = self.remark(call_id, remark);
+        if !effects.is_empty() {
+            effects.insert(0, Effect::Show(Passing::Discarded));
+        }
+        effects
+    }
+
+    /// Ends what was said of the model's call: it goes on.
+    fn end_remark(&mut self, call_id: &CallId) -> Vec<Effect> {
+        match self.asking(call_id) {
+            Some(run) if run.has_remark && run.ending.is_none() => {
+                run.has_remark = false;
+                vec![self.status(Activity::Thinking, "")]
+            }
             Some(_) | None => vec![],
         }
     }
@@ -224,6 +250,7 @@ impl Machine {
         };
         let is_bare = !self.ledger.has_block() && ending.is_none();
         let is_too_long = is_bare && failure.error.is_too_long();
+        self.compaction.window_named(failure.error.window());
         let cut = is_too_long.then(|| self.cut_for_overflow()).flatten();
         let refused = is_bare && failure.error.is_refused_request() && cut.is_none();
         effects.push(self.note(Record::ReplyFailed {

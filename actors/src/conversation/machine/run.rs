@@ -21,6 +21,8 @@ pub(super) struct Run {
     pub(super) ending: Option<Ending>,
     /// Who cancelled it first.
     pub(super) cancelled_by: Option<String>,
+    /// Whether the last status says something of the model's call.
+    pub(super) has_remark: bool,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
 }

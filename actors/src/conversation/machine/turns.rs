@@ -130,6 +130,7 @@ impl Machine {
         run.turns += 1;
         run.asked += 1;
         run.is_steered = false;
+        run.has_remark = false;
         run.step = Step::Model(call_id.clone());
         let started = Record::TurnStarted {
             run: run.id,

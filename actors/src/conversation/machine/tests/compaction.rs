@@ -323,6 +323,32 @@ fn a_request_that_the_api_finds_too_long_is_made_once_more_behind_a_summary() {
     assert_eq!(end.last().unwrap(), "end 2");
 }
 
+/// Spec: [CONV-175]
+#[test]
+fn a_window_that_the_api_names_holds_for_the_rest_of_the_run() {
+    let mut talk = described();
+    talk.described(None);
+    assert_eq!(talk.fail(too_long()).last().unwrap(), "summarize");
+    assert_eq!(talk.summary("all of it").last().unwrap(), "ask");
+    // Nothing else told the window of 10,000; 5,000 of it are the reserve.
+    talk.ask_for(&["t"]);
+    let next = talk.ok(0, &long("x", 4800));
+    assert_eq!(next.last().unwrap(), "summarize", "{next:?}");
+
+    // Where more is known, the smaller one holds.
+    let mut talk = described();
+    talk.described(Some(22_000));
+    talk.ask_for(&["t"]);
+    assert_eq!(talk.ok(0, &long("x", 100)).last().unwrap(), "ask");
+    talk.fail(too_long());
+    let window = |talk: &Talk| {
+        let run = talk.machine.run.as_ref().unwrap();
+        let next = crate::conversation::machine::compaction::Next::of(run, &talk.machine.ledger);
+        talk.machine.compaction.window(&next)
+    };
+    assert_eq!(window(&talk), Some(10_000));
+}
+
 /// Spec: [CONV-97]
 #[test]
 fn a_reply_that_fills_the_window_is_asked_for_once_more_behind_a_summary() {

@@ -441,6 +441,7 @@ fn deltas_are_shown_and_not_written_down() {
             "show  far",
             "discard",
             "status thinking retrying in 1.2 s (1 of 4): the reply ended before message_stop",
+            "status thinking",
             "show anew",
             "cancel 1",
             "reply_failed cancelled",

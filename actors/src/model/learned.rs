@@ -1,0 +1,127 @@
+//! What answers of the API taught of models that its list does not say.
+//!
+//! Invariant: it is in memory only, and for an hour: a server may be started anew with another
+//! window, and one refusal teaches what it takes then.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::left_out::LeftOut;
+
+/// How long a lesson holds.
+const LIFETIME: Duration = Duration::from_secs(60 * 60);
+/// Of how many models something is remembered before all is forgotten.
+const MAX_MODELS: usize = 1024;
+
+/// How many files are remembered of one before all are forgotten.
+const MAX_FILES: usize = 1024;
+
+/// A model, and where the key comes from with which it was asked.
+type Asked = (Option<Arc<str>>, Arc<str>);
+
+/// What answers taught. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Learned {
+    models: Rc<RefCell<HashMap<Asked, Lessons>>>,
+}
+
+/// What answers taught of one model.
+#[derive(Default)]
+struct Lessons {
+    /// The smallest window that an error named.
+    window: Option<Lesson<u64>>,
+    /// The digests of files that it does not take.
+    files: HashMap<String, Lesson<()>>,
+}
+
+/// What was learned, and when.
+#[derive(Clone, Copy)]
+struct Lesson<T> {
+    at: Instant,
+    what: T,
+}
+
+impl<T> Lesson<T> {
+    fn new(what: T) -> Self {
+        let at = Instant::now();
+        Self { at, what }
+    }
+
+    fn holds(&self) -> bool {
+        self.at.elapsed() < LIFETIME
+    }
+}
+
+impl Learned {
+    /// Notes the window that an error named.
+    pub(super) fn note_window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>, window: u64) {
+        self.teach(key_source, model, |lessons| {
+            let known = lessons.window.filter(Lesson::holds);
+            let window = known.map_or(window, |known| known.what.min(window));
+            lessons.window = Some(Lesson::new(window));
+        });
+    }
+
+    /// The smallest window that an error named, in tokens.
+    pub(super) fn window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> Option<u64> {
+        let lesson = self.of(key_source, model, |lessons| lessons.window);
+        let window = lesson.flatten().filter(Lesson::holds);
+        window.map(|lesson| lesson.what)
+    }
+
+    /// Notes what the API does not take.
+    pub(super) fn note_left_out(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        left_out: &LeftOut,
+    ) {
+        self.teach(key_source, model, |lessons| {
+            if lessons.files.len() >= MAX_FILES {
+                lessons.files.clear();
+            }
+            let files = left_out.files().cloned();
+            lessons
+                .files
+                .extend(files.map(|file| (file, Lesson::new(()))));
+        });
+    }
+
+    /// What the API does not take.
+    pub(super) fn left_out(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> LeftOut {
+        let left_out = self.of(key_source, model, |lessons| {
+            let files = lessons.files.iter().filter(|(_, lesson)| lesson.holds());
+            LeftOut::of_files(files.map(|(file, _)| file.clone()))
+        });
+        left_out.unwrap_or_default()
+    }
+
+    fn teach(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        lesson: impl FnOnce(&mut Lessons),
+    ) {
+        let mut models = self.models.borrow_mut();
+        if models.len() >= MAX_MODELS {
+            models.clear();
+        }
+        let asked = (key_source.cloned(), Arc::clone(model));
+        lesson(models.entry(asked).or_default());
+    }
+
+    fn of<T>(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        read: impl FnOnce(&Lessons) -> T,
+    ) -> Option<T> {
+        let asked = (key_source.cloned(), Arc::clone(model));
+        self.models.borrow().get(&asked).map(read)
+    }
+}

@@ -1,0 +1,125 @@
+//! What is left out of a request that the API does not take as it is, so that one file does not
+//! end a conversation.
+//!
+//! A request with files that the API refuses for its content, or fails with again and again, is made
+//! once more without the newest files and once more without any. If that is taken, the files were
+//! the reason.
+
+use std::collections::HashSet;
+
+use harness_protocol::Attachment;
+
+use super::attempt::AttemptError;
+use super::{ModelError, ModelRequest};
+
+/// How many names of files a remark has.
+const MAX_NAMED: usize = 3;
+
+/// What a request is made without.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct LeftOut {
+    /// The digests of files.
+    files: HashSet<String>,
+}
+
+impl LeftOut {
+    /// Without these files.
+    pub(super) fn of_files(files: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            files: files.into_iter().collect(),
+        }
+    }
+
+    /// Without what either lacks.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.files.extend(other.files);
+        self
+    }
+
+    /// Whether that file is left out.
+    pub(super) fn has_file(&self, file: &Attachment) -> bool {
+        self.files.contains(&file.sha256)
+    }
+
+    /// The digests of the files.
+    pub(super) fn files(&self) -> impl Iterator<Item = &String> {
+        self.files.iter()
+    }
+
+    /// Leaves out the newest files of a request, else all; tells their names. Nothing if there is
+    /// none left.
+    pub(super) fn next_files(&mut self, request: &ModelRequest) -> Option<String> {
+        let is_left = |file: &&Attachment| !self.has_file(file);
+        let all: Vec<&Attachment> = request.files().flatten().filter(is_left).collect();
+        let newest = request.files().last().unwrap_or_default();
+        let newest: Vec<&Attachment> = newest.iter().filter(is_left).collect();
+        let files = if newest.is_empty() { all } else { newest };
+        let names = names(&files)?;
+        let digests: Vec<String> = files.iter().map(|file| file.sha256.clone()).collect();
+        self.files.extend(digests);
+        Some(names)
+    }
+}
+
+/// The names of files for a remark; nothing if there are none.
+fn names(files: &[&Attachment]) -> Option<String> {
+    let named = files.iter().take(MAX_NAMED);
+    let named: Vec<&str> = named
+        .map(|file| file.name.as_deref().unwrap_or("a file without a name"))
+        .collect();
+    let more = files.len().saturating_sub(MAX_NAMED);
+    match (named.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(named.join(", ")),
+        (false, more) => Some(format!("{} and {more} more", named.join(", "))),
+    }
+}
+
+/// Whether the files of a request can be the reason of a failure, once no other attempt is worth
+/// it. One that never reached the server, or that the API names itself, is none.
+pub(super) fn may_be_for_files(refused: &AttemptError) -> bool {
+    match &refused.error {
+        ModelError::Api { status: 529, .. } => false,
+        ModelError::Api { status, .. } => {
+            matches!(status, 400 | 404 | 415 | 422 | 500..) && !refused.error.is_too_long()
+        }
+        ModelError::Connection { .. } => refused.reached,
+        ModelError::Truncated
+        | ModelError::NoAnswer { .. }
+        | ModelError::Stalled { .. }
+        | ModelError::Malformed { .. } => true,
+        ModelError::ToolInput { .. }
+        | ModelError::NotAStream { .. }
+        | ModelError::Redirected { .. }
+        | ModelError::TooLarge { .. }
+        | ModelError::TooLong { .. }
+        | ModelError::Compaction { .. }
+        | ModelError::Prompt { .. }
+        | ModelError::Projection { .. }
+        | ModelError::NoRoom { .. }
+        | ModelError::Key { .. }
+        | ModelError::Panicked
+        | ModelError::Unavailable
+        | ModelError::Cancelled => false,
+    }
+}
+
+/// Whether an error tells enough of files to leave them out of later requests at once. A server
+/// that was busy or gone may take them then.
+pub(super) fn holds_for_later(error: &ModelError) -> bool {
+    matches!(error, ModelError::Api { status, .. } if !matches!(status, 502..=504))
+}
+
+/// Whether an error says itself that it is the images: waiting does not help then.
+///
+/// Source: llama.cpp's server, which answers 500 with "image input is not supported".
+pub(super) fn names_images(error: &ModelError) -> bool {
+    let ModelError::Api { message, .. } = error else {
+        return false;
+    };
+    let message = message.to_ascii_lowercase();
+    message.contains("image")
+        && ["not support", "unsupported"]
+            .iter()
+            .any(|said| message.contains(said))
+}

@@ -1,0 +1,311 @@
+//! Servers of others than the API: what they answer differently, and that conversations go on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use harness_standin::{Listing, MessagesRequest, Reply};
+use serde_json::{Value, json};
+
+use crate::client::within;
+use crate::program::MODEL;
+use crate::talk::{Talk, asked, model, serving};
+
+const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+
+/// The window of a server of these tests, in tokens.
+const WINDOW: usize = 6144;
+
+/// What llama.cpp's server answers to a request over its window, and a long reply otherwise.
+fn small_server(request: &MessagesRequest) -> Reply {
+    let tokens = request.input_tokens() as usize;
+    if tokens <= WINDOW {
+        return Reply::text(if request.wants_summary() {
+            "A short summary.".to_owned()
+        } else {
+            harness_standin::prose(4000)
+        });
+    }
+    let error = json!({"error": {
+        "code": 400,
+        "message": format!("request ({tokens} tokens) exceeds the available context size \
+                            ({WINDOW} tokens), try increasing it"),
+        "type": "exceed_context_size_error", "n_prompt_tokens": tokens, "n_ctx": WINDOW,
+    }});
+    Reply::json(&error).status(400)
+}
+
+/// Spec: [MODEL-58] [CONV-175]
+#[tokio::test]
+async fn a_server_that_names_its_window_in_an_error_is_asked_within_it_from_then_on() {
+    let unknown = model(1_000_000).listed(Listing::NamesOnly);
+    let (service, standin, _) = serving(small_server, unknown, &[]).await;
+    let talk = Talk::with(&service);
+    for prompt in 0..12 {
+        talk.say(&format!("{prompt} {}", harness_standin::prose(2500)))
+            .await;
+        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    }
+    let started = talk.past_of("compaction_started").await;
+    assert_eq!(started[0]["reason"], "overflow");
+    assert!(started.len() > 1);
+    assert!(
+        started[1..].iter().all(|it| it["reason"] == "threshold"),
+        "{started:?}"
+    );
+    let over = asked(&standin).len()
+        - standin
+            .requests()
+            .iter()
+            .filter(|it| it.outcome.status == 200)
+            .count();
+    assert!(over <= 1, "{over}");
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-59]
+#[tokio::test]
+async fn a_server_with_properties_is_never_asked_over_its_window() {
+    let unknown = model(1_000_000).listed(Listing::NamesOnly);
+    let (service, standin, catalogue) = serving(small_server, unknown, &[]).await;
+    catalogue.set_properties(Some(json!({
+        "default_generation_settings": {"n_ctx": WINDOW}, "modalities": {"vision": false},
+    })));
+    let talk = Talk::with(&service);
+    for prompt in 0..8 {
+        talk.say(&format!("{prompt} {}", harness_standin::prose(2500)))
+            .await;
+        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    }
+    let started = talk.past_of("compaction_started").await;
+    assert!(!started.is_empty() && started.iter().all(|it| it["reason"] == "threshold"));
+    let requests = standin.requests();
+    let asked: Vec<_> = requests
+        .iter()
+        .filter(|it| it.path.starts_with("/props"))
+        .collect();
+    assert_eq!(asked.len(), 1, "the answer holds");
+    assert!(requests.iter().all(|it| it.outcome.status == 200));
+}
+
+/// Sends a prompt with files to its end.
+async fn show(talk: &Talk<'_>, content: &str, files: Value) {
+    let body = json!({"content": content, "attachments": files});
+    let path = talk.path("/prompt");
+    let answer = talk.service.post(&path, &body.to_string()).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    within("the end of a run with files", talk.idle()).await;
+}
+
+fn has_file(request: &Value) -> bool {
+    let text = request["messages"].to_string();
+    text.contains(r#""type":"image""#) || text.contains(r#""type":"document""#)
+}
+
+/// The messages of the states so far that say something.
+async fn remarks(talk: &Talk<'_>) -> Vec<String> {
+    let states = talk.past_of("status").await;
+    let said = states.iter().filter_map(|state| state["message"].as_str());
+    let said = said.filter(|said| !said.is_empty()).map(str::to_owned);
+    said.collect()
+}
+
+/// Spec: [MODEL-60] [MODEL-61]
+#[tokio::test]
+async fn a_server_that_sees_no_pictures_ends_no_conversation() {
+    for (status, message, retries) in [
+        (
+            500,
+            "image input is not supported - hint: provide the mmproj",
+            0,
+        ),
+        (500, "Internal server error", 1),
+        (501, "not implemented", 1),
+        (400, "no", 0),
+        (404, "No endpoints found that support image input", 0),
+        (422, "Input should be 'text'", 0),
+    ] {
+        let blind = move |request: &MessagesRequest| {
+            if has_file(&request.body) {
+                Reply::error(status, "server_error", message)
+            } else {
+                Reply::text("well")
+            }
+        };
+        let (service, standin, _) = serving(blind, model(200_000), &["--max-retries", "1"]).await;
+        let talk = Talk::with(&service);
+        show(&talk, "look", json!([{"data": GIF, "name": "dot.gif"}])).await;
+        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+        let said = remarks(&talk).await;
+        let remark =
+            format!("asking again without dot.gif: server_error: {message} (HTTP {status}");
+        assert!(said.last().unwrap().starts_with(&remark), "{said:?}");
+        let first = asked(&standin).len();
+        assert_eq!(first, 2 + retries);
+        let last = asked(&standin).last().unwrap()["messages"][0]["content"].clone();
+        assert_eq!(
+            last[0]["text"],
+            "(dot.gif was left out: the API does not take it)"
+        );
+        assert_eq!(last[1]["text"], "look");
+        // From then on it is left out at once, and what is new is tried.
+        for prompt in ["and", "now"] {
+            talk.say(prompt).await;
+        }
+        assert_eq!(asked(&standin).len(), first + 2);
+        show(
+            &talk,
+            "this?",
+            json!([{"data": "bm90ZQ==", "name": "note.md"}]),
+        )
+        .await;
+        assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+        assert_eq!(asked(&standin).len(), first + 2 + 2 + retries);
+        assert_eq!(
+            remarks(&talk)
+                .await
+                .iter()
+                .filter(|it| it.contains("asking"))
+                .count(),
+            2
+        );
+        assert_eq!(standin.violations(), [""; 0]);
+    }
+}
+
+/// Spec: [MODEL-60]
+#[tokio::test]
+async fn a_picture_of_the_past_ends_no_conversation_where_another_server_answers() {
+    let refuses = Arc::new(AtomicU16::new(0));
+    let status = Arc::clone(&refuses);
+    let server = move |request: &MessagesRequest| match status.load(Ordering::Relaxed) {
+        // It is up, and closes the connection over a picture.
+        1 if has_file(&request.body) => Reply::raw(vec![harness_standin::Step::Reset]),
+        // It is down for everybody.
+        2 => Reply::error(500, "api_error", "down"),
+        status if status > 2 && has_file(&request.body) => Reply::error(status, "error", "no"),
+        _ => Reply::text("well"),
+    };
+    let (service, standin, _) = serving(server, model(200_000), &["--max-retries", "1"]).await;
+    let talk = Talk::with(&service);
+    for name in ["a.gif", "b.gif"] {
+        show(
+            &talk,
+            "look",
+            json!([{"data": GIF, "name": name}, {"data": "YQ=="}]),
+        )
+        .await;
+    }
+    // What fails for all says what the whole request failed with, and loses no file.
+    refuses.store(2, Ordering::Relaxed);
+    let before = asked(&standin).len();
+    talk.say("hello").await;
+    let (outcome, message) = talk.outcome().await;
+    assert_eq!(outcome, "error");
+    assert!(message.starts_with("api_error: down"), "{message}");
+    assert!(asked(&standin).len() <= before + 4);
+    refuses.store(0, Ordering::Relaxed);
+    talk.say("and now?").await;
+    assert!(has_file(asked(&standin).last().unwrap()));
+    for status in [1, 503, 400] {
+        refuses.store(status, Ordering::Relaxed);
+        talk.say("go on").await;
+        assert_eq!(
+            talk.outcome().await,
+            ("completed".into(), String::new()),
+            "{status}"
+        );
+        assert!(!has_file(asked(&standin).last().unwrap()));
+    }
+    let before = asked(&standin).len();
+    talk.say("once more").await;
+    assert_eq!(asked(&standin).len(), before + 1);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [CONV-176]
+#[tokio::test]
+async fn a_remark_about_a_request_ends_when_it_goes_on() {
+    let (service, _standin, script) = crate::program::Service::scripted(&[]).await;
+    let talk = Talk::with(&service);
+    let gate = harness_standin::Gate::new();
+    script.push(Reply::error(529, "overloaded_error", "Overloaded").header("retry-after-ms", "5"));
+    script.push(Reply::text("well").gate_head(&gate));
+    talk.prompt("hello").await;
+    within("the end of a remark", async {
+        loop {
+            let states = talk.past_of("status").await;
+            let said: Vec<&str> = states
+                .iter()
+                .filter_map(|it| it["message"].as_str())
+                .collect();
+            if let [_, retrying, after] = said[..] {
+                assert!(retrying.starts_with("retrying"), "{said:?}");
+                assert_eq!(after, "");
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    gate.open();
+    talk.idle().await;
+}
+
+/// Spec: [CONV-126] [CONV-177] [MODEL-62]
+#[tokio::test]
+async fn tools_can_be_switched_off_for_a_model_that_takes_none() {
+    let without_tools = |request: &MessagesRequest| {
+        let offered = request.tool_names();
+        if request.body["model"] == MODEL && !offered.is_empty() {
+            return Reply::error(400, "api_error", "library/tiny does not support tools");
+        }
+        match (
+            request.last_content().iter().any(|it| it["text"] == "call"),
+            offered.is_empty(),
+        ) {
+            (true, false) => Reply::tool_calls([("t1", "list_dir", json!({}))]),
+            _ => Reply::text("well"),
+        }
+    };
+    let (service, standin, catalogue) = serving(without_tools, model(200_000), &[]).await;
+    catalogue.set(vec![
+        model(200_000),
+        harness_standin::Model::new("claude-opus-5-5"),
+    ]);
+    let talk = Talk::with(&service);
+    talk.say("hello").await;
+    let (outcome, message) = talk.outcome().await;
+    assert_eq!(outcome, "error");
+    assert!(message.contains("active_tools=none"), "{message}");
+    let set = async |settings: Value| {
+        let body = json!({"settings": settings});
+        talk.order("PATCH", "/settings", &body).await
+    };
+    // Another model calls one, and then there are none.
+    set(json!({"model": "claude-opus-5-5"})).await;
+    talk.say("call").await;
+    let answer = set(json!({"active_tools": ["none"], "model": null})).await;
+    assert_eq!(answer["active_tools"], json!([]));
+    assert_eq!(answer["settings"]["active_tools"], json!(["none"]));
+    talk.say("on").await;
+    assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    let last = asked(&standin).pop().unwrap();
+    assert!(last["tools"].is_null() && last["tool_choice"].is_null());
+    assert!(last["messages"].to_string().contains("tool_use"));
+    // None among others is no name, and no names are all.
+    let mixed = json!({"settings": {"active_tools": ["none", "read"]}});
+    assert_eq!(talk.send("PATCH", "/settings", &mixed).await.status, 400);
+    let answer = set(json!({"active_tools": []})).await;
+    assert_eq!(answer["active_tools"], answer["tools"]);
+
+    // A service that has none offers them where a conversation asks for all.
+    let flags = ["--active-tools", "none"];
+    let (service, standin, _) = serving(without_tools, model(200_000), &flags).await;
+    let talk = Talk::with(&service);
+    talk.say("hello").await;
+    assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    let body = json!({"settings": {"active_tools": ["read"]}});
+    talk.order("PATCH", "/settings", &body).await;
+    talk.say("hello").await;
+    assert_eq!(asked(&standin)[1]["tools"].as_array().unwrap().len(), 1);
+}
