@@ -29,6 +29,7 @@ mod folders;
 mod guard;
 mod guidance;
 mod handshake;
+mod idle;
 mod imports;
 mod input;
 mod keys;
