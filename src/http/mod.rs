@@ -31,6 +31,7 @@ mod summary;
 mod tools;
 mod upload;
 mod usage;
+mod while_connected;
 mod workspace;
 
 pub(crate) use connection::Door;

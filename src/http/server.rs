@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use actix_http::HttpService;
 use actix_http::error::DispatchError;
-use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
+use actix_service::{
+    IntoServiceFactory as _, ServiceFactory as _, ServiceFactoryExt as _, fn_factory, fn_service,
+    map_config,
+};
 use actix_web::dev::{AppConfig, Server};
 use actix_web::middleware::from_fn;
 use actix_web::{App, web};
@@ -20,6 +23,7 @@ use super::connection::{Connection, Door, Reception};
 use super::guard::{Access, guard};
 use super::routes::routes;
 use super::shared::Shared;
+use super::while_connected::WhileConnected;
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -84,21 +88,30 @@ pub(crate) fn serve(
                 .into_factory()
                 .map_err(|error: actix_web::Error| error.error_response());
             // What an application is told here goes into URLs, of which it makes none.
-            let app = map_config(app, |()| AppConfig::default());
+            let app = Rc::new(map_config(app, |()| AppConfig::default()));
             let stopping = stopping.clone();
-            let http = HttpService::build()
-                .keep_alive(KEEP_ALIVE)
-                .client_request_timeout(HEAD_TIMEOUT)
-                .client_disconnect_timeout(DISCONNECT_TIMEOUT)
-                // A client that closed a silent stream is not noticed otherwise.
-                .h1_allow_half_closed(false)
-                .local_addr(address)
-                .graceful_shutdown_signal(move || {
-                    let stopping = stopping.clone();
-                    async move { stopping.notified().await }
-                })
-                .on_connect_ext(Connection::of)
-                .h1(app);
+            let http = fn_factory(move || {
+                let (app, stopping) = (Rc::clone(&app), stopping.clone());
+                async move {
+                    let app = Rc::new(app.new_service(()).await?);
+                    Ok(WhileConnected::new(move || {
+                        let (app, stopping) = (Rc::clone(&app), stopping.clone());
+                        HttpService::build()
+                            .keep_alive(KEEP_ALIVE)
+                            .client_request_timeout(HEAD_TIMEOUT)
+                            .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+                            // A client that closed a silent stream is not noticed otherwise.
+                            .h1_allow_half_closed(false)
+                            .local_addr(address)
+                            .graceful_shutdown_signal(move || {
+                                let stopping = stopping.clone();
+                                async move { stopping.notified().await }
+                            })
+                            .on_connect_ext(Connection::of)
+                            .h1(fn_factory(move || ready(Ok::<_, ()>(Rc::clone(&app)))))
+                    }))
+                }
+            });
             let reception = Rc::new(Reception::new(Arc::clone(&door), owner));
             fn_service(move |stream| ready(reception.take(stream).ok_or_else(gone))).and_then(http)
         })?

@@ -30,6 +30,7 @@ mod folders;
 mod guard;
 mod guidance;
 mod handshake;
+mod idle;
 mod imports;
 mod input;
 mod keys;

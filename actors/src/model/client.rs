@@ -7,6 +7,7 @@ use awc::http::Version;
 use awc::http::header;
 use awc::{Client, ClientRequest, Connector};
 
+use super::connector::ApiConnector;
 use super::{Credential, ModelError, ModelSeams, RetryPolicy, Transport};
 use crate::attachment::AttachmentStore;
 use crate::ids::ConversationId;
@@ -52,6 +53,7 @@ impl ApiClient {
     pub(super) fn new(settings: ModelSettings, seams: ModelSeams) -> Self {
         // HTTP/1.1 only: a call then owns its connection, and dropping the call closes it.
         let connector = Connector::new()
+            .connector(ApiConnector::default())
             .timeout(settings.connect_timeout)
             .handshake_timeout(settings.connect_timeout)
             .limit(MAX_CONNECTIONS)

@@ -6,6 +6,7 @@ mod attempt;
 mod call;
 mod catalog;
 mod client;
+mod connector;
 mod describe;
 mod error;
 mod files;

@@ -1,0 +1,51 @@
+//! A service that nobody uses costs nothing.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::client::within;
+use crate::program::Service;
+
+/// How long the service is looked at.
+const LOOK: Duration = Duration::from_secs(4);
+/// How often it may be woken up meanwhile.
+const MOST: u64 = 4;
+
+/// How often the threads of a process have waited for something so far.
+fn waits(process: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let status = |task: PathBuf| std::fs::read_to_string(task.join("status")).unwrap_or_default();
+    tasks
+        .map(|task| {
+            let status = status(task.unwrap().path());
+            let count = status
+                .lines()
+                .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            count.map_or(0, |count| count.trim().parse::<u64>().unwrap())
+        })
+        .sum()
+}
+
+/// Spec: [HTTP-108]
+#[tokio::test]
+async fn a_service_that_nobody_is_connected_to_is_hardly_ever_woken_up() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    // Each worker has had clients.
+    let clients = [service.events().await, service.events().await];
+    drop(clients);
+    service.get("/v1/service").await;
+    within("a quiet service", async {
+        loop {
+            let before = waits(service.id());
+            tokio::time::sleep(LOOK).await;
+            let woken = waits(service.id()) - before;
+            println!("woken {woken} times in {LOOK:?}");
+            if woken <= MOST {
+                return;
+            }
+        }
+    })
+    .await;
+    // It is there for the next one.
+    service.submit("hello").await;
+}
