@@ -236,7 +236,7 @@ mod tests {
 
         fn handle(&mut self, _: Die, ctx: &mut Context<Self>) -> Self::Result {
             ctx.run_later(HANDLER_TIMEOUT / 2, |_, ctx| {
-                actix::ActorContext::terminate(ctx)
+                actix::ActorContext::terminate(ctx);
             });
             Box::pin(std::future::pending())
         }

@@ -33,7 +33,7 @@ fn reply(request: &MessagesRequest) -> Reply {
     let message = Message::new()
         .words_per_delta(1)
         .delta_pause(Duration::from_millis(1));
-    let message = if number % 2 == 0 {
+    let message = if number.is_multiple_of(2) {
         message.thinking(words(number, "t"), "c2lnbmVk")
     } else {
         message

@@ -17,7 +17,7 @@ const WINDOW: usize = 6144;
 
 /// What llama.cpp's server answers to a request over its window, and a long reply otherwise.
 fn small_server(request: &MessagesRequest) -> Reply {
-    let tokens = request.input_tokens() as usize;
+    let tokens = request.input_tokens();
     if tokens <= WINDOW {
         return Reply::text(if request.wants_summary() {
             "A short summary.".to_owned()

@@ -113,6 +113,10 @@ mod tests {
 
     /// Spec: [MODEL-58] [MODEL-46]
     #[test]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one row a text, and all of them in one place"
+    )]
     fn the_texts_of_the_vendors_are_known_with_the_window_that_they_name() {
         for (status, kind, message, window) in [
             (

@@ -236,10 +236,10 @@ impl ConversationActor {
                 | Effect::RunTool(..)
                 | Effect::EndRun(..) => {
                     self.append(&mut records, self.durability_before(&effect), ctx);
-                    match effect {
-                        Effect::Rewrite { .. } => self.hold_orders(),
-                        Effect::Show(Passing::Discarded) => self.forget_kept(),
-                        _ => {}
+                    if matches!(effect, Effect::Rewrite { .. }) {
+                        self.hold_orders();
+                    } else if matches!(effect, Effect::Show(Passing::Discarded)) {
+                        self.forget_kept();
                     }
                     self.outbox.push(Step::Do(effect));
                 }
