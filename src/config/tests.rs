@@ -279,17 +279,17 @@ fn a_wrong_value_is_refused_in_one_line_that_holds_the_fix() {
         (
             "HARNESS_MAX_TURNS",
             "0",
-            "max_turns must be a whole number from 1 to 1000",
+            "max_turns must be a whole number from 1 to 1000000",
         ),
         (
             "HARNESS_MAX_TURNS",
-            "1001",
-            "max_turns must be a whole number from 1 to 1000",
+            "1000001",
+            "max_turns must be a whole number from 1 to 1000000",
         ),
         (
             "HARNESS_MAX_TURNS",
             "+5",
-            "max_turns must be a whole number from 1 to 1000",
+            "max_turns must be a whole number from 1 to 1000000",
         ),
         (
             "HARNESS_MAX_TOKENS",
@@ -781,7 +781,7 @@ fn json_holds_key_value_and_source_of_every_setting() {
 fn a_flag_value_may_begin_with_a_dash() {
     assert_eq!(
         error(&["--max-turns", "-1"], &[], ""),
-        "max_turns must be a whole number from 1 to 1000, got \"-1\" (from --max-turns)"
+        "max_turns must be a whole number from 1 to 1000000, got \"-1\" (from --max-turns)"
     );
     let config = load(&["--system-prompt", "- be terse"], &[], "");
     assert_eq!(config.settings.system_prompt, "- be terse");

@@ -205,8 +205,8 @@ impl Call {
             let source = self.order.request.key_source();
             left_out = left_out.and(self.catalog.learned().left_out(source, &prepared.model));
         }
-        let names = may_be_for_files(&refused)
-            .then(|| left_out.next_files(&self.order.request))
+        let names = may_be_for_files(&refused.error, refused.reached)
+            .then(|| left_out.next_files(self.order.request.files()))
             .flatten();
         let Some(names) = names else {
             return Some(self.failed_with_files.take().unwrap_or(refused));

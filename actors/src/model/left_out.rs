@@ -9,8 +9,7 @@ use std::collections::HashSet;
 
 use harness_protocol::Attachment;
 
-use super::attempt::AttemptError;
-use super::{ModelError, ModelRequest};
+use super::ModelError;
 
 /// How many names of files a remark has.
 const MAX_NAMED: usize = 3;
@@ -46,12 +45,16 @@ impl LeftOut {
         self.files.iter()
     }
 
-    /// Leaves out the newest files of a request, else all; tells their names. Nothing if there is
-    /// none left.
-    pub(super) fn next_files(&mut self, request: &ModelRequest) -> Option<String> {
+    /// Leaves out the newest of these files, in the order of their messages, else all; tells their
+    /// names. Nothing if there is none left.
+    pub(super) fn next_files<'a>(
+        &mut self,
+        files: impl Iterator<Item = &'a [Attachment]>,
+    ) -> Option<String> {
+        let files: Vec<&[Attachment]> = files.collect();
         let is_left = |file: &&Attachment| !self.has_file(file);
-        let all: Vec<&Attachment> = request.files().flatten().filter(is_left).collect();
-        let newest = request.files().last().unwrap_or_default();
+        let all: Vec<&Attachment> = files.iter().copied().flatten().filter(is_left).collect();
+        let newest = files.last().copied().unwrap_or_default();
         let newest: Vec<&Attachment> = newest.iter().filter(is_left).collect();
         let files = if newest.is_empty() { all } else { newest };
         let names = names(&files)?;
@@ -76,14 +79,14 @@ fn names(files: &[&Attachment]) -> Option<String> {
 }
 
 /// Whether the files of a request can be the reason of a failure, once no other attempt is worth
-/// it. One that never reached the server, or that the API names itself, is none.
-pub(super) fn may_be_for_files(refused: &AttemptError) -> bool {
-    match &refused.error {
+/// it. One that never `reached` the server, or that the API names itself, is none.
+pub(super) fn may_be_for_files(error: &ModelError, reached: bool) -> bool {
+    match error {
         ModelError::Api { status: 529, .. } => false,
         ModelError::Api { status, .. } => {
-            matches!(status, 400 | 404 | 415 | 422 | 500..) && !refused.error.is_too_long()
+            matches!(status, 400 | 404 | 415 | 422 | 500..) && !error.is_too_long()
         }
-        ModelError::Connection { .. } => refused.reached,
+        ModelError::Connection { .. } => reached,
         ModelError::Truncated
         | ModelError::NoAnswer { .. }
         | ModelError::Stalled { .. }
