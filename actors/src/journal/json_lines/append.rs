@@ -51,7 +51,7 @@ impl FileJournal {
                 self.show(writing.end);
                 // Behind a flush that fails, a record would go, and what was shown would be lost.
                 if records.iter().any(|new| new.record.ends_block()) {
-                    self.cut_kept();
+                    lock(&self.kept).cut(&self.shared.folder, &self.id);
                 }
                 Some(answer(reply, Ok(positions)))
             }

@@ -82,7 +82,7 @@ impl FileJournal {
         }
         let is_quick = match orders.queue.front() {
             Some(Order::Append { .. }) => self.is_taken(),
-            Some(Order::Keep { .. }) => self.keeps(),
+            Some(Order::Keep { .. }) => lock(&self.kept).is_open(),
             Some(Order::Forget) => !self.may_keep(),
             Some(Order::Replace { .. } | Order::Remove { .. }) => false,
             None => return,

@@ -220,6 +220,20 @@ impl FileJournal {
     pub(super) fn may_keep(&self) -> bool {
         self.may_keep.load(Ordering::Acquire)
     }
+
+    /// See [`Journal::keep`].
+    pub(super) fn keep(&self, handed: u64, pieces: Vec<Piece>) -> Result<(), StorageError> {
+        self.may_keep.store(true, Ordering::Release);
+        let behind = (self.shown().header.epoch, handed);
+        lock(&self.kept).add(&self.shared.folder, &self.id, behind, pieces)
+    }
+
+    /// See [`Journal::forget`].
+    pub(super) fn forget_kept(&self) {
+        *lock(&self.kept) = Kept::default();
+        self.may_keep.store(false, Ordering::Release);
+        self.shared.folder.forget_kept(&self.id);
+    }
 }
 
 impl Drop for FileJournal {
@@ -318,7 +332,11 @@ impl Journal for Handle {
     }
 
     fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
-        self.ask_reader(move |journal| journal.kept(after))
+        self.ask_reader(move |journal| {
+            let epoch = journal.shown().header.epoch;
+            let folder = &journal.shared.folder;
+            folder.read_kept(&journal.id, epoch, after)
+        })
     }
 
     fn room(&self, bytes: u64) -> Result<(), StorageError> {

@@ -6,16 +6,13 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::super::Piece;
 use super::super::position::Epoch;
 use super::super::unfinished::{self, KeptPiece};
 use super::disk::{DiskFile, FileKind, Opening, append_all};
 use super::folder::{Folder, failed};
-use super::journal::FileJournal;
 use super::lines::{Lines, MANY};
-use super::pool::lock;
 use crate::storage::StorageError;
 
 /// The file of the blocks that are not finished.
@@ -25,74 +22,66 @@ pub(super) struct Kept {
     bytes: u64,
 }
 
-impl FileJournal {
+impl Kept {
     /// Whether keeping a piece is a write and nothing more.
-    pub(super) fn keeps(&self) -> bool {
-        lock(&self.kept).file.is_some()
+    pub(super) fn is_open(&self) -> bool {
+        self.file.is_some()
     }
 
-    /// See [`super::super::Journal::keep`].
-    pub(super) fn keep(&self, handed: u64, pieces: Vec<Piece>) -> Result<(), StorageError> {
-        let epoch = self.shown().header.epoch;
+    /// Writes pieces of blocks behind those that are there. `handed` is the last record before.
+    ///
+    /// # Errors
+    /// When the storage refuses; what was there is as it was.
+    pub(super) fn add(
+        &mut self,
+        folder: &Folder,
+        id: &str,
+        (epoch, handed): (Epoch, u64),
+        pieces: Vec<Piece>,
+    ) -> Result<(), StorageError> {
         let mut lines = Vec::new();
         for piece in pieces {
             let line = serde_json::to_writer(&mut lines, &KeptPiece::new(epoch, handed, piece));
-            line.map_err(|error| self.unkept(&error.into()))?;
+            line.map_err(|error| unkept(folder, id, &error.into()))?;
             lines.push(b'\n');
         }
-        let mut kept = lock(&self.kept);
-        self.write_kept(&mut kept, &lines)
-            .map_err(|error| self.unkept(&error))
+        self.write(folder, id, &lines)
+            .map_err(|error| unkept(folder, id, &error))
     }
 
-    fn write_kept(&self, kept: &mut Kept, lines: &[u8]) -> io::Result<()> {
-        let file = if let Some(file) = &kept.file {
+    fn write(&mut self, folder: &Folder, id: &str, lines: &[u8]) -> io::Result<()> {
+        let file = if let Some(file) = &self.file {
             Arc::clone(file)
         } else {
-            let file = self.shared.folder.open_kept(&self.id)?;
+            let file = folder.open_kept(id)?;
             // What a crash left there was sealed since.
             file.truncate(0)?;
-            self.may_keep.store(true, Ordering::Release);
-            kept.bytes = 0;
-            Arc::clone(kept.file.insert(file))
+            self.bytes = 0;
+            Arc::clone(self.file.insert(file))
         };
         if let Err(error) = append_all(&*file, lines) {
-            file.truncate(kept.bytes)?;
+            file.truncate(self.bytes)?;
             return Err(error);
         }
-        kept.bytes += lines.len() as u64;
+        self.bytes += lines.len() as u64;
         Ok(())
     }
 
     /// A record ended the block: nothing of it stays here.
-    pub(super) fn cut_kept(&self) {
-        let mut kept = lock(&self.kept);
-        if kept.bytes == 0 {
+    pub(super) fn cut(&mut self, folder: &Folder, id: &str) {
+        if self.bytes == 0 {
             return;
         }
-        if let Some(Err(error)) = kept.file.as_ref().map(|file| file.truncate(0)) {
+        if let Some(Err(error)) = self.file.as_ref().map(|file| file.truncate(0)) {
             // The journal proves it outdated all the same.
-            log::warn!("{}", self.unkept(&error));
+            log::warn!("{}", unkept(folder, id, &error));
         }
-        kept.bytes = 0;
+        self.bytes = 0;
     }
+}
 
-    /// See [`super::super::Journal::forget`].
-    pub(super) fn forget_kept(&self) {
-        *lock(&self.kept) = Kept::default();
-        self.may_keep.store(false, Ordering::Release);
-        self.shared.folder.forget_kept(&self.id);
-    }
-
-    /// See [`super::super::Journal::kept`].
-    pub(super) fn kept(&self, after: u64) -> Result<Vec<Piece>, StorageError> {
-        let epoch = self.shown().header.epoch;
-        self.shared.folder.read_kept(&self.id, epoch, after)
-    }
-
-    fn unkept(&self, error: &io::Error) -> StorageError {
-        failed("write", &self.shared.folder.kept(&self.id), error)
-    }
+fn unkept(folder: &Folder, id: &str, error: &io::Error) -> StorageError {
+    failed("write", &folder.kept(id), error)
 }
 
 impl Folder {
