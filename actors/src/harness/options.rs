@@ -17,7 +17,7 @@ use crate::tool::Tool;
 pub struct Options {
     /// The model and how it is asked.
     pub config: Config,
-    /// What the model may ask for, in the order in which it is told. [`harness_protocol::FullSettings::active_tools`] says
+    /// The tools, in the order in which the model is told of them. [`harness_protocol::FullSettings::active_tools`] says
     /// which of them it is offered.
     pub tools: Vec<Arc<dyn Tool>>,
     /// The folder that the conversation works in, unless its journal says another: the tools' relative

@@ -13,7 +13,7 @@ use crate::reply::{Block, Object};
 pub struct Piece {
     /// The block's place in the reply.
     pub index: u64,
-    /// What the block is.
+    /// Whether the block is a text or thinking.
     pub kind: DeltaKind,
     /// Where the piece begins in its block, in bytes.
     pub offset: u64,

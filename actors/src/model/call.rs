@@ -33,9 +33,9 @@ pub(super) struct Call {
     pub(super) catalog: Catalog,
     /// The request as it was sent last.
     pub(super) prepared: Option<Prepared>,
-    /// What this call leaves out, beyond what is known.
+    /// The files that this call leaves out, besides those that are known to be refused.
     pub(super) left_out: LeftOut,
-    /// What the request failed with that had all of its files.
+    /// The error of the request that had all of its files.
     pub(super) failed_with_files: Option<AttemptError>,
     /// Whether a block was shown: from then on there is no other attempt.
     pub(super) shown: bool,

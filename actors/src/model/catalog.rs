@@ -41,7 +41,7 @@ enum About {
     All,
     /// One model.
     Model(Arc<str>),
-    /// What the server says of itself with that model.
+    /// The properties that the server tells of itself while it serves that model.
     Server(Arc<str>),
 }
 

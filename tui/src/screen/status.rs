@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness_protocol::{State, ThinkingLevel};
+use harness_protocol::{State, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -99,7 +99,7 @@ fn facts(app: &App) -> String {
         facts.push(one_line(model));
     }
     if let Some(level) = status.settings.thinking {
-        facts.push(format!("thinking {}", level_name(level)));
+        facts.push(format!("thinking {}", words::thinking(level)));
     }
     let usage = &status.usage;
     let tokens = usage.input_tokens
@@ -110,19 +110,6 @@ fn facts(app: &App) -> String {
         facts.push(format!("{} tokens", count(tokens)));
     }
     facts.join(" · ")
-}
-
-/// What a level of thinking is called.
-const fn level_name(level: ThinkingLevel) -> &'static str {
-    match level {
-        ThinkingLevel::Off => "off",
-        ThinkingLevel::Minimal => "minimal",
-        ThinkingLevel::Low => "low",
-        ThinkingLevel::Medium => "medium",
-        ThinkingLevel::High => "high",
-        ThinkingLevel::XHigh => "xhigh",
-        ThinkingLevel::Max => "max",
-    }
 }
 
 /// A count in few characters.

@@ -86,7 +86,7 @@ struct Held {
     keeping: Mutex<Option<Keeping>>,
 }
 
-/// What was to be kept: how many pieces, and who waits for it.
+/// The orders to keep pieces: how many pieces each has, and where its answer goes.
 type Keeping = VecDeque<(usize, oneshot::Sender<Result<(), StorageError>>)>;
 
 fn refused() -> AppendError {

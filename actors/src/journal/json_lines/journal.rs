@@ -34,7 +34,7 @@ pub(super) struct FileJournal {
     pub(super) is_taken: AtomicBool,
     /// Whether there may be a file of blocks that are not finished.
     pub(super) may_keep: AtomicBool,
-    /// That file. Held while it is written.
+    /// The file of those blocks. The lock is held while the file is written.
     pub(super) kept: Mutex<Kept>,
     /// Held for moments only.
     pub(super) shown: Mutex<Shown>,

@@ -99,7 +99,7 @@ impl Folder {
     }
 
     /// The blocks that are kept for a journal of this life and were not finished by record `after`.
-    /// What is no file of ours has none.
+    /// A path that is not a regular file has none.
     ///
     /// # Errors
     /// When the storage cannot be read.
