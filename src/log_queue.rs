@@ -8,6 +8,8 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use harness_actors::start_thread;
+
 /// How many bytes of lines may wait. A longer line may wait alone.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -51,9 +53,7 @@ impl LogQueue {
             shared: Arc::default(),
         };
         let shared = Arc::clone(&queue.shared);
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || shared.write_on(write))?;
+        start_thread(name, move || shared.write_on(write))?;
         Ok(queue)
     }
 

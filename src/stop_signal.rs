@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness_actors::start_thread;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -36,13 +37,11 @@ impl StopSignals {
         };
         let arrived = Arc::new(Notify::new());
         let told = Arc::clone(&arrived);
-        std::thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || {
-                runtime.block_on(end_in_time(signals, &told));
-                service_log::flush();
-                std::process::exit(0);
-            })?;
+        start_thread("signals", move || {
+            runtime.block_on(end_in_time(signals, &told));
+            service_log::flush();
+            std::process::exit(0);
+        })?;
         Ok(Self { arrived })
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn start(
     let settings = settings(config, way.credential);
     let clock = Clock::system();
     let tools = standard_tools();
-    let size = StateSize::new(&config.home, config.max_state_bytes, Arc::new(SystemDisk));
+    let size = StateSize::new(&config.home, config.max_state_bytes, Arc::new(SystemDisk))?;
     let attachments = FolderAttachments::within(&config.home, size.clone());
     attachments.sweep_unnamed(clock);
     let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);
@@ -76,7 +76,7 @@ pub(crate) fn start(
         seams,
         config.workspace.as_path().into(),
         clock,
-        Arbiter::new().handle(),
+        Arbiter::try_new()?.handle(),
     )?;
     let models = parts.list_models.clone();
     let shelf = parts.tools.clone();

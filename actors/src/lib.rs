@@ -40,6 +40,7 @@ mod reply;
 mod secret;
 mod send;
 pub mod storage;
+mod threads;
 pub mod tool;
 
 pub use attachment::{AttachmentStore, MemoryAttachments};
@@ -53,4 +54,5 @@ pub use model::DEFAULT_MODEL;
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};
 pub use send::tell;
+pub use threads::{BlockingError, blocking, start_thread};
 pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, standard_tools};

@@ -5,6 +5,8 @@ use std::pin::Pin;
 use derive_more::{Display, Error};
 use tokio::runtime::Handle;
 
+use crate::threads::blocking;
+
 /// What a storage answers with; never blocks the thread that polls it.
 pub type StorageFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -34,18 +36,18 @@ impl StorageError {
 /// Does what may take long on a thread that may block.
 ///
 /// # Errors
-/// Those of the work; or that it panicked.
+/// Those of the work; that there is no thread, which passes; or that it panicked.
 pub(crate) async fn aside<T: Send + 'static>(
     path: String,
     work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
 ) -> Result<T, StorageError> {
     let runtime = Handle::current();
-    let working = tokio::task::spawn_blocking(move || runtime.block_on(work));
-    working.await.unwrap_or_else(|panic| {
+    let worked = blocking(move || runtime.block_on(work)).await;
+    worked.unwrap_or_else(|error| {
         Err(StorageError {
             doing: "read back".to_owned(),
             path,
-            reason: panic.to_string(),
+            reason: error.to_string(),
         })
     })
 }

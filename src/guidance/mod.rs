@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use harness_actors::guidance::{Guidance, GuidanceShelf};
-use harness_actors::{Clock, Redaction};
+use harness_actors::{Clock, Redaction, blocking};
 
 use loader::Loader;
 
@@ -104,11 +104,11 @@ impl GuidanceSources {
         let loader = self.source(folder).loader;
         let refreshing = async {
             let mut loader = loader.lock_owned().await;
-            tokio::task::spawn_blocking(move || loader.refresh()).await
+            blocking(move || loader.refresh()).await
         };
         match tokio::time::timeout(PATIENCE, refreshing).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => log::error!("failed to load skills and templates: {error}"),
+            Ok(Err(error)) => log::warn!("failed to load skills and templates: {error}"),
             Err(_) => log::warn!("skills and templates are not loaded anew: the disk hangs"),
         }
     }
@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(before.elapsed(), PATIENCE);
         assert!(!is_loaded(&source));
         drop(hanging);
+        tokio::time::resume();
         source.refresh(folder.path()).await;
         assert!(is_loaded(&source));
     }

@@ -10,6 +10,7 @@ use harness_actors::attachment::{
     AttachmentError, HeldAttachments, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, NewAttachment,
     hold_attachments,
 };
+use harness_actors::blocking;
 use harness_protocol::{AttachmentOrder, PromptOrder};
 
 use super::attachable::Attachable;
@@ -57,9 +58,9 @@ pub(super) async fn hold(
         return Err(refuse(&AttachmentError::TooMany { count }));
     }
     let workspace = Attachable::new(folder, &shared.home);
-    let loaded = web::block(move || load(&workspace, orders)).await;
-    let files =
-        loaded.map_err(|_| Kind::Overloaded.refuse("the service is too busy for files"))??;
+    let loaded = blocking(move || load(&workspace, orders)).await;
+    let files = loaded
+        .map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))??;
     hold_attachments(&shared.attachments, files)
         .await
         .map_err(|error| refuse(&error))

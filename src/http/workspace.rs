@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use actix_web::{HttpMessage as _, HttpRequest, web};
+use actix_web::{HttpMessage as _, HttpRequest};
 use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
+use harness_actors::{BlockingError, blocking};
 use nix::unistd::Uid;
 
 use super::ask::open;
@@ -29,8 +30,8 @@ pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, Pa
     let conversation = open(shared, id).await?;
     let folder = of(shared, &conversation.journal.header()).to_owned();
     let looked_at = folder.clone();
-    let is_there = web::block(move || looked_at.is_dir()).await;
-    if !is_there.map_err(|_| busy())? {
+    let is_there = blocking(move || looked_at.is_dir()).await;
+    if !is_there.map_err(busy)? {
         let shown = folder.display();
         let detail = format!(
             "the folder of this conversation is gone: {shown}; put it back, or go on in a new conversation"
@@ -52,11 +53,11 @@ pub(super) async fn choose(
 ) -> Result<PathBuf, Refusal> {
     let has_token = request.extensions().get::<Caller>() == Some(&Caller::TokenHolder);
     let (path, state) = (PathBuf::from(path), shared.home.to_path_buf());
-    let looked_at = web::block(move || {
+    let looked_at = blocking(move || {
         let home = std::env::home_dir();
         choice(&path, &state, home.as_deref(), has_token)
     });
-    looked_at.await.map_err(|_| busy())?
+    looked_at.await.map_err(busy)?
 }
 
 /// The folder of which conversations are looked for, without links. It may be gone.
@@ -65,7 +66,7 @@ pub(super) async fn choose(
 /// The answer, if the service is too busy.
 pub(super) async fn named(path: String) -> Result<PathBuf, Refusal> {
     let real = move || fs::canonicalize(&path).unwrap_or_else(|_| path.into());
-    web::block(real).await.map_err(|_| busy())
+    blocking(real).await.map_err(busy)
 }
 
 /// Judges a folder. Blocks.
@@ -109,8 +110,8 @@ fn choice(
     }
 }
 
-fn busy() -> Refusal {
-    Kind::Overloaded.refuse("the service is too busy to look at folders")
+fn busy(error: BlockingError) -> Refusal {
+    Kind::Overloaded.refuse(format!("folders cannot be looked at: {error}"))
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::thread;
 use std::vec::IntoIter;
 
 use bytes::Bytes;
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::api_error::ApiError;
@@ -59,12 +61,23 @@ impl DemoModel {
             body,
         };
         let service = Arc::clone(&self.service);
-        let answering = tokio::task::spawn_blocking(move || answer(&service, &incoming));
-        let rendered = answering.await.unwrap_or_else(|error| {
-            log::error!("the stand-in has no answer: {error}");
-            let failure = ApiError::new(500, "api_error", "Internal server error");
-            self.service.refuse(failure).0
-        });
+        let (reply, answering) = oneshot::channel();
+        // Who does not wait any more does not need it.
+        let work = move || drop(reply.send(answer(&service, &incoming)));
+        let rendered = match thread::Builder::new()
+            .name("standin".to_owned())
+            .spawn(work)
+        {
+            Ok(_) => answering.await.unwrap_or_else(|_| {
+                log::error!("the stand-in has no answer: its thread panicked");
+                let failure = ApiError::new(500, "api_error", "Internal server error");
+                self.service.refuse(failure).0
+            }),
+            Err(error) => {
+                let failure = ApiError::new(529, "overloaded_error", format!("no thread: {error}"));
+                self.service.refuse(failure).0
+            }
+        };
         if rendered.is_raw() {
             return Err(BrokenOff); // Bytes of a connection mean nothing here.
         }

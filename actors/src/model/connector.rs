@@ -1,16 +1,45 @@
 //! How connections to the API are opened, below TLS and HTTP.
 
+use std::error::Error;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+
 use actix_service::{Service, always_ready};
-use actix_tls::connect::{ConnectError, ConnectInfo, ConnectorService};
+use actix_tls::connect::{
+    ConnectError, ConnectInfo, Connector, ConnectorService, Resolve, Resolver,
+};
 use awc::http::Uri;
 use futures_util::future::LocalBoxFuture;
+
+use crate::blocking;
 
 /// Looks the address up and connects. What is written is sent at once: Nagle's algorithm would
 /// hold the end of a large request back until the server has acknowledged what came before, which
 /// takes a round trip, or 40 ms if the server delays its acknowledgements.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct ApiConnector {
     connector: ConnectorService,
+}
+
+impl Default for ApiConnector {
+    fn default() -> Self {
+        let connector = Connector::new(Resolver::custom(Addresses)).service();
+        Self { connector }
+    }
+}
+
+/// Looks addresses up as the system does, which may take long.
+struct Addresses;
+
+impl Resolve for Addresses {
+    fn lookup<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> LocalBoxFuture<'a, Result<Vec<SocketAddr>, Box<dyn Error>>> {
+        let host = host.to_owned();
+        let looked = blocking(move || (host.as_str(), port).to_socket_addrs());
+        Box::pin(async move { Ok(looked.await??.collect()) })
+    }
 }
 
 impl Service<ConnectInfo<Uri>> for ApiConnector {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
+use crate::blocking;
 use crate::secret::Secret;
 
 /// How large a file with a key may be, in bytes.
@@ -84,9 +85,8 @@ impl KeyOrigin {
     /// Reads the key on another thread: a file may be on a disk that is slow, and an arbiter must
     /// not wait for it.
     pub(super) async fn read_aside(self) -> Result<Secret, String> {
-        let read = tokio::task::spawn_blocking(move || self.read()).await;
-        let bug = |_| Err("reading it panicked; this is a bug of the service".to_owned());
-        read.unwrap_or_else(bug)
+        let read = blocking(move || self.read()).await;
+        read.unwrap_or_else(|error| Err(format!("reading it failed: {error}")))
     }
 }
 

@@ -16,6 +16,7 @@ use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::waiting::Waiting;
 use super::{Cancellation, Registry, ToolCall, ToolContext, ToolOutcome};
+use crate::blocking;
 use crate::ids::CallId;
 use crate::secret::Redaction;
 use crate::send::tell;
@@ -226,7 +227,7 @@ async fn run(
 async fn is_gone(folder: &Arc<Path>) -> bool {
     let folder = Arc::clone(folder);
     let look = move || std::fs::metadata(folder);
-    let found = tokio::task::spawn_blocking(look).await;
+    let found = blocking(look).await;
     found.is_ok_and(|found| found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
 }
 

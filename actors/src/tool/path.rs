@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{ToolContext, ToolError, Touched, input};
+use crate::blocking;
 use crate::reply::Object;
 
 /// Where a path that the model gave lies: relative ones start at the workspace.
@@ -19,7 +20,7 @@ fn resolve(workspace: &Path, path: &str) -> Result<PathBuf, ToolError> {
 }
 
 /// Does work at a path that the model gave. The file system may hang, so that it is not waited for
-/// on an arbiter. `doing` begins the error for work that panicked.
+/// on an arbiter. `doing` begins the error for work that was not done.
 pub(super) async fn work_at<T: Send + 'static>(
     path: &str,
     context: &ToolContext,
@@ -27,7 +28,7 @@ pub(super) async fn work_at<T: Send + 'static>(
     work: impl FnOnce(&Path) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let place = resolve(&context.folder, path)?;
-    tokio::task::spawn_blocking(move || work(&place))
+    blocking(move || work(&place))
         .await
         .map_err(|error| ToolError(format!("{doing} failed: {error}")))?
 }

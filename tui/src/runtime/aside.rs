@@ -1,5 +1,7 @@
 //! What is done beside the loop, so that no key waits for it: its result comes back as a message.
 
+use std::thread;
+
 use super::Client;
 use crate::app::Msg;
 use crate::prompt_history::HistoryFile;
@@ -11,14 +13,16 @@ impl Client {
         let file = HistoryFile::in_folder(&self.home);
         let done = self.done.0.clone();
         self.pending += 1;
-        tokio::task::spawn_blocking(move || {
-            let message = match file.add(&entry) {
-                Ok(history) => Msg::Remembered(history),
-                Err(error) => Msg::Failed(format!("the prompt is not in the history: {error}")),
-            };
+        let told = done.clone();
+        let failed = |error| Msg::Failed(format!("the prompt is not in the history: {error}"));
+        let work = move || {
+            let message = file.add(&entry).map_or_else(failed, Msg::Remembered);
             // The client may have ended meanwhile.
-            drop(done.send(message));
-        });
+            drop(told.send(message));
+        };
+        if let Err(error) = thread::Builder::new().spawn(work) {
+            drop(done.send(failed(error)));
+        }
     }
 
     /// Copies a text, by every way there is.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -16,6 +15,7 @@ use super::system_disk::SystemDisk;
 use crate::attachment::{AttachmentStore, Fate};
 use crate::clock::Clock;
 use crate::storage::{StorageError, StorageFuture};
+use crate::threads::start_thread;
 
 /// How many contents are read or written at once.
 const THREADS: usize = 2;
@@ -81,10 +81,7 @@ impl FolderAttachments {
                 contents.folder.display()
             ),
         };
-        let started = thread::Builder::new()
-            .name("attachments-sweep".to_owned())
-            .spawn(sweep);
-        if let Err(error) = started {
+        if let Err(error) = start_thread("attachments-sweep", sweep) {
             log::warn!("attachments that no journal names stay: {error}");
         }
     }

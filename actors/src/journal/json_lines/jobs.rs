@@ -67,7 +67,11 @@ impl FileJournal {
         orders.queue.push_back(order);
         if !orders.is_away {
             let journal = Arc::clone(self);
-            if !self.shared.writer.run(move || journal.next()) {
+            // What is written must be flushed, too, so that nothing is begun without the threads
+            // for that.
+            let is_taken =
+                self.shared.slow.has_threads() && self.shared.writer.run(move || journal.next());
+            if !is_taken {
                 orders.queue.clear();
             }
         }

@@ -21,7 +21,7 @@ use super::pool::lock;
 use super::shared::Shared;
 use super::sync::Waiting;
 use super::whole::Whole;
-use crate::storage::{StorageError, StorageFuture};
+use crate::storage::{PASSES, StorageError, StorageFuture};
 
 /// What another process did that made a file where there was none.
 pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";
@@ -249,12 +249,12 @@ impl Drop for FileJournal {
 /// A handle that actors hold.
 pub(super) struct Handle(pub(super) Arc<FileJournal>);
 
-/// What is said when the store's threads are gone.
+/// What is said when the store has no thread to do something.
 pub(super) fn gone(path: String) -> StorageError {
     StorageError {
         doing: "use".to_owned(),
         path,
-        reason: "the threads of the store have ended".to_owned(),
+        reason: format!("the store has no thread for it; {PASSES}"),
     }
 }
 

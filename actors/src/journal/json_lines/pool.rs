@@ -1,49 +1,137 @@
 //! A few threads that do what may block.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+
+use crate::threads::start_thread;
 
 /// What a thread is to do.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
-/// A fixed number of threads with one queue. They end when the pool is dropped and the queue is
-/// empty.
-pub(super) struct Pool(Sender<Job>);
+/// A few threads with one queue. They end when the pool is dropped and the queue is empty.
+pub(super) struct Pool {
+    name: &'static str,
+    /// How many threads there are to be.
+    threads: usize,
+    running: Arc<AtomicUsize>,
+    queue: Sender<Job>,
+    jobs: Arc<Mutex<Receiver<Job>>>,
+}
+
+/// Counts one thread, until it ends.
+struct Running(Arc<AtomicUsize>);
 
 impl Pool {
-    /// Starts the threads. Those that cannot be started are missing; with none, every job is
-    /// dropped, and who waits for it is told so.
-    pub(super) fn start(name: &str, threads: usize) -> Self {
-        let (sender, jobs) = channel::<Job>();
-        let jobs = Arc::new(Mutex::new(jobs));
-        for _ in 0..threads {
-            let jobs = Arc::clone(&jobs);
+    /// Starts the threads. Those that cannot be started now are started with a later job.
+    pub(super) fn start(name: &'static str, threads: usize) -> Self {
+        let (queue, jobs) = channel();
+        let pool = Self {
+            name,
+            threads,
+            running: Arc::default(),
+            queue,
+            jobs: Arc::new(Mutex::new(jobs)),
+        };
+        pool.fill();
+        pool
+    }
+
+    /// Queues a job; tells whether there is a thread that will do it. Without one the job is
+    /// dropped.
+    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        self.has_threads() && self.queue.send(Box::new(job)).is_ok()
+    }
+
+    /// Whether there is a thread, or one can be started.
+    pub(super) fn has_threads(&self) -> bool {
+        self.fill();
+        self.running.load(Ordering::Acquire) > 0
+    }
+
+    /// Starts the threads that are missing, or as many as there are to be had.
+    fn fill(&self) {
+        while let Some(running) = Running::of(&self.running, self.threads) {
+            let jobs = Arc::clone(&self.jobs);
             let work = move || {
+                let _running = running;
                 loop {
                     let job = lock(&jobs).recv();
                     let Ok(job) = job else { return };
                     job();
                 }
             };
-            if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(work) {
-                log::error!("cannot start the thread {name}: {error}");
+            if let Err(error) = start_thread(self.name, work) {
+                log::warn!("cannot start the thread {}: {error}", self.name);
+                return;
             }
         }
-        Self(sender)
     }
+}
 
-    /// Queues a job; tells whether there is a thread that will do it.
-    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) -> bool {
-        let is_queued = self.0.send(Box::new(job)).is_ok();
-        if !is_queued {
-            log::error!("no thread of the journals is left");
-        }
-        is_queued
+impl Running {
+    /// One more, if there are fewer than that.
+    fn of(running: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let more = |now| (now < most).then_some(now + 1);
+        let (set, fetch) = (Ordering::AcqRel, Ordering::Acquire);
+        running.fetch_update(set, fetch, more).ok()?;
+        Some(Self(Arc::clone(running)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// Locks a mutex; what a panic left behind it is as good as before.
 pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::testing::without_threads;
+
+    /// What a job that adds one to a number comes to; nothing if there is no thread.
+    fn added(pool: &Pool) -> Option<u32> {
+        let (reply, answer) = channel();
+        pool.run(move || reply.send(1 + 1).unwrap());
+        answer.recv().ok()
+    }
+
+    /// Spec: [CONV-170]
+    #[test]
+    fn threads_that_cannot_be_started_are_started_later() {
+        without_threads(true);
+        let pool = Pool::start("test", 2);
+        assert_eq!(added(&pool), None);
+        assert_eq!(added(&pool), None);
+        without_threads(false);
+        assert_eq!(added(&pool), Some(2));
+        assert_eq!(pool.running.load(Ordering::Acquire), 2);
+        // A thread that there is goes on when no further one can be had.
+        without_threads(true);
+        assert_eq!(added(&pool), Some(2));
+    }
+
+    /// Spec: [CONV-170]
+    #[test]
+    fn a_job_that_panics_costs_one_thread_until_the_next_job() {
+        let pool = Pool::start("test", 1);
+        for _ in 0..3 {
+            let (reply, ended) = channel::<()>();
+            pool.run(move || {
+                let _reply = reply;
+                panic!("a bug");
+            });
+            assert!(ended.recv().is_err());
+            while pool.running.load(Ordering::Acquire) > 0 {
+                std::thread::yield_now();
+            }
+            assert_eq!(added(&pool), Some(2));
+        }
+    }
 }

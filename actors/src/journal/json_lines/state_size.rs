@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::Duration;
 
 use super::disk::{Disk, FileKind};
+use crate::threads::start_thread;
 
 /// How often a full folder is counted: somebody may be making room.
 const RECOUNT: Duration = Duration::from_secs(2);
@@ -38,10 +38,12 @@ struct Size {
 
 impl StateSize {
     /// The size of a state folder that may have so many bytes, or any number.
-    #[must_use]
-    pub fn new(home: &Path, max: Option<u64>, disk: Arc<dyn Disk>) -> Self {
+    ///
+    /// # Errors
+    /// If there is no thread to be had that counts.
+    pub fn new(home: &Path, max: Option<u64>, disk: Arc<dyn Disk>) -> io::Result<Self> {
         let Some(max) = max else {
-            return Self(None);
+            return Ok(Self(None));
         };
         let (wanted, wants) = channel();
         let size = Arc::new(Size {
@@ -54,14 +56,8 @@ impl StateSize {
             wanted,
         });
         let counted = Arc::downgrade(&size);
-        let counting = thread::Builder::new()
-            .name("state-size".to_owned())
-            .spawn(move || keep_counting(&counted, &wants));
-        if let Err(error) = counting {
-            log::error!("max_state_bytes is not kept: no thread can count: {error}");
-            return Self(None);
-        }
-        Self(Some(size))
+        start_thread("state-size", move || keep_counting(&counted, &wants))?;
+        Ok(Self(Some(size)))
     }
 
     /// Notes that so many bytes were written.

@@ -1,4 +1,5 @@
 use std::fs;
+use std::thread;
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -19,7 +20,7 @@ fn home(trash: usize) -> (TempDir, StateSize) {
     fs::write(home.path().join("trash/a-1.jsonl"), vec![b'x'; trash]).unwrap();
     // What is none of ours does not count.
     fs::write(home.path().join("config.toml"), vec![b'#'; 50_000]).unwrap();
-    let size = StateSize::new(home.path(), Some(MAX), Arc::new(SystemDisk));
+    let size = StateSize::new(home.path(), Some(MAX), Arc::new(SystemDisk)).unwrap();
     (home, size)
 }
 
@@ -93,7 +94,7 @@ fn what_is_removed_again_does_not_count() {
 /// Spec: [JRNL-92]
 #[test]
 fn without_a_bound_nothing_is_counted() {
-    let size = StateSize::new(Path::new("/"), None, Arc::new(SystemDisk));
+    let size = StateSize::new(Path::new("/"), None, Arc::new(SystemDisk)).unwrap();
     size.grew(usize::MAX);
     size.check(u64::MAX).unwrap();
 }
