@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 
 use derive_more::{Display, Error};
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
@@ -91,6 +92,20 @@ pub(crate) enum StateError {
         /// What the operating system said.
         reason: getrandom::Error,
     },
+}
+
+impl StateError {
+    /// Whether the same may work a moment later: the system lacked an open file or memory.
+    pub(crate) fn is_passing(&self) -> bool {
+        let Self::Io { source, .. } = self else {
+            return false;
+        };
+        let errno = source.raw_os_error().map(Errno::from_raw);
+        matches!(
+            errno,
+            Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM | Errno::EAGAIN)
+        )
+    }
 }
 
 /// The folder that holds everything the service keeps; exists and is private.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use subtle::ConstantTimeEq as _;
 
-use super::token::Token;
+use super::token::{NotNow, Token};
 
 /// The service's rules for who may use it.
 #[derive(Debug)]
@@ -22,13 +22,16 @@ pub(crate) struct Access {
 impl Access {
     /// Whether an `Authorization` header shows the token. The time that the comparison takes
     /// does not tell how much of the token was right.
-    pub(super) async fn is_shown_by(&self, authorization: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// If the token cannot be looked at now.
+    pub(super) async fn is_shown_by(&self, authorization: &[u8]) -> Result<bool, NotNow> {
         let Some((scheme, shown)) = authorization.split_at_checked(7) else {
-            return false;
+            return Ok(false);
         };
-        let token = self.token.now().await;
-        scheme.eq_ignore_ascii_case(b"bearer ")
-            && token.is_some_and(|token| bool::from(shown.ct_eq(token.expose().as_bytes())))
+        let token = self.token.now().await?;
+        Ok(scheme.eq_ignore_ascii_case(b"bearer ")
+            && token.is_some_and(|token| bool::from(shown.ct_eq(token.expose().as_bytes()))))
     }
 }
 
@@ -128,7 +131,7 @@ mod tests {
             ("", false),
         ] {
             let is_shown = access.is_shown_by(header.as_bytes()).await;
-            assert_eq!(is_shown, shown, "{header}");
+            assert_eq!(is_shown, Ok(shown), "{header}");
         }
     }
 }

@@ -100,7 +100,7 @@ async fn judge(
     let goes_by_user = !is_forwarded(headers);
     let is_owner = goes_by_user
         && connection.is_some_and(|connection| connection.is_local_process_of(access.owner));
-    let known = if shows_token(access, headers).await {
+    let known = if shows_token(access, headers).await? {
         Some(Caller::TokenHolder)
     } else {
         (is_owner && !access.require_token).then_some(Caller::Known)
@@ -130,11 +130,14 @@ async fn judge(
     Err(Kind::Unauthorized.refuse(detail))
 }
 
-async fn shows_token(access: &Access, headers: &HeaderMap) -> bool {
+async fn shows_token(access: &Access, headers: &HeaderMap) -> Result<bool, Refusal> {
     let mut shown = headers.get_all(header::AUTHORIZATION);
     match (shown.next(), shown.next()) {
-        (Some(only), None) => access.is_shown_by(only.as_bytes()).await,
-        (None | Some(_), _) => false,
+        (Some(only), None) => {
+            let is_shown = access.is_shown_by(only.as_bytes()).await;
+            is_shown.map_err(|error| Kind::Overloaded.refuse(error.to_string()))
+        }
+        (None | Some(_), _) => Ok(false),
     }
 }
 

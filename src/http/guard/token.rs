@@ -2,12 +2,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use harness_actors::Secret;
+use derive_more::{Display, Error};
+use harness_actors::{BlockingError, Secret, blocking};
 
 use crate::state::{StateFolder, TokenStamp};
 
 /// What is told of each token that takes the place of another.
 type Learn = Box<dyn Fn(&Secret) + Send + Sync>;
+
+/// The file of the token cannot be looked at now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, Error)]
+#[display("the system lacks what it takes to look at the token; this passes, try again")]
+pub(crate) struct NotNow;
 
 /// The token, from a setting or from its file.
 #[derive(Clone)]
@@ -62,20 +68,25 @@ impl Token {
 
     /// The token that counts now; nothing if its file holds none. The file is looked at on a
     /// thread of its own, since its disk may be slow.
-    pub(super) async fn now(&self) -> Option<Secret> {
+    ///
+    /// # Errors
+    /// If the system lacks what it takes to look, which passes.
+    pub(super) async fn now(&self) -> Result<Option<Secret>, NotNow> {
         if let Kind::Fixed(token) = &*self.0 {
-            return Some(token.clone());
+            return Ok(Some(token.clone()));
         }
         let kind = Arc::clone(&self.0);
-        let looked = tokio::task::spawn_blocking(move || kind.look());
-        looked.await.ok().flatten()
+        match blocking(move || kind.look()).await {
+            Ok(looked) => looked,
+            Err(BlockingError::NoThread | BlockingError::Panicked) => Err(NotNow),
+        }
     }
 }
 
 impl Kind {
-    fn look(&self) -> Option<Secret> {
+    fn look(&self) -> Result<Option<Secret>, NotNow> {
         match self {
-            Self::Fixed(token) => Some(token.clone()),
+            Self::Fixed(token) => Ok(Some(token.clone())),
             Self::File {
                 folder,
                 seen,
@@ -84,17 +95,21 @@ impl Kind {
                 let stamp = folder.token_stamp();
                 let mut seen = lock(seen);
                 if seen.stamp != stamp {
-                    seen.token = folder.read_token().unwrap_or_else(|error| {
-                        log::warn!("no token is taken: {error}");
-                        None
-                    });
+                    seen.token = match folder.read_token() {
+                        Err(error) if error.is_passing() => return Err(NotNow),
+                        Err(error) => {
+                            log::warn!("no token is taken: {error}");
+                            None
+                        }
+                        Ok(token) => token,
+                    };
                     seen.stamp = stamp;
                     if let Some(token) = &seen.token {
                         log::info!("the token was replaced; the one before counts no more");
                         learn(token);
                     }
                 }
-                seen.token.clone()
+                Ok(seen.token.clone())
             }
         }
     }
@@ -119,20 +134,20 @@ mod tests {
         let kept = Arc::clone(&learned);
         let learn = move |token: &Secret| kept.lock().unwrap().push(token.expose().to_owned());
         let token = Token::in_file(folder, first.clone(), learn);
-        assert_eq!(token.now().await, Some(first));
+        assert_eq!(token.now().await, Ok(Some(first)));
         std::fs::write(&file, "abcdefghijklmnopqrst\n").unwrap();
-        assert_eq!(token.now().await, Some("abcdefghijklmnopqrst".into()));
+        assert_eq!(token.now().await, Ok(Some("abcdefghijklmnopqrst".into())));
         std::fs::write(&file, "short").unwrap();
-        assert_eq!(token.now().await, None);
+        assert_eq!(token.now().await, Ok(None));
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(token.now().await, None);
+        assert_eq!(token.now().await, Ok(None));
         std::fs::write(&file, "uvwxyz0123456789").unwrap();
-        assert_eq!(token.now().await, Some("uvwxyz0123456789".into()));
+        assert_eq!(token.now().await, Ok(Some("uvwxyz0123456789".into())));
         assert_eq!(
             *learned.lock().unwrap(),
             ["abcdefghijklmnopqrst", "uvwxyz0123456789"]
         );
         let fixed = Token::fixed("0123456789abcdef".into());
-        assert_eq!(fixed.now().await, Some("0123456789abcdef".into()));
+        assert_eq!(fixed.now().await, Ok(Some("0123456789abcdef".into())));
     }
 }
