@@ -7,6 +7,7 @@ mod demo;
 mod difference;
 mod doctor;
 mod exit_codes;
+mod file_limit;
 mod guidance;
 mod hardening;
 mod http;

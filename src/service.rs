@@ -9,11 +9,13 @@ use harness_actors::Clock;
 use harness_actors::Redaction;
 use harness_actors::directory::messages::StopAll;
 use harness_actors::journal::Epoch;
+use harness_actors::start_thread;
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
 use nix::unistd::Uid;
 
 use crate::cli::Serve;
 use crate::config::{Config, Secret};
+use crate::file_limit;
 use crate::http::{self, About, Access, AllowedHosts, Door, Token};
 use crate::open_files;
 use crate::proof::ProofKey;
@@ -36,6 +38,7 @@ pub(crate) async fn run(
     config: &Config,
     redaction: &Redaction,
 ) -> Result<(), ServiceError> {
+    file_limit::survive()?;
     let signals = StopSignals::listen()?;
     let files = open_files::raise_limit(config.max_subscribers);
     let door = Door::new(open_files::max_connections(config.max_subscribers, files));
@@ -200,8 +203,7 @@ fn announce(address: SocketAddr, demo: bool, config: &Config) {
             log::warn!("the address http://{address} could not be printed: {error}");
         }
     };
-    let printing = std::thread::Builder::new().name("address".to_owned());
-    if let Err(error) = printing.spawn(print) {
+    if let Err(error) = start_thread("address", print) {
         log::warn!("the address http://{address} could not be printed: {error}");
     }
 }

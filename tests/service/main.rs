@@ -44,6 +44,7 @@ mod program;
 mod queues;
 mod recordings;
 mod restart;
+mod scarce;
 mod screen;
 mod secrets;
 mod settings;
