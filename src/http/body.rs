@@ -10,6 +10,7 @@ use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::names;
 use super::problem::{Kind, Refusal};
 
 /// How large a body may be, in bytes, unless its route takes files.
@@ -92,8 +93,15 @@ fn is_object(bytes: &[u8]) -> bool {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| Kind::BadRequest.refuse(format!("the body is not as expected: {error}")))
+    let unexpected = |what: String| {
+        let detail = format!("the body is not as expected: {what}");
+        Kind::BadRequest.refuse(detail)
+    };
+    let parsed = serde_json::from_slice(bytes).map_err(|error| unexpected(error.to_string()))?;
+    match names::repeated(bytes) {
+        Some(name) => Err(unexpected(format!("an object has two members {name:?}"))),
+        None => Ok(parsed),
+    }
 }
 
 /// A web page can send other content types to any site without being asked; JSON it cannot.

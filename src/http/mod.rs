@@ -13,6 +13,7 @@ mod guard;
 mod history;
 mod lent;
 mod models;
+mod names;
 mod problem;
 mod prompt;
 mod queue;

@@ -85,6 +85,80 @@ async fn bad_bodies_are_refused_with_a_problem_and_have_no_effect() {
     assert!(standin.requests().is_empty());
 }
 
+/// Spec: [HTTP-102]
+#[tokio::test]
+async fn a_body_with_two_members_of_one_name_has_no_effect() {
+    let (service, standin, _script) = Service::scripted(&[]).await;
+    let at = "/v1/conversations/default";
+    let settings = format!("{at}/settings");
+    let before = service.get(&settings).await;
+    for (method, path, body, name) in [
+        (
+            "POST",
+            "/prompt",
+            r#"{"content":"a","content":"b"}"#,
+            "content",
+        ),
+        (
+            "POST",
+            "/prompt",
+            r#"{"content":"a","x":{"y":1,"y":2}}"#,
+            "y",
+        ),
+        (
+            "POST",
+            "/prompt",
+            r#"{"content":"a","attachments":[{"path":"a","path":"b"}]}"#,
+            "path",
+        ),
+        ("POST", "/cancel", r#"[{"a":1,"\u0061":2}]"#, "a"),
+        (
+            "POST",
+            "/cancel",
+            r#"{"run_id":1,"a":[{"b":1,"b":1}]}"#,
+            "b",
+        ),
+        (
+            "PATCH",
+            &settings,
+            r#"{"settings":{"max_turns":3,"max_turns":4}}"#,
+            "max_turns",
+        ),
+        (
+            "POST",
+            "/v1/conversations",
+            r#"{"settings":{"max_turns":3,"max_turns":3}}"#,
+            "max_turns",
+        ),
+        (
+            "POST",
+            &format!("{at}/steer"),
+            r#"{"content":"a","key":"a","key":"b"}"#,
+            "key",
+        ),
+        (
+            "POST",
+            &format!("{at}/compact"),
+            r#"{"force":true,"force":true}"#,
+            "force",
+        ),
+        ("PATCH", at, r#"{"title":"a","title":"a"}"#, "title"),
+        ("POST", &format!("{at}/fork"), r#"{"seq":1,"seq":1}"#, "seq"),
+    ] {
+        let json = "content-type: application/json\r\n";
+        let answer = service.send(method, path, json, body).await;
+        assert_eq!(answer.status, 400, "{body} {answer:?}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(name), "{detail}");
+    }
+    assert_eq!(service.get(&settings).await, before);
+    assert!(standin.requests().is_empty());
+    // A member that a route does not know.
+    let strict = service.post(&format!("{at}/compact"), r#"{"y":1}"#).await;
+    assert_eq!(strict.status, 400);
+    assert_eq!(service.post("/cancel", r#"{"y":1}"#).await.status, 200);
+}
+
 /// Spec: [HTTP-07]
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_with_and_without_its_length() {
