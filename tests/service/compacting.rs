@@ -500,6 +500,41 @@ async fn a_compaction_for_good_replaces_the_journal_and_nothing_else() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
+/// Spec: [CONV-171]
+#[tokio::test]
+async fn a_key_of_before_a_compaction_for_good_stands_for_its_text() {
+    let turns = Turns::new(20, |_, _| long(PART));
+    let (service, standin, _) = serving(turns, model(SMALL), &[]).await;
+    let talk = Talk::with(&service);
+    let keyed = async |service: &Service, key: &str, content: &str| {
+        let body = json!({"content": content, "key": key}).to_string();
+        let answer = service.post("/prompt", &body).await;
+        service.idle("default").await;
+        answer
+    };
+    let first = keyed(&service, "k0", "once").await;
+    assert_eq!(first.status, 200);
+    for key in ["k1", "k2"] {
+        assert_eq!(keyed(&service, key, "once").await.status, 200);
+    }
+    let done = talk
+        .order("POST", "/compact", &json!({"force": true}))
+        .await;
+    assert_eq!(done["compacted"], true);
+    let checkpoint = check(&service.journal("default")).records[0].1.clone();
+    assert_eq!(checkpoint["type"], "checkpoint");
+    assert!(checkpoint.to_string().contains("k0"), "{checkpoint}");
+    let asked = standin.requests().len();
+    let mut service = service;
+    for _ in 0..2 {
+        assert_eq!(keyed(&service, "k0", "another").await.status, 422);
+        let again = keyed(&service, "k0", "once").await;
+        assert_eq!((again.status, &again.body), (200, &first.body));
+        service = service.restart().await;
+    }
+    assert_eq!(standin.requests().len(), asked);
+}
+
 /// Spec: [CONV-120]
 #[tokio::test]
 async fn what_was_summarized_by_itself_is_made_permanent_without_another_word() {

@@ -269,6 +269,10 @@ pub enum Record {
         /// The keys of messages that were queued before, each with its name there.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         item_keys: Vec<(String, ItemId)>,
+        /// The digests of the texts and files of those messages, each behind its key; versions that
+        /// kept none wrote none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        digests: Vec<(String, String)>,
         /// The tools that the conversation is offered, in the API's format, if they are on record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<Value>>,

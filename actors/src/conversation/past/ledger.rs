@@ -2,12 +2,12 @@
 //! on, one that comes back after a crash, and a look at the end of its journal.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use harness_protocol::{Attachment, QueueItem, Settings, Usage};
 use serde_json::Value;
 
+use super::digest::Digest;
 use super::history::History;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
@@ -55,9 +55,9 @@ pub struct Ledger {
 pub struct Keyed {
     /// The run of the prompt, or the message that was queued.
     pub named: Named,
-    /// Tells its text and its files from others; of use within one process only. None if they are
-    /// gone.
-    digest: Option<u64>,
+    /// Tells its text and its files from others. None if they are gone, as behind a checkpoint of
+    /// a version that kept none.
+    digest: Option<Digest>,
 }
 
 /// What became of a message with a key.
@@ -71,22 +71,14 @@ pub enum Named {
 
 impl Keyed {
     fn new(named: Named, content: &str, attachments: &[Attachment]) -> Self {
-        let digest = Some(digest(content, attachments));
+        let digest = Some(Digest::of(content, attachments));
         Self { named, digest }
-    }
-
-    /// A key whose text is gone.
-    fn of(named: Named) -> Self {
-        Self {
-            named,
-            digest: None,
-        }
     }
 
     /// Whether it has that text and the contents of those files, as far as is known.
     #[must_use]
     pub fn is_of(&self, content: &str, attachments: &[Attachment]) -> bool {
-        let digest = digest(content, attachments);
+        let digest = Digest::of(content, attachments);
         self.digest.is_none_or(|known| known == digest)
     }
 }
@@ -249,13 +241,17 @@ impl Ledger {
                 totals,
                 keys,
                 item_keys,
+                digests,
                 tools,
                 ..
             } => {
                 self.begin_at(summary, totals);
                 self.offer(tools.as_deref());
-                self.add_keys(keys, |run| Named::Run(*run));
-                self.add_keys(item_keys, |item| Named::Item(*item));
+                let known =
+                    |(key, digits): &(String, String)| Some((key.clone(), Digest::parse(digits)?));
+                let digests = digests.iter().filter_map(known).collect();
+                self.add_keys(keys, &digests, |run| Named::Run(*run));
+                self.add_keys(item_keys, &digests, |item| Named::Item(*item));
             }
             Record::CompactionStarted { .. } | Record::Unknown { .. } => {}
         }
@@ -398,6 +394,15 @@ impl Ledger {
                 Named::Item(item) => Some((key.as_str(), item)),
                 Named::Run(_) => None,
             })
+    }
+
+    /// The digests of the messages that had a key, each behind its key, in the order of the keys.
+    #[must_use]
+    pub fn digests(&self) -> Vec<(String, String)> {
+        let told = |(key, keyed): (&String, &Keyed)| Some((key.clone(), keyed.digest?.digits()));
+        let mut digests: Vec<_> = self.keys.iter().filter_map(told).collect();
+        digests.sort_unstable();
+        digests
     }
 
     /// The calls of the reply that is under way, in its order.
@@ -552,8 +557,18 @@ impl Ledger {
     }
 
     /// Adds keys whose texts are gone.
-    fn add_keys<T>(&mut self, keys: &[(String, T)], named: impl Fn(&T) -> Named) {
-        let keyed = |(key, of): &(String, T)| (key.clone(), Keyed::of(named(of)));
+    /// Adds the keys of a checkpoint.
+    fn add_keys<T>(
+        &mut self,
+        keys: &[(String, T)],
+        digests: &HashMap<String, Digest>,
+        named: impl Fn(&T) -> Named,
+    ) {
+        let keyed = |(key, of): &(String, T)| {
+            let digest = digests.get(key).copied();
+            let named = named(of);
+            (key.clone(), Keyed { named, digest })
+        };
         self.keys.extend(keys.iter().map(keyed));
     }
 
@@ -665,15 +680,6 @@ fn call(block: &Block) -> Option<ToolCall> {
         name: name.to_owned(),
         input: input.clone(),
     })
-}
-
-fn digest(content: &str, attachments: &[Attachment]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    content.hash(&mut hasher);
-    for attachment in attachments {
-        attachment.sha256.hash(&mut hasher);
-    }
-    hasher.finish()
 }
 
 #[cfg(test)]

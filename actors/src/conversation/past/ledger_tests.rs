@@ -328,6 +328,25 @@ fn a_key_stands_for_the_prompt_that_had_it() {
     assert_eq!(ledger.keyed("m"), None);
 }
 
+/// Spec: [CONV-171]
+#[test]
+fn behind_a_checkpoint_a_key_still_stands_for_its_message() {
+    let before = fold(&[prompt(3, "hi", Some("k")), prompt(4, "ho", Some("l"))]);
+    let checkpoint = |digests: Vec<(String, String)>| {
+        let json = json!({"type": "checkpoint", "data": {"summary": "s", "digests": digests,
+            "totals": Totals::default(), "keys": [["k", 3], ["l", 4]]}});
+        let ledger = fold(&[serde_json::from_value(json).unwrap()]);
+        let keyed = ledger.keyed("k").unwrap();
+        assert_eq!(keyed.named, Named::Run(RunId(3)));
+        (keyed.is_of("hi", &[]), keyed.is_of("ho", &[]))
+    };
+    assert_eq!(checkpoint(before.digests()), (true, false));
+    // What an older version wrote, and what is no digest: any text passes.
+    assert_eq!(checkpoint(Vec::new()), (true, true));
+    let other = vec![("k".to_owned(), "none".to_owned())];
+    assert_eq!(checkpoint(other), (true, true));
+}
+
 fn any_record() -> impl Strategy<Value = Record> {
     let unanswered = || {
         select(vec![

@@ -1,5 +1,6 @@
 //! What was said, and what it adds up to: the one fold over a journal.
 
+mod digest;
 mod history;
 mod ledger;
 mod read_back;

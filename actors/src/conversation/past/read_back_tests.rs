@@ -216,6 +216,7 @@ async fn a_look_tells_what_waits_and_the_settings_wherever_they_changed() {
                         totals: before.totals().clone(),
                         keys: Vec::new(),
                         item_keys: Vec::new(),
+                        digests: Vec::new(),
                         tools: None,
                         by: None,
                     });

@@ -158,6 +158,7 @@ impl Building {
             totals: before.totals().clone(),
             keys: named(keys),
             item_keys: named(item_keys),
+            digests: before.digests(),
             tools: before.tools().map(|tools| tools.to_vec()),
             by: by.clone(),
         };
@@ -338,6 +339,7 @@ impl Ledger {
             && (self.run(), self.turn()) == (other.run(), other.turn())
             && self.has_failed() == other.has_failed()
             && keys(self) == keys(other)
+            && self.digests() == other.digests()
             && said(self) == said(other)
     }
 }
