@@ -43,6 +43,7 @@ impl StateFolder {
         match lock_patiently(file) {
             Ok(file) => Ok(ServiceLock {
                 _file: file,
+                state: self.clone(),
                 discovery: self.path.join(DISCOVERY_FILE),
             }),
             Err(Errno::EWOULDBLOCK) => Err(StateError::InUse {
@@ -97,6 +98,7 @@ pub(crate) fn is_held(home: &Path) -> io::Result<bool> {
 #[derive(Debug)]
 pub(crate) struct ServiceLock {
     _file: Flock<File>,
+    state: StateFolder,
     discovery: PathBuf,
 }
 
@@ -115,8 +117,15 @@ impl ServiceLock {
         fs::rename(&unfinished, path).map_err(io_error("write", path))
     }
 
-    /// Says that no service listens any more.
+    /// Says that no service listens any more. In another state folder another service may.
     pub(crate) fn withdraw(&self) {
+        if !self.state.is_there() {
+            log::warn!(
+                "the state folder is away, so that {} stays",
+                self.discovery.display()
+            );
+            return;
+        }
         if let Err(error) = fs::remove_file(&self.discovery) {
             log::warn!("cannot remove {}: {error}", self.discovery.display());
         }

@@ -14,7 +14,7 @@ use harness_actors::{Clock, Redaction};
 
 use crate::lock::LOG_FILE;
 use crate::log_queue::LogQueue;
-use crate::state::{StateError, io_error};
+use crate::state::{StateError, io_error, is_at};
 use crate::utc::utc;
 use crate::{log_file, log_setup, visible};
 
@@ -152,6 +152,11 @@ impl Kept {
     }
 
     fn put_aside(&mut self) -> Result<(), StateError> {
+        // Not the log of another state folder, in the place of this one.
+        if !is_at(&self.file, &self.path) {
+            let error = io::Error::from(io::ErrorKind::NotFound);
+            return Err(io_error("put aside", &self.path)(error));
+        }
         let aside = self.path.with_extension("log.1");
         fs::rename(&self.path, &aside).map_err(io_error("put aside", &self.path))?;
         let (file, _) = log_file::open(&self.home, LOG_FILE)?;

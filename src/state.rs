@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use derive_more::{Display, Error};
 use nix::errno::Errno;
@@ -113,6 +114,8 @@ impl StateError {
 pub(crate) struct StateFolder {
     pub(crate) path: PathBuf,
     pub(crate) owner: Uid,
+    /// It is open, so that no other folder gets its number.
+    folder: Arc<File>,
 }
 
 impl StateFolder {
@@ -164,7 +167,17 @@ impl StateFolder {
         }
         let opened = open(&path, OFlag::O_DIRECTORY).map_err(io_error("open", &path))?;
         make_private(&opened, &path, owner)?;
-        Ok(Self { path, owner })
+        let folder = Arc::new(opened);
+        Ok(Self {
+            path,
+            owner,
+            folder,
+        })
+    }
+
+    /// Whether the folder is at its path, and not away with another one in its place.
+    pub(crate) fn is_there(&self) -> bool {
+        is_at(&self.folder, &self.path)
     }
 
     /// What the token file is like; nothing if there is none that can be looked at.
@@ -238,6 +251,13 @@ pub(crate) struct TokenStamp {
     bytes: u64,
     modified: (i64, i64),
     changed: (i64, i64),
+}
+
+/// Whether an open file or folder is the one at a path.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    let number = |found: fs::Metadata| (found.dev(), found.ino());
+    let (ours, found) = (file.metadata(), fs::symlink_metadata(path));
+    ours.is_ok_and(|ours| found.is_ok_and(|found| number(found) == number(ours)))
 }
 
 /// Creates the folder and the folders above it that are missing, all private.

@@ -122,8 +122,8 @@ fn a_new_token_is_random_private_and_kept() {
 fn a_token_file_that_cannot_be_trusted_is_refused() {
     let (_temp, state, path) = with_token(b"0123456789abcdef");
     let theirs = StateFolder {
-        path: state.path.clone(),
         owner: somebody_else(),
+        ..state.clone()
     };
     assert!(refusal(theirs.token()).contains("belongs to another user"));
 

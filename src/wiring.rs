@@ -8,7 +8,7 @@ use harness_actors::broadcast::{
     ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
 use harness_actors::directory::{DirectoryActor, Seams};
-use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateSize, SystemDisk};
+use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, StateSize};
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
@@ -55,7 +55,11 @@ pub(crate) fn start(
     let settings = settings(config, way.credential);
     let clock = Clock::system();
     let tools = standard_tools();
-    let size = StateSize::new(&config.home, config.max_state_bytes, Arc::new(SystemDisk))?;
+    let size = StateSize::new(
+        &config.home,
+        config.max_state_bytes,
+        Arc::new(StateDisk::of(&config.home)),
+    )?;
     let attachments = FolderAttachments::within(&config.home, size.clone());
     attachments.sweep_unnamed(clock);
     let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);

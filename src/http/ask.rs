@@ -10,6 +10,7 @@ use harness_actors::conversation::messages::SubmitError;
 use harness_actors::directory::Conversation;
 use harness_actors::directory::messages::OpenConversation;
 use harness_actors::journal::OpenError;
+use harness_actors::storage::StorageError;
 use serde::de::DeserializeOwned;
 
 use super::problem::{Kind, Refusal};
@@ -180,6 +181,15 @@ pub(super) fn refuse_open(error: &OpenError, storage: Kind) -> Refusal {
         OpenError::TooMany { .. } => Kind::Overloaded,
         OpenError::Storage(error) if error.is_passing() => Kind::Overloaded,
         OpenError::Storage(_) => storage,
+    };
+    kind.refuse(error.to_string())
+}
+
+/// The answer when what was kept cannot be read.
+pub(super) fn refuse_read(error: &StorageError) -> Refusal {
+    let kind = match error.is_passing() {
+        true => Kind::Overloaded,
+        false => Kind::Unreadable,
     };
     kind.refuse(error.to_string())
 }

@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use actix_web_lab::header::{CacheControl, CacheDirective};
 use harness_actors::attachment::{MediaType, is_missing, is_sha256};
 
+use super::ask::refuse_read;
 use super::lent;
 use super::problem::{Answer, Kind};
 use super::shared::Shared;
@@ -27,7 +28,7 @@ pub(super) async fn read(
         if is_missing(&error) {
             none()
         } else {
-            Kind::Unreadable.refuse(error.to_string())
+            refuse_read(&error)
         }
     })?;
     let tag = format!("\"{sha256}\"");

@@ -14,7 +14,9 @@ use harness_protocol::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ask::{Late, Name, ask, ask_late, order_to, query, refuse_open, refuse_submit};
+use super::ask::{
+    Late, Name, ask, ask_late, order_to, query, refuse_open, refuse_read, refuse_submit,
+};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
@@ -86,7 +88,7 @@ pub(super) async fn list(request: HttpRequest, shared: web::Data<Shared>) -> Ans
         },
     };
     let rows = ask(shared.directory.send(list)).await?;
-    let rows = rows.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let rows = rows.map_err(|error| refuse_read(&error))?;
     let last = rows.last().filter(|_| rows.len() == limit);
     Ok(HttpResponse::Ok().json(ConversationPage {
         next: last.map(|row| cursor_of(&row.listed)),

@@ -8,7 +8,7 @@ use harness_actors::journal::{Entry, Journal, PageLimit};
 use harness_protocol::{History, PastEvent};
 use serde::Deserialize;
 
-use super::ask::{Name, open, query};
+use super::ask::{Name, open, query, refuse_read};
 use super::lent;
 use super::problem::{Answer, Kind, Refusal};
 use super::shared::Shared;
@@ -121,7 +121,7 @@ pub(super) async fn read_page(
     };
     let page = journal.read(after, limit).await;
     page.map(|page| page.entries)
-        .map_err(|error| Kind::Unreadable.refuse(error.to_string()))
+        .map_err(|error| refuse_read(&error))
 }
 
 fn past_event(entry: &Entry) -> PastEvent {

@@ -7,7 +7,7 @@ use harness_actors::journal::Totals;
 use harness_protocol::{Queue, QueueItem, QueueList, WithdrawAnswer};
 use serde::Deserialize;
 
-use super::ask::{Late, Name, ask_conversation, open, order_to, query, refuse_submit};
+use super::ask::{Late, Name, ask_conversation, open, order_to, query, refuse_read, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::said::{name_of, submit};
@@ -32,7 +32,7 @@ pub(super) async fn follow_up(received: Received) -> Answer {
 /// What waits.
 pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
     let (_, overview) = ask_conversation(&shared, &id, GetOverview).await?;
-    let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let overview = overview.map_err(|error| refuse_read(&error))?;
     Ok(HttpResponse::Ok().json(QueueList {
         items: in_order(&overview.totals),
     }))

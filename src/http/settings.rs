@@ -6,7 +6,7 @@ use harness_actors::tool::Registry;
 use harness_protocol::{ChangeSettings, Settings, SettingsPatch, are_no_tools};
 use serde_json::{Map, Value};
 
-use super::ask::{Late, Name, ask_conversation, order_to, refuse_submit};
+use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::body;
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
@@ -16,7 +16,7 @@ use super::shared::Shared;
 /// The settings, and what they add up to.
 pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
     let (_, view) = ask_conversation(&shared, &id, GetSettings).await?;
-    let view = view.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let view = view.map_err(|error| refuse_read(&error))?;
     Ok(HttpResponse::Ok().json(view))
 }
 

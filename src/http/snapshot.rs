@@ -10,9 +10,9 @@ use harness_actors::journal::Piece;
 use harness_protocol::{ContextFile, Damage, Event, Snapshot, State};
 use serde::Deserialize;
 
-use super::ask::{Name, ask_conversation, query};
+use super::ask::{Name, ask_conversation, query, refuse_read};
 use super::history::{TAIL, page_up_to};
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{Answer, Refusal};
 use super::queue::in_order;
 use super::shared::Shared;
 use super::summary::summary;
@@ -29,7 +29,7 @@ struct SnapshotQuery {
 pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
     let SnapshotQuery { tail } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
-    let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let overview = overview.map_err(|error| refuse_read(&error))?;
     let folder = workspace::of(&shared, &conversation.journal.header()).to_owned();
     shared.guidance.refresh(&folder).await;
     let (turn, snapshot) =
@@ -50,7 +50,7 @@ pub(super) async fn snapshot(
 ) -> Result<(Turn, Snapshot), Refusal> {
     let journal = &conversation.journal;
     let damage = journal.check().await;
-    let damage = damage.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let damage = damage.map_err(|error| refuse_read(&error))?;
     let turn = lent::turn(shared).await?;
     let seq = overview.position.seq;
     let header = journal.header();

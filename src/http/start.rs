@@ -5,7 +5,8 @@ use harness_actors::broadcast::Start;
 use harness_actors::journal::{Journal, PageLimit, Position};
 use serde::Deserialize;
 
-use super::problem::{Kind, Refusal};
+use super::ask::refuse_read;
+use super::problem::Refusal;
 
 /// Where a client wants to begin, and what it is called.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -91,7 +92,7 @@ async fn position_at(journal: &dyn Journal, seq: u64) -> Result<Option<Position>
         return Ok(Some(Position::start(journal.end().epoch)));
     };
     let page = journal.read(before, ONE).await;
-    let page = page.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let page = page.map_err(|error| refuse_read(&error))?;
     let position = page.entries.first().map(|entry| entry.position);
     Ok(position.filter(|position| position.seq == seq))
 }

@@ -6,15 +6,15 @@ use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
 use harness_protocol::{ConversationState, Summary};
 
-use super::ask::{Late, ask_late};
-use super::problem::{Kind, Refusal};
+use super::ask::{Late, ask_late, refuse_read};
+use super::problem::Refusal;
 use super::shared::Shared;
 use super::workspace;
 
 /// How the conversation is, behind an order that it has carried out.
 pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Refusal> {
     let overview = ask_late(conversation.actor.send(GetOverview), Late::Order).await?;
-    overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))
+    overview.map_err(|error| refuse_read(&error))
 }
 
 /// The conversation as a list shows it.

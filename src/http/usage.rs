@@ -6,9 +6,9 @@ use harness_actors::conversation::usage;
 use harness_actors::journal::{Journal, Record, Totals};
 use harness_protocol::{ModelUsage, RunUsage, Usage, UsageAnswer};
 
-use super::ask::{Name, ask_conversation};
+use super::ask::{Name, ask_conversation, refuse_read};
 use super::history::read_page;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{Answer, Refusal};
 use super::shared::Shared;
 use crate::prices::{KeptFor, Prices, rounded};
 
@@ -20,7 +20,7 @@ const REACH: u64 = 4096;
 /// The token counts by model, with their cost where the price is known.
 pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
-    let overview = overview.map_err(|error| Kind::Unreadable.refuse(error.to_string()))?;
+    let overview = overview.map_err(|error| refuse_read(&error))?;
     let prices = Prices::built_in();
     let mut answer = sums(&overview.totals, &prices, shared.kept_for);
     answer.last_run = last_run(&*conversation.journal, overview.position.seq).await?;

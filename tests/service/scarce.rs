@@ -1,8 +1,9 @@
-//! What the service does when the system gives it no more: larger files, open files.
+//! What the service does when the system gives it no more: larger files, open files, the state folder.
 
 use std::process::Command;
 
 use harness_standin::Reply;
+use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::client::Connection;
@@ -83,4 +84,95 @@ async fn a_lack_of_open_files_is_no_missing_token() {
     limit(&service, "nofile=1000");
     assert_eq!(ask(token).await.status, 200);
     assert_eq!(ask(old.trim()).await.status, 401);
+}
+
+/// Spec: [HTTP-101] [JRNL-111]
+#[tokio::test]
+async fn a_state_folder_that_went_away_is_an_error_and_no_other_one_is_made() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    script.push(Reply::text("well"));
+    service.submit("first").await;
+    service.idle("default").await;
+    let idle = service.create(&json!({})).await;
+    let (home, away) = (
+        service.home.path().join(".harness"),
+        service.home.path().join("away"),
+    );
+    let token = std::fs::read_to_string(home.join("token")).unwrap();
+    for is_replaced in [false, true] {
+        std::fs::rename(&home, &away).unwrap();
+        if is_replaced {
+            std::fs::create_dir_all(home.join("conversations")).unwrap();
+            std::fs::write(home.join("token"), "a-token-of-another-folder").unwrap();
+        }
+        let idle = format!("/v1/conversations/{idle}");
+        let hi = r#"{"content":"hi","attachments":[{"data":"aGk=","name":"a.txt"}]}"#;
+        for (method, path, body) in [
+            ("POST", "/prompt", r#"{"content":"hi"}"#),
+            ("POST", "/prompt", hi),
+            ("POST", "/v1/conversations", "{}"),
+            (
+                "POST",
+                "/v1/conversations/new/prompt",
+                r#"{"content":"hi"}"#,
+            ),
+            ("PATCH", &idle, r#"{"title":"t"}"#),
+            (
+                "PATCH",
+                "/v1/conversations/default/settings",
+                r#"{"settings":{"max_turns":3}}"#,
+            ),
+            (
+                "POST",
+                "/v1/conversations/default/steer",
+                r#"{"content":"hi"}"#,
+            ),
+            ("POST", "/v1/conversations/default/fork", "{}"),
+            ("DELETE", &idle, ""),
+            ("GET", "/v1/conversations", ""),
+            ("GET", "/v1/conversations/unknown", ""),
+        ] {
+            let json = "content-type: application/json\r\n";
+            let answer = service.send(method, path, json, body).await;
+            assert!(
+                [503, 507].contains(&answer.status),
+                "{method} {path} {body} {answer:?}"
+            );
+        }
+        for shown in [token.trim(), "a-token-of-another-folder"] {
+            let header = format!("authorization: Bearer {shown}\r\n");
+            let answer = service.send("GET", "/v1/tools", &header, "").await;
+            assert_eq!(answer.status, 503, "{answer:?}");
+        }
+        if is_replaced {
+            let left = std::fs::read_dir(home.join("conversations")).unwrap();
+            assert_eq!(left.count(), 0);
+            std::fs::remove_dir_all(&home).unwrap();
+        }
+        assert!(!home.exists());
+        std::fs::rename(&away, &home).unwrap();
+
+        script.push(Reply::text("well"));
+        service.submit("again").await;
+        service.idle("default").await;
+        service.create(&json!({})).await;
+        let header = format!("authorization: Bearer {}\r\n", token.trim());
+        let answer = service.send("GET", "/v1/tools", &header, "").await;
+        assert_eq!(answer.status, 200);
+    }
+    let list = service.get("/v1/conversations").await;
+    assert_eq!(list["conversations"].as_array().unwrap().len(), 4);
+}
+
+/// Spec: [HTTP-101]
+#[tokio::test]
+async fn a_service_that_stops_takes_nothing_from_another_state_folder() {
+    let (mut service, _standin, _script) = Service::scripted(&[]).await;
+    let home = service.home.path().join(".harness");
+    std::fs::rename(&home, service.home.path().join("away")).unwrap();
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(home.join("service.json"), "{}").unwrap();
+    service.signal(Signal::SIGTERM);
+    assert!(service.ended().await.success());
+    assert!(home.join("service.json").exists());
 }

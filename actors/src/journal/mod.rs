@@ -26,7 +26,7 @@ use derive_more::{Display, Error};
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
-    JsonLinesStore, Opening, Repaired, Report, Stat, StateSize, SystemDisk,
+    JsonLinesStore, Opening, Repaired, Report, Stat, StateDisk, StateSize, SystemDisk,
 };
 pub use listed::Listed;
 pub use memory::{MemoryJournal, MemoryStore};

@@ -12,7 +12,7 @@ type Learn = Box<dyn Fn(&Secret) + Send + Sync>;
 
 /// The file of the token cannot be looked at now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, Error)]
-#[display("the system lacks what it takes to look at the token; this passes, try again")]
+#[display("the token cannot be looked at now; this passes, try again")]
 pub(crate) struct NotNow;
 
 /// The token, from a setting or from its file.
@@ -70,7 +70,8 @@ impl Token {
     /// thread of its own, since its disk may be slow.
     ///
     /// # Errors
-    /// If the system lacks what it takes to look, which passes.
+    /// If it cannot be looked at now: the system lacks a thread or an open file, or the state folder
+    /// is away.
     pub(super) async fn now(&self) -> Result<Option<Secret>, NotNow> {
         if let Kind::Fixed(token) = &*self.0 {
             return Ok(Some(token.clone()));
@@ -92,6 +93,9 @@ impl Kind {
                 seen,
                 learn,
             } => {
+                if !folder.is_there() {
+                    return Err(NotNow);
+                }
                 let stamp = folder.token_stamp();
                 let mut seen = lock(seen);
                 if seen.stamp != stamp {
@@ -123,7 +127,7 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 mod tests {
     use super::*;
 
-    /// Spec: [SEC-50]
+    /// Spec: [SEC-50] [HTTP-101]
     #[tokio::test]
     async fn a_token_that_is_replaced_counts_at_once_and_the_one_before_no_more() {
         let home = tempfile::tempdir().unwrap();
@@ -147,6 +151,16 @@ mod tests {
             *learned.lock().unwrap(),
             ["abcdefghijklmnopqrst", "uvwxyz0123456789"]
         );
+        let folder = home.path().join("state");
+        let away = home.path().join("away");
+        std::fs::rename(&folder, &away).unwrap();
+        assert_eq!(token.now().await, Err(NotNow));
+        // Another state folder, with a token of its own.
+        StateFolder::open(&folder).unwrap().token().unwrap();
+        assert_eq!(token.now().await, Err(NotNow));
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::rename(&away, &folder).unwrap();
+        assert_eq!(token.now().await, Ok(Some("uvwxyz0123456789".into())));
         let fixed = Token::fixed("0123456789abcdef".into());
         assert_eq!(fixed.now().await, Ok(Some("0123456789abcdef".into())));
     }

@@ -10,6 +10,7 @@ use super::contents::Contents;
 use super::disk::Disk;
 use super::journal::gone;
 use super::pool::Pool;
+use super::state_disk::StateDisk;
 use super::state_size::StateSize;
 use super::system_disk::SystemDisk;
 use crate::attachment::{AttachmentStore, Fate};
@@ -41,13 +42,13 @@ impl FolderAttachments {
     /// unfinished there is removed.
     #[must_use]
     pub fn at(home: &Path) -> Self {
-        Self::on(home, Arc::new(SystemDisk))
+        Self::on(home, Arc::new(StateDisk::of(home)))
     }
 
     /// The same, in a state folder of a bounded size.
     #[must_use]
     pub fn within(home: &Path, size: StateSize) -> Self {
-        let contents = Contents::of(home, Arc::new(SystemDisk));
+        let contents = Contents::of(home, Arc::new(StateDisk::of(home)));
         Self::of(Contents { size, ..contents })
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use nix::libc::{EAGAIN, EMFILE, ENFILE, ENOMEM};
 
+use super::state_disk::Away;
+
 /// How a file is opened. A symbolic link is never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
@@ -159,12 +161,13 @@ pub trait DiskFile: Send + Sync + 'static {
     fn try_lock(&self) -> io::Result<bool>;
 }
 
-/// Whether the system may do the same a moment later: it lacked an open file or memory.
+/// Whether the same may work later: the system lacked an open file or memory, or the state folder
+/// is away.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     let passing = [EMFILE, ENFILE, ENOMEM, EAGAIN];
-    error
-        .raw_os_error()
-        .is_some_and(|errno| passing.contains(&errno))
+    let errno = error.raw_os_error();
+    let is_away = error.get_ref().is_some_and(|inner| inner.is::<Away>());
+    is_away || errno.is_some_and(|errno| passing.contains(&errno))
 }
 
 /// Writes all of it at the end.

@@ -27,7 +27,7 @@ fn what(refused: Result<super::super::Position, AppendError>) -> String {
     }
 }
 
-/// Spec: [JRNL-19]
+/// Spec: [JRNL-19] [JRNL-111]
 #[test]
 fn a_journal_that_another_program_changed_takes_nothing_more() {
     let home = tempfile::tempdir().unwrap();
@@ -60,6 +60,9 @@ fn a_journal_that_another_program_changed_takes_nothing_more() {
         }
     }
     fs::remove_dir_all(home.path().join("conversations")).unwrap();
+    // The next start makes the folder anew, and this one does not.
+    assert!(wait(store.open_or_new(header("new"))).is_err());
+    let store = self::store(home.path());
     let journal = new(&store, "new");
     say(&journal, "one", Durability::Synced).unwrap();
     assert_eq!(prompts(&journal), ["one"]);

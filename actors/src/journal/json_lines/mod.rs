@@ -21,6 +21,7 @@ mod search;
 mod shared;
 #[cfg(test)]
 pub(super) mod simulated;
+mod state_disk;
 mod state_size;
 mod sync;
 mod system_disk;
@@ -36,6 +37,7 @@ use tokio::sync::oneshot;
 pub use attachments::{AttachmentsReport, FolderAttachments};
 pub use disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
 pub use doctor::{Doctor, Repaired, Report};
+pub use state_disk::StateDisk;
 pub use state_size::StateSize;
 pub use system_disk::SystemDisk;
 
@@ -67,13 +69,13 @@ impl JsonLinesStore {
     /// The journals of a state folder on the machine's file system.
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
-        Self::of(Folder::at(home, Arc::new(SystemDisk), clock))
+        Self::of(Folder::at(home, Arc::new(StateDisk::of(home)), clock))
     }
 
     /// The same, in a state folder of a bounded size.
     #[must_use]
     pub fn within(home: &Path, clock: Clock, size: StateSize) -> Self {
-        let folder = Folder::at(home, Arc::new(SystemDisk), clock);
+        let folder = Folder::at(home, Arc::new(StateDisk::of(home)), clock);
         Self::of(Folder { size, ..folder })
     }
 
