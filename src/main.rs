@@ -39,6 +39,7 @@ use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
 use crate::config::{Config, HomeFlag};
 use crate::doctor::Examine;
 use crate::service_error::ServiceError;
+use crate::stop_signal::StopSignals;
 
 fn main() {
     // Before any secret is read.
@@ -92,8 +93,9 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     {
         log::debug!("a TLS provider was installed before");
     }
+    let signals = StopSignals::listen()?;
     actix::System::new().block_on(async {
-        let code = match service::run(serve, &config, &redaction).await {
+        let code = match service::run(serve, &config, &redaction, &signals).await {
             Ok(()) => 0,
             Err(error) => {
                 service_log::tell(&format!("harness: {error}\n"));

@@ -37,9 +37,9 @@ pub(crate) async fn run(
     serve: &Serve,
     config: &Config,
     redaction: &Redaction,
+    signals: &StopSignals,
 ) -> Result<(), ServiceError> {
     file_limit::survive()?;
-    let signals = StopSignals::listen()?;
     let files = open_files::raise_limit(config.max_subscribers);
     let door = Door::new(open_files::max_connections(config.max_subscribers, files));
     let model = if serve.demo {

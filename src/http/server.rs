@@ -3,7 +3,8 @@
 use std::future::ready;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use actix_http::HttpService;
@@ -68,6 +69,7 @@ pub(crate) fn serve(
     door: Door,
     shared: Shared,
 ) -> std::io::Result<Server> {
+    spare_threads(WORKERS + 1)?;
     let (address, owner) = (listener.local_addr()?, access.owner);
     let (access, door) = (web::Data::new(access), Arc::new(door));
     let (shared, bodies) = (web::Data::new(shared), web::Data::new(Bodies::default()));
@@ -117,6 +119,19 @@ pub(crate) fn serve(
         })?
         .run();
     Ok(server)
+}
+
+/// Sees whether so many threads can be had at once: the server panics without its workers.
+fn spare_threads(count: usize) -> std::io::Result<()> {
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        let closed = gate.lock();
+        let wait = || drop(gate.lock());
+        let threads = (0..count).map(|_| thread::Builder::new().spawn_scoped(scope, wait));
+        let started: Result<Vec<_>, _> = threads.collect();
+        drop(closed);
+        started.map(drop)
+    })
 }
 
 /// The error of a connection that ended before it was looked at.
