@@ -125,6 +125,14 @@ impl Call {
         let body = request.whole_body(&model, info.as_deref(), &left_out, store);
         let body = body.await;
         let body = body.map_err(AttemptError::before_stream)?;
+        if let Some(remark) = request.not_sent(&model, info.as_deref()) {
+            log::warn!("call {}: {remark}", self.order.call_id);
+            let call_id = self.order.call_id.clone();
+            tell(
+                &self.order.reply_to,
+                ModelEvent::Remarked { call_id, remark },
+            );
+        }
         let prepared = Prepared { model, body };
         self.prepared = Some(prepared.clone());
         Ok(prepared)
