@@ -423,10 +423,8 @@ impl OpenBlock {
                     self.json
                         .insert("encrypted_content".to_owned(), delta.encrypted_content);
                 }
-                match delta.content {
-                    Value::String(text) => Some(text.into()),
-                    _ => None,
-                }
+                let text = delta.content.as_str();
+                text.map(|text| text.to_owned().into())
             }
             ("text", "citations_delta") => {
                 if !self.json.get("citations").is_some_and(Value::is_array) {

@@ -373,6 +373,10 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Whether there was a connection, which the server closed.
 fn is_closed(error: &SendRequestError) -> bool {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "it is awc's, and grows: other errors are of other kinds"
+    )]
     let broken = match error {
         SendRequestError::Connect(ConnectError::Disconnected) => return true,
         SendRequestError::Send(error) => Some(error),
@@ -394,13 +398,13 @@ pub(super) fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError
             limit: client.settings().head_timeout,
         };
     }
-    let reason = match error {
-        SendRequestError::Connect(ConnectError::Timeout) => {
-            let limit = client.settings().connect_timeout;
-            format!("no connection within {limit:?}")
-        }
-        error if is_closed(error) => CLOSED.to_owned(),
-        error => error.to_string(),
+    let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {
+        let limit = client.settings().connect_timeout;
+        format!("no connection within {limit:?}")
+    } else if is_closed(error) {
+        CLOSED.to_owned()
+    } else {
+        error.to_string()
     };
     ModelError::Connection { reason }
 }
