@@ -50,7 +50,7 @@ pub(crate) async fn run(
         } else {
             "harness serve --demo"
         };
-        Model::Api(config.require_credential(demo)?.clone())
+        Model::Api(config.require_credential(demo)?)
     };
     let state = StateFolder::open(&config.home)?;
     let lock = state.lock()?;

@@ -13,7 +13,7 @@ use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
 use harness_actors::{
-    AttachmentStore, Clock, Config as HarnessConfig, Redaction, Secret, parts, standard_tools,
+    AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools,
 };
 use tokio::sync::Semaphore;
 
@@ -128,7 +128,7 @@ impl Way {
             },
             // It needs no key, and never sees a real one.
             Model::Demo => Self {
-                credential: Credential::ApiKey(Secret::from("")),
+                credential: Credential::none(),
                 transport: Some(Arc::new(DemoTransport::default())),
                 keys: None,
             },
@@ -169,6 +169,8 @@ fn settings(config: &Config, credential: Credential) -> HarnessConfig {
 
 #[cfg(test)]
 mod tests {
+    use harness_actors::Secret;
+
     use super::*;
 
     /// Spec: [LIB-06]

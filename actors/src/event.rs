@@ -155,7 +155,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             timestamp,
         },
         Record::SettingsChanged { settings, by } => Event::SettingsChanged {
-            settings: settings.clone(),
+            settings: Box::new(settings.clone()),
             by: by.clone(),
             timestamp,
         },

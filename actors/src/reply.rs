@@ -128,6 +128,14 @@ impl Block {
         &self.0
     }
 
+    /// A text without the white space at its end.
+    pub(crate) fn trim_end(&mut self) {
+        if let BlockKind::Text(text) = self.kind() {
+            let text = text.trim_end().to_owned();
+            self.0.insert("text".into(), text.into());
+        }
+    }
+
     /// The block under another id.
     pub(crate) fn set_id(&mut self, id: String) {
         self.0.insert("id".into(), id.into());

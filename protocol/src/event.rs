@@ -220,7 +220,7 @@ pub enum Event {
     /// The conversation has other settings from the next run on.
     SettingsChanged {
         /// What differs from the service's settings.
-        settings: Settings,
+        settings: Box<Settings>,
         /// The name of the client that changed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,

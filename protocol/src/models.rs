@@ -19,6 +19,9 @@ pub struct ModelEntry {
     /// What people call it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub display_name: String,
+    /// Where it is in its life, in the API's word: `active`, `deprecated` or `retired`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<String>,
     /// How many tokens a request may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_input_tokens: Option<u64>,

@@ -1,6 +1,6 @@
 //! One setting of a conversation: what it can be, and how a value that it cannot have is refused.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::settings::SETTINGS;
 
@@ -8,6 +8,8 @@ use crate::settings::SETTINGS;
 const MAX_TEXT: usize = 1024 * 1024;
 /// How long a name may be, in bytes.
 const MAX_NAME: usize = 4096;
+/// How many texts a list may have.
+const MAX_TEXTS: usize = 64;
 /// How many characters of a value that a setting cannot have are repeated.
 const MAX_SHOWN: usize = 100;
 
@@ -38,12 +40,16 @@ pub enum SettingKind {
         /// The least and the greatest that a service can have for all of them.
         of_services: (u64, u64),
     },
+    /// A number that need not be whole: what the help calls it, the least and the greatest.
+    Decimal(&'static str, u64, u64),
     /// True or false.
     Switch,
     /// One of these names; the first text is what the help calls it.
     OneOf(&'static str, &'static [&'static str]),
     /// Names of tools.
     Names,
+    /// Texts that say something, blanks at their ends included.
+    Texts,
     /// The name that an operator gave to a key. Only conversations have it.
     KeySource,
 }
@@ -78,9 +84,12 @@ impl SettingKind {
         match self {
             Self::Model => Some("MODEL"),
             Self::Text => Some("TEXT"),
-            Self::Whole { called, .. } | Self::OneOf(called, _) => Some(called),
+            Self::Whole { called, .. } | Self::Decimal(called, ..) | Self::OneOf(called, _) => {
+                Some(called)
+            }
             Self::Switch => Some("BOOL"),
             Self::Names => Some("NAMES"),
+            Self::Texts => Some("TEXTS"),
             Self::KeySource => None,
         }
     }
@@ -91,9 +100,15 @@ impl SettingKind {
     pub fn read(self, text: &str) -> Value {
         let word = text.trim();
         match self {
-            Self::Names => {
-                let names = word.split(',').map(str::trim);
-                names.filter(|name| !name.is_empty()).collect()
+            Self::Names => between_commas(word),
+            // As JSON a text can hold anything, commas and line ends too.
+            Self::Texts => match serde_json::from_str::<Vec<String>>(word) {
+                Ok(texts) => texts.into(),
+                Err(_) => between_commas(word),
+            },
+            Self::Decimal(..) => {
+                let number = word.parse::<f64>().ok().and_then(Number::from_f64);
+                number.map_or_else(|| text.into(), Value::Number)
             }
             Self::Whole { .. } => word
                 .parse::<u64>()
@@ -107,7 +122,8 @@ impl SettingKind {
     }
 
     /// What a value can be, as it follows "it is".
-    fn rule(self) -> String {
+    #[must_use]
+    pub fn rule(self) -> String {
         match self {
             Self::Model => {
                 format!("the id of a model: one line, not blank, of at most {MAX_NAME} bytes")
@@ -116,7 +132,11 @@ impl SettingKind {
             Self::Whole {
                 own: (from, to), ..
             } => format!("a whole number from {from} to {to}"),
+            Self::Decimal(_, from, to) => format!("a number from {from} to {to}"),
             Self::Switch => "true or false".to_owned(),
+            Self::Texts => format!(
+                "a list of at most {MAX_TEXTS} texts, none of them blank or longer than {MAX_NAME} bytes"
+            ),
             Self::OneOf(_, names) => match names {
                 [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
                 names => names.concat(),
@@ -130,7 +150,9 @@ impl SettingKind {
         }
     }
 
-    fn takes(self, value: &Value) -> bool {
+    /// Whether it can be this value.
+    #[must_use]
+    pub fn takes(self, value: &Value) -> bool {
         let text = value.as_str();
         let is_name = |text: &str| {
             !text.trim().is_empty() && text.len() <= MAX_NAME && !text.contains(char::is_control)
@@ -143,7 +165,17 @@ impl SettingKind {
             } => value
                 .as_u64()
                 .is_some_and(|number| (from..=to).contains(&number)),
+            Self::Decimal(_, from, to) => value
+                .as_f64()
+                .is_some_and(|number| (from as f64..=to as f64).contains(&number)),
             Self::Switch => value.is_boolean(),
+            Self::Texts => value.as_array().is_some_and(|texts| {
+                let says_something = |text: &Value| {
+                    let text = text.as_str().unwrap_or_default();
+                    !text.trim().is_empty() && text.len() <= MAX_NAME
+                };
+                texts.len() <= MAX_TEXTS && texts.iter().all(says_something)
+            }),
             Self::OneOf(_, names) => text.is_some_and(|text| names.contains(&text)),
             Self::Names => value
                 .as_array()
@@ -151,6 +183,12 @@ impl SettingKind {
             Self::KeySource => text.is_some_and(|text| is_name(text) && !text.starts_with("sk-")),
         }
     }
+}
+
+/// The texts between the commas of a text.
+fn between_commas(text: &str) -> Value {
+    let texts = text.split(',').map(str::trim);
+    texts.filter(|text| !text.is_empty()).collect()
 }
 
 impl Setting {
@@ -256,6 +294,21 @@ mod tests {
                 ["cannot be [1]", "a list of names"],
             ),
             (
+                "temperature",
+                json!(1.1),
+                ["\"temperature\" cannot be 1.1", "a number from 0 to 1"],
+            ),
+            (
+                "temperature",
+                json!("warm"),
+                ["cannot be \"warm\"", "a number from 0 to 1"],
+            ),
+            (
+                "stop_sequences",
+                json!(["END", " "]),
+                ["cannot be [\"END\",\" \"]", "none of them blank"],
+            ),
+            (
                 "auto_compact",
                 json!("yes"),
                 [
@@ -302,6 +355,16 @@ mod tests {
             ("auto_compact", "no", json!("no")),
             ("active_tools", "read, ,grep", json!(["read", "grep"])),
             ("active_tools", "", json!([])),
+            ("temperature", " 0.3 ", json!(0.3)),
+            ("temperature", "NaN", json!("NaN")),
+            ("stop_sequences", "END, STOP", json!(["END", "STOP"])),
+            (
+                "stop_sequences",
+                r#"["a,b", "\n- "]"#,
+                json!(["a,b", "\n- "]),
+            ),
+            ("stop_sequences", "[END]", json!(["[END]"])),
+            ("stop_sequences", "", json!([])),
             ("active_tools", "none", json!(["none"])),
             ("system_prompt", " as it is ", json!(" as it is ")),
         ] {

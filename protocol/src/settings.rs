@@ -4,7 +4,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::setting::{Setting, SettingKind};
 
@@ -106,6 +106,13 @@ settings! {
     thinking: ThinkingLevel => Option<ThinkingLevel> = None,
         SettingKind::OneOf("LEVEL", THINKING_LEVELS),
         "How much the model thinks: off, minimal, low, medium, high, xhigh or max; as it does by itself if unset";
+    /// How much the words of a reply are left to chance; as the model has it if left out.
+    temperature: Number => Option<Number> = None,
+        SettingKind::Decimal("NUMBER", 0, 1),
+        "How much is left to chance, where the model takes that and does not think; as it has it if unset";
+    /// The texts that end a reply where the model would write them.
+    stop_sequences: Vec<String> => Vec<String> = Vec::new(),
+        SettingKind::Texts, "Texts that end a reply where the model would write them";
     /// The names of the tools that the model is offered; all if empty, and none if it is
     /// [`NO_TOOLS`] alone. Names that no tool has are passed over.
     active_tools: Vec<String> => Vec<String> = Vec::new(),
@@ -322,8 +329,9 @@ mod tests {
                 SettingKind::Model | SettingKind::Text | SettingKind::KeySource => json!("x"),
                 SettingKind::Whole { own, .. } => json!(own.1),
                 SettingKind::Switch => json!(false),
+                SettingKind::Decimal(_, _, to) => json!(to),
                 SettingKind::OneOf(_, names) => json!(names[1]),
-                SettingKind::Names => json!(["a", "b"]),
+                SettingKind::Names | SettingKind::Texts => json!(["a", "b"]),
             };
             let set = json!({ setting.name: value });
             let settings = parse(set.clone()).unwrap().apply(&Settings::default());

@@ -2,8 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use harness_actors::model::is_private;
+
 use super::error::ConfigError;
 use super::raw::Raw;
+
+/// The domains of names that have a meaning in a private network only; `host.docker.internal` is one.
+///
+/// Source: RFC 6762, RFC 8375, and ICANN's reservation of `internal`; `lan` is what home routers use.
+const PRIVATE_DOMAINS: [&str; 4] = [".local", ".home.arpa", ".internal", ".lan"];
 
 /// An IP address to listen on; `localhost` is taken as 127.0.0.1.
 pub(super) fn bind(raw: &Raw) -> Result<IpAddr, ConfigError> {
@@ -54,6 +61,23 @@ impl<'a> HostPort<'a> {
     pub(super) fn is_loopback(&self) -> bool {
         let address = self.host.parse::<IpAddr>();
         self.host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|a| a.is_loopback())
+    }
+
+    /// Whether it is an address of a private network, or a name that no public machine has. Where
+    /// the name leads to is checked when the connection is made.
+    pub(super) fn may_be_private(&self) -> bool {
+        if let Ok(address) = self.host.parse::<IpAddr>() {
+            return is_private(address);
+        }
+        let host = self.host.to_ascii_lowercase();
+        !host.contains('.') || PRIVATE_DOMAINS.iter().any(|domain| host.ends_with(domain))
+    }
+
+    /// Whether the machine is of that domain.
+    pub(super) fn is_of(&self, domain: &str) -> bool {
+        let host = self.host.trim_end_matches('.').to_ascii_lowercase();
+        let above = host.strip_suffix(domain);
+        above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
     }
 }
 

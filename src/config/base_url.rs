@@ -5,21 +5,32 @@ use super::error::ConfigError;
 use super::raw::Raw;
 
 /// The URL that paths such as `/v1/messages` are added to, without a slash at its end.
-pub(super) fn base_url(raw: &Raw) -> Result<String, ConfigError> {
+pub(super) fn base_url(raw: &Raw, allow_private_http: bool) -> Result<String, ConfigError> {
     let text = raw.text.trim();
-    if text.contains(['@', '?', '#']) {
-        // These parts often carry a password or a key, so the value is not repeated.
-        return Err(raw.refuse_unseen("have no user, query or fragment"));
+    // These parts often carry a password or a key, so the value is not repeated.
+    let unseen = || raw.refuse_unseen("have no user, query or fragment");
+    if text.contains(['?', '#']) {
+        return Err(unseen());
     }
-    let malformed =
-        || raw.refuse("be http(s)://host[:port][/path], such as https://api.anthropic.com");
+    let malformed = || {
+        if text.contains('@') {
+            return unseen();
+        }
+        raw.refuse("be http(s)://host[:port][/path], such as https://api.anthropic.com")
+    };
     let (scheme, rest) = text.split_once("://").ok_or_else(malformed)?;
     let scheme = scheme.to_ascii_lowercase();
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = HostPort::parse(authority).ok_or_else(malformed)?;
     match scheme.as_str() {
         "https" => {}
-        "http" if host.is_loopback() => {}
+        "http" if host.is_loopback() || (allow_private_http && host.may_be_private()) => {}
+        "http" if host.may_be_private() => {
+            return Err(raw.refuse(
+                "begin with https:// unless the host is this machine, because the key and all that \
+                 is said would cross the network in clear; allow_private_http allows that",
+            ));
+        }
         "http" => {
             return Err(raw.refuse(
                 "begin with https:// unless the host is this machine, \
@@ -31,9 +42,11 @@ pub(super) fn base_url(raw: &Raw) -> Result<String, ConfigError> {
     if !path.bytes().all(is_path_byte) {
         return Err(malformed());
     }
+    // People give the address of the route, of the version, or of the server.
     let path = path.trim_end_matches('/');
-    let path = path
-        .strip_suffix("/v1")
+    let path = ["/v1/messages", "/v1"]
+        .iter()
+        .find_map(|end| path.strip_suffix(end))
         .unwrap_or(path)
         .trim_end_matches('/');
     Ok(format!(
@@ -44,7 +57,7 @@ pub(super) fn base_url(raw: &Raw) -> Result<String, ConfigError> {
 
 /// Whether RFC 3986 allows the byte in a path.
 fn is_path_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:%".contains(&byte)
+    byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:%@".contains(&byte)
 }
 
 #[cfg(test)]
@@ -54,12 +67,16 @@ mod tests {
     use crate::config::setting::Key;
 
     fn check(text: &str) -> Result<String, ConfigError> {
-        let source = Source::Flag("base-url");
-        base_url(&Raw {
+        check_with(text, false)
+    }
+
+    fn check_with(text: &str, allow_private_http: bool) -> Result<String, ConfigError> {
+        let raw = Raw {
             key: Key::BaseUrl,
             text: text.to_owned(),
-            source,
-        })
+            source: Source::Flag("base-url"),
+        };
+        base_url(&raw, allow_private_http)
     }
 
     /// Spec: [CONF-14]
@@ -74,6 +91,15 @@ mod tests {
             ("http://localhost:9000", "http://localhost:9000"),
             ("http://127.8.0.1", "http://127.8.0.1"),
             ("http://[::1]:9000/", "http://[::1]:9000"),
+            ("https://a/v1/messages", "https://a"),
+            ("https://a/api/v1/messages/", "https://a/api"),
+            ("https://a/messages", "https://a/messages"),
+            ("https://a/v1/v1/messages", "https://a/v1"),
+            ("http://127.0.0.1:8000/a@b", "http://127.0.0.1:8000/a@b"),
+            (
+                "https://a/v1/accounts/me@x/v1",
+                "https://a/v1/accounts/me@x",
+            ),
         ] {
             assert_eq!(check(given).unwrap(), kept);
         }
@@ -104,7 +130,17 @@ mod tests {
                 )
             );
         }
-        for wrong in ["https://me:pw@a", "https://a?key=1", "https://a#b"] {
+        for wrong in [
+            "https://me:pw@a",
+            "https://me:pw@a/b@c",
+            "me:pw@a",
+            "https:/me:pw@a",
+            "https:///me:pw@a",
+            "https://me:p/w@a",
+            "ftp://me:pw@a",
+            "https://a?key=1",
+            "https://a#b",
+        ] {
             assert_eq!(
                 check(wrong).unwrap_err().to_string(),
                 "base_url must have no user, query or fragment (from --base-url)"
@@ -118,7 +154,11 @@ mod tests {
         for wrong in [
             "http://example.com",
             "http://localhost.example.com",
-            "http://10.0.0.1",
+            "http://172.32.0.1",
+            "http://8.8.8.8",
+            "http://[2001:db8::1]",
+            "http://gpu.example",
+            "http://10.0.0.1.example.com",
             "http://127.1",
         ] {
             assert_eq!(
@@ -128,6 +168,36 @@ mod tests {
                      the key would cross the network in clear, got {wrong:?} (from --base-url)"
                 )
             );
+        }
+    }
+
+    /// Spec: [CONF-76]
+    #[test]
+    fn plain_http_leaves_this_machine_only_where_that_is_allowed_and_the_network_is_private() {
+        for private in [
+            "http://10.0.0.1:8080",
+            "http://172.16.9.1",
+            "http://192.168.1.7:11434",
+            "http://169.254.1.1",
+            "http://[fd00::1]:8080",
+            "http://[fe80::1]",
+            "http://[::ffff:192.168.1.7]",
+            "http://gpu.local:8080",
+            "http://gpu.lan",
+            "http://ollama:11434",
+            "http://host.docker.internal:8080",
+        ] {
+            let refused = check(private).unwrap_err().to_string();
+            assert!(refused.contains("allow_private_http"), "{refused}");
+            assert_eq!(check_with(private, true).unwrap(), private);
+        }
+        for public in [
+            "http://example.com",
+            "http://8.8.8.8",
+            "http://[2001:db8::1]",
+        ] {
+            let refused = check_with(public, true).unwrap_err().to_string();
+            assert!(refused.contains("begin with https://"), "{refused}");
         }
     }
 }

@@ -50,11 +50,21 @@ pub(super) fn of_kind(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError
             ..
         } => whole_number::<u64>(raw, from..=to)?.into(),
         SettingKind::Switch => switch(raw)?.into(),
+        SettingKind::Decimal(..) | SettingKind::Texts => checked(raw, kind)?,
         SettingKind::OneOf(_, names) => one_of(raw, names)?.into(),
         SettingKind::Model | SettingKind::KeySource => header_text(raw)?.into(),
         SettingKind::Text => kind.read(&raw.text),
         SettingKind::Names => names_of_tools(raw, kind)?,
     })
+}
+
+/// A value of whose kind a conversation can have any.
+fn checked(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
+    let value = kind.read(&raw.text);
+    if kind.takes(&value) {
+        return Ok(value);
+    }
+    Err(raw.refuse(&format!("be {}", kind.rule())))
 }
 
 /// Names of tools that a service has, or `none` alone.
@@ -101,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Spec: [CONF-50] [CONF-74]
+    /// Spec: [CONF-50] [CONF-74] [CONF-77]
     #[test]
     fn a_choice_is_one_of_its_names() {
         let read = |text: &str, name: &str| {
@@ -125,6 +135,15 @@ mod tests {
             json!(["grep", "read"])
         );
         assert_eq!(read("none", "active_tools").unwrap(), json!(["none"]));
+        assert_eq!(read(" 0.7", "temperature").unwrap(), json!(0.7));
+        assert_eq!(read("a, b", "stop_sequences").unwrap(), json!(["a", "b"]));
+        for wrong in ["1.5", "-0.1", "warm", "inf"] {
+            let refused = read(wrong, "temperature").unwrap_err().to_string();
+            assert!(
+                refused.contains("must be a number from 0 to 1"),
+                "{refused}"
+            );
+        }
         for wrong in ["raed", "none,read", "None"] {
             let refused = read(wrong, "active_tools").unwrap_err().to_string();
             let rule =

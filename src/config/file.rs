@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use harness_protocol::{Setting, SettingKind};
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -90,7 +91,7 @@ fn raw(key: Key, value: &Spanned<DeValue<'_>>, line: usize) -> Result<Option<Raw
     };
     let text = match (value.get_ref(), key) {
         (DeValue::Array(list), key) if is_list(key) && list.is_empty() => return Ok(None),
-        (DeValue::Array(list), key) if is_list(key) => list_text(list),
+        (DeValue::Array(list), key) if is_list(key) => list_text(list, key),
         (scalar, _) => scalar_text(scalar),
     };
     match text {
@@ -104,18 +105,25 @@ fn raw(key: Key, value: &Spanned<DeValue<'_>>, line: usize) -> Result<Option<Raw
 
 /// Whether a setting is several texts.
 fn is_list(key: Key) -> bool {
-    match key {
-        Key::AllowedHosts => true,
-        Key::OfConversations(name) => {
-            Setting::named(name).is_ok_and(|setting| setting.kind == SettingKind::Names)
-        }
-        _ => false,
-    }
+    let is_list = |kind| matches!(kind, SettingKind::Names | SettingKind::Texts);
+    key == Key::AllowedHosts || kind(key).is_some_and(is_list)
 }
 
-fn list_text(list: &DeArray<'_>) -> Option<String> {
+/// The kind of a setting of conversations.
+fn kind(key: Key) -> Option<SettingKind> {
+    let Key::OfConversations(name) = key else {
+        return None;
+    };
+    Setting::named(name).ok().map(|setting| setting.kind)
+}
+
+fn list_text(list: &DeArray<'_>, key: Key) -> Option<String> {
     let texts: Option<Vec<&str>> = list.iter().map(|item| item.get_ref().as_str()).collect();
-    texts.map(|texts| texts.join(","))
+    // Commas part names; other texts may have some of their own.
+    texts.map(|texts| match kind(key) {
+        Some(SettingKind::Texts) => Value::from(texts).to_string(),
+        _ => texts.join(","),
+    })
 }
 
 fn scalar_text(value: &DeValue<'_>) -> Option<String> {

@@ -14,7 +14,7 @@ use nix::fcntl::OFlag;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use super::address::{allowed_hosts, bind};
+use super::address::{HostPort, allowed_hosts, bind};
 use super::base_url::base_url;
 use super::choices::{PROMPT_CACHE, choice, of_kind};
 use super::container::is_container;
@@ -31,6 +31,8 @@ use super::value::{
 
 /// The name of the settings file in the state folder.
 const FILE_NAME: &str = "config.toml";
+/// The domain of the API itself, which takes no request without a key.
+const OWN_DOMAIN: &str = "anthropic.com";
 /// The largest settings file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
@@ -43,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) credential: Option<Credential>,
     /// Where the Messages API is, without a slash or `/v1` at the end.
     pub(crate) base_url: String,
+    /// Whether it may be plain http to a private network.
+    pub(crate) allow_private_http: bool,
     /// What conversations have that set nothing else.
     pub(crate) settings: FullSettings,
     /// What the API is to remember of a request.
@@ -111,6 +115,11 @@ impl Config {
         behind_scheme.split('/').next().unwrap_or_default()
     }
 
+    /// Whether it is the API itself and no other server that speaks as it does.
+    fn is_of_the_api(&self) -> bool {
+        HostPort::parse(self.api_host()).is_some_and(|host| host.is_of(OWN_DOMAIN))
+    }
+
     /// Adds config.toml to the layers, if there is one, and checks them.
     pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
         layers.read_file()?;
@@ -138,10 +147,12 @@ impl Config {
         let given = layers.resolve()?;
         let workspace = given.raw(Key::Workspace);
         let prompt = Prompt::choose(&given, layers)?;
+        let allow_private_http = switch(given.raw(Key::AllowPrivateHttp))?;
         let config = Self {
             home: layers.home()?,
             credential: credential(&given)?,
-            base_url: base_url(given.raw(Key::BaseUrl))?,
+            base_url: base_url(given.raw(Key::BaseUrl), allow_private_http)?,
+            allow_private_http,
             settings: of_conversations(&given, prompt.text)?,
             prompt_cache: choice(given.raw(Key::PromptCache), &PROMPT_CACHE)?,
             workspace: folder(workspace, &layers.absolute(&workspace.text))?,
@@ -180,20 +191,24 @@ impl Config {
         self.sources[Key::Port.place()] != Source::Default
     }
 
-    /// The credential, for a service that talks to the real Messages API. `demo` is the command
-    /// that does without.
+    /// The credential for the Messages API. A server of somebody else may ask for none. `demo` is the
+    /// command that does without.
     ///
     /// # Errors
-    /// If none was given; the line says where to put one.
-    pub(crate) fn require_credential(&self, demo: &str) -> Result<&Credential, ConfigError> {
-        self.credential.as_ref().ok_or_else(|| {
-            let path = self.home.join(FILE_NAME);
-            ConfigError::new(format!(
-                "no API key: set ANTHROPIC_API_KEY (or api_key in {}), \
-                 or try the built-in demo with: {demo}",
-                path.display()
-            ))
-        })
+    /// If none was given and the API asks for one; the line says where to put it.
+    pub(crate) fn require_credential(&self, demo: &str) -> Result<Credential, ConfigError> {
+        match &self.credential {
+            Some(credential) => Ok(credential.clone()),
+            None if !self.is_of_the_api() => Ok(Credential::none()),
+            None => {
+                let path = self.home.join(FILE_NAME);
+                Err(ConfigError::new(format!(
+                    "no API key: set ANTHROPIC_API_KEY (or api_key in {}), \
+                     or try the built-in demo with: {demo}",
+                    path.display()
+                )))
+            }
+        }
     }
 }
 

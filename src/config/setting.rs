@@ -41,6 +41,8 @@ settings! {
             "Bearer token, in place of an API key";
         BaseUrl "base_url" env("ANTHROPIC_BASE_URL") flag("URL") default("https://api.anthropic.com"),
             "Where the Messages API is";
+        AllowPrivateHttp "allow_private_http" flag("BOOL") flag_alone("true") default("false"),
+            "Whether plain http may go to a private network, where any machine can read the key and all that is said";
     }
 
     /// The settings that are shown behind them.

@@ -114,6 +114,7 @@ impl Config {
                 Some(Credential::Bearer(_)) | None => given(MASK),
             },
             Key::BaseUrl => Some(self.base_url.clone()),
+            Key::AllowPrivateHttp => Some(self.allow_private_http.to_string()),
             Key::SYSTEM_PROMPT if self.system_prompt_file.is_some() => {
                 given("(not used: system_prompt_file wins)")
             }

@@ -56,7 +56,7 @@ fn row(config: &Config, name: &str) -> String {
 }
 
 fn credential(config: &Config) -> (&'static str, &str) {
-    match config.require_credential("").unwrap() {
+    match config.credential.as_ref().unwrap() {
         Credential::ApiKey(secret) => ("key", secret.expose()),
         Credential::Bearer(secret) => ("bearer", secret.expose()),
     }
@@ -544,6 +544,34 @@ fn a_missing_credential_is_an_error_only_when_it_is_needed() {
         "no API key: set ANTHROPIC_API_KEY (or api_key in /home/me/.harness/config.toml), \
          or try the built-in demo with: harness --demo"
     );
+}
+
+/// Spec: [CONF-75]
+#[test]
+fn a_server_of_somebody_else_needs_no_credential() {
+    let url = |url| load(&["--base-url", url], &[], "");
+    for other in [
+        "http://127.0.0.1:8080",
+        "https://llm.example.com/v1",
+        "https://api.anthropic.com.example.com",
+        "https://notanthropic.com",
+    ] {
+        assert!(url(other).require_credential("").unwrap().is_none());
+    }
+    for own in [
+        "https://api.anthropic.com",
+        "https://API.anthropic.com/v1/messages",
+        "https://api.anthropic.com.:443",
+        "https://eu.anthropic.com",
+    ] {
+        assert!(url(own).require_credential("").is_err(), "{own}");
+    }
+    let given = load(
+        &["--base-url", "https://a"],
+        &[("ANTHROPIC_API_KEY", "k")],
+        "",
+    );
+    assert_eq!(credential(&given), ("key", "k"));
 }
 
 /// Spec: [CONF-48]

@@ -24,6 +24,7 @@ fn entry(info: &ModelInfo) -> ModelEntry {
     ModelEntry {
         id: info.id.clone(),
         display_name: info.display_name.clone(),
+        lifecycle: info.lifecycle.clone(),
         max_input_tokens: info.max_input_tokens,
         max_tokens: info.max_tokens,
         thinking: levels(info),
@@ -70,7 +71,7 @@ mod tests {
         serde_json::to_value(entry(&info)).unwrap()
     }
 
-    /// Spec: [HTTP-72]
+    /// Spec: [HTTP-72] [HTTP-106]
     #[test]
     fn a_model_is_shown_with_what_the_api_reports_of_it() {
         let yes = json!({"supported": true});
@@ -82,6 +83,9 @@ mod tests {
         let budget = json!({"thinking": {"supported": true, "types": {"enabled": yes}}});
         let levels = json!(["off", "minimal", "low", "medium", "high"]);
         assert_eq!(shown(&budget)["thinking"], levels);
+        let retired = json!({"id": "m", "lifecycle": "retired"});
+        let info: ModelInfo = serde_json::from_value(retired.clone()).unwrap();
+        assert_eq!(serde_json::to_value(entry(&info)).unwrap(), retired);
         let never = json!({"thinking": {"supported": false}, "effort": {"low": yes}});
         assert_eq!(shown(&never), known);
     }

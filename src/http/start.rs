@@ -36,7 +36,13 @@ pub(super) async fn start(
     query: &EventsQuery,
 ) -> Result<Result<(Start, Position), String>, Refusal> {
     let end = journal.end();
-    let shown = match (resumed, &query.after, query.tail) {
+    // A client that has no position yet may send the header all the same.
+    let resumed = resumed.filter(|header| !header.as_bytes().trim_ascii().is_empty());
+    let after = query
+        .after
+        .as_ref()
+        .filter(|after| !after.trim().is_empty());
+    let shown = match (resumed, after, query.tail) {
         (Some(header), ..) => header.to_str().unwrap_or_default().to_owned(),
         (None, Some(after), _) => match after.parse() {
             Ok(seq) if seq > end.seq => {

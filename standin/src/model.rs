@@ -28,6 +28,8 @@ pub struct Model {
     pub token_percent: u64,
     /// How much of this the models endpoint tells.
     pub listing: Listing,
+    /// Where it is in its life. A retired one is listed and not served.
+    pub lifecycle: &'static str,
 }
 
 /// How much the models endpoint tells of a model.
@@ -59,6 +61,7 @@ impl Model {
             capabilities: Capabilities::of(&id),
             token_percent: 100,
             listing: Listing::Full,
+            lifecycle: "active",
             id,
         }
     }
@@ -96,6 +99,13 @@ impl Model {
     #[must_use]
     pub fn listed(mut self, listing: Listing) -> Self {
         self.listing = listing;
+        self
+    }
+
+    /// Makes it one that is listed and not served any more.
+    #[must_use]
+    pub fn retired(mut self) -> Self {
+        self.lifecycle = "retired";
         self
     }
 
@@ -138,7 +148,7 @@ impl Model {
             "display_name": self.display_name,
             "created_at": self.created_at,
             "deprecated_at": null,
-            "lifecycle": "active",
+            "lifecycle": self.lifecycle,
             "line": generation(&self.id).map(|(family, _)| family),
             "retires_at": null,
         });

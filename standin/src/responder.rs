@@ -35,7 +35,8 @@ pub trait Responder: Send + Sync + 'static {
 
     /// Whether a request may name this model; if not it is answered 404.
     fn accepts_model(&self, id: &str) -> bool {
-        self.models().iter().any(|model| model.id == id)
+        let serves = |model: &Model| model.id == id && model.lifecycle != "retired";
+        self.models().iter().any(serves)
     }
 }
 

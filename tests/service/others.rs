@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use harness_standin::{Listing, MessagesRequest, Reply};
+use harness_standin::{Listing, Message, MessagesRequest, Model, Reply, Standin};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
-use crate::client::within;
-use crate::program::MODEL;
+use crate::client::{Events, within};
+use crate::program::{MODEL, Service};
 use crate::talk::{Talk, asked, model, serving};
 
 const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
@@ -308,4 +310,190 @@ async fn tools_can_be_switched_off_for_a_model_that_takes_none() {
     talk.order("PATCH", "/settings", &body).await;
     talk.say("hello").await;
     assert_eq!(asked(&standin)[1]["tools"].as_array().unwrap().len(), 1);
+}
+
+/// Spec: [MODEL-20] [HTTP-106]
+#[tokio::test]
+async fn models_that_are_listed_as_retired_take_no_place_and_are_not_recommended() {
+    let models = vec![
+        Model::new("claude-haiku-4-9").retired(),
+        Model::new("claude-haiku-4-8").retired(),
+        Model::new("claude-haiku-4-5-20251001"),
+    ];
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(models);
+    let service = Service::start(&standin.base_url(), &[]).await;
+    let talk = Talk::with(&service);
+    script.push(Reply::text("well"));
+    talk.say("hello").await;
+    let said = remarks(&talk).await;
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].ends_with("using claude-haiku-4-5-20251001"),
+        "{said:?}"
+    );
+    let body = json!({"settings": {"model": "claude-haiku-4-9"}});
+    talk.order("PATCH", "/settings", &body).await;
+    talk.say("hello").await;
+    let (_, message) = talk.outcome().await;
+    let expected = "; claude-haiku-4-9 is retired; \
+         set the model to one that is live: claude-haiku-4-5-20251001 (HTTP 404";
+    assert!(message.contains(expected), "{message}");
+    let listed = service.get("/v1/models").await;
+    assert_eq!(listed["models"][0]["lifecycle"], "retired");
+}
+
+/// Spec: [HTTP-107]
+#[tokio::test]
+async fn a_position_that_is_empty_is_none() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    for header in ["Last-Event-ID:\r\n", "Last-Event-ID: \r\n"] {
+        for path in ["/events", "/events?after="] {
+            let mut events = Events::open_at(service.address, path, header).await;
+            script.push(Reply::text("well"));
+            service.submit("hello").await;
+            let run = Value::from(events.run().await).to_string();
+            assert!(!run.contains("reset"), "{path}: {run}");
+        }
+        for query in ["", "?after="] {
+            let mut events = service.follow("default", query, header).await;
+            assert_eq!(events.event().await["type"], "attached", "{query}");
+        }
+    }
+}
+
+/// Spec: [CONF-75]
+#[tokio::test]
+async fn a_server_without_a_key_is_asked_without_one() {
+    let (standin, _script) = Standin::scripted().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let none = [("ANTHROPIC_API_KEY".to_owned(), String::new())];
+    let url = format!("{}/v1/messages", standin.base_url());
+    let service = Service::start_with(home, &url, &[], &none).await;
+    let talk = Talk::with(&service);
+    talk.say("hello").await;
+    let (outcome, message) = talk.outcome().await;
+    assert_eq!(outcome, "error");
+    assert!(
+        message.contains("no key was sent: set ANTHROPIC_API_KEY"),
+        "{message}"
+    );
+    let requests = standin.requests();
+    let last = requests.last().unwrap();
+    assert!(last.header("x-api-key").is_none() && last.header("authorization").is_none());
+}
+
+/// Spec: [MODEL-65]
+#[tokio::test]
+async fn a_server_that_closes_before_it_answers_is_told_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let order = AtomicU16::new(0);
+    tokio::spawn(async move {
+        loop {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            // What was not read yet makes it a reset.
+            let mut head = [0; 16];
+            connection.read_exact(&mut head).await.unwrap();
+            if order.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+                connection.shutdown().await.unwrap();
+                tokio::io::copy(&mut connection, &mut tokio::io::sink())
+                    .await
+                    .unwrap();
+            }
+        }
+    });
+    let service = Service::start(&url, &["--max-retries", "0"]).await;
+    let talk = Talk::with(&service);
+    for _ in 0..2 {
+        talk.say("hello").await;
+        let (_, message) = talk.outcome().await;
+        let expected = "connection failed: the server closed the connection before it answered";
+        assert!(message.ends_with(expected), "{message}");
+    }
+}
+
+/// Spec: [MODEL-66] [MODEL-67] [MODEL-70] [CONF-77]
+#[tokio::test]
+async fn a_temperature_and_stop_sequences_are_sent_where_they_are_taken() {
+    let answers = |request: &MessagesRequest| {
+        let calls = request.last_content().iter().any(|it| it["text"] == "call");
+        if calls {
+            let thought = Message::new().signed_thinking("hm");
+            return Reply::message(thought.tool_use("t1", "list_dir", json!({})));
+        }
+        Reply::message(Message::new().text("so far").stop_reason("stop_sequence"))
+    };
+    let haiku = Model::new("claude-haiku-4-5-20251001");
+    let flags = ["--temperature", "0.3", "--stop-sequences", "END,STOP"];
+    let (service, standin, catalogue) = serving(answers, haiku.clone(), &flags).await;
+    catalogue.set(vec![haiku, Model::new("claude-opus-5-5")]);
+    let talk = Talk::with(&service);
+    talk.say("hello").await;
+    assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
+    let ended = talk.past_of("reply_ended").await;
+    assert_eq!(ended[0]["stop_reason"], "stop_sequence");
+    let first = &asked(&standin)[0];
+    assert_eq!(first["temperature"], 0.3);
+    assert_eq!(first["stop_sequences"], json!(["END", "STOP"]));
+    assert_eq!(remarks(&talk).await, [""; 0]);
+
+    let set = async |settings: Value| {
+        let body = json!({"settings": settings});
+        talk.order("PATCH", "/settings", &body).await
+    };
+    set(json!({"thinking": "high", "stop_sequences": ["a, b"]})).await;
+    talk.say("call").await;
+    let thinks = "the temperature is not sent to claude-haiku-4-5-20251001: it thinks";
+    let said = remarks(&talk).await;
+    let count = |text: &str| said.iter().filter(|said| said.contains(text)).count();
+    assert_eq!(count(thinks), 1, "{said:?}");
+    let last = asked(&standin).pop().unwrap();
+    assert!(last["temperature"].is_null(), "{last}");
+    assert_eq!(last["stop_sequences"], json!(["a, b"]));
+
+    set(json!({"thinking": null, "model": "claude-opus-5-5"})).await;
+    talk.say("hello").await;
+    let takes_none = "the temperature is not sent to claude-opus-5-5: it takes none";
+    assert!(remarks(&talk).await.contains(&takes_none.to_owned()));
+    for wrong in [json!(1.5), json!(-1), json!("0.5"), json!([])] {
+        let body = json!({"settings": {"temperature": wrong}});
+        assert_eq!(talk.send("PATCH", "/settings", &body).await.status, 400);
+    }
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [CONF-77]
+#[tokio::test]
+async fn a_file_can_give_stop_sequences_with_commas_and_line_ends() {
+    let config = "temperature = 1\nstop_sequences = [\"a, b\", \"\\n- \"]\n";
+    let (service, standin, script) = Service::configured(config, &[]).await;
+    script.push(Reply::text("well"));
+    Talk::with(&service).say("hello").await;
+    let request = &asked(&standin)[0];
+    assert_eq!(request["stop_sequences"], json!(["a, b", "\n- "]));
+}
+
+/// Spec: [MODEL-67]
+#[tokio::test]
+async fn a_level_of_thinking_that_cannot_be_sent_is_told_once_a_run() {
+    let answers = |request: &MessagesRequest| {
+        let calls = request.last_content().iter().any(|it| it["text"] == "call");
+        match calls {
+            true => Reply::tool_calls([("t1", "list_dir", json!({}))]),
+            false => Reply::text("well"),
+        }
+    };
+    let unknown = Model::new("local-7b").listed(Listing::NamesOnly);
+    let (service, standin, _) = serving(answers, unknown, &["--thinking", "high"]).await;
+    let talk = Talk::with(&service);
+    for runs in 1..=2 {
+        talk.say("call").await;
+        let remark =
+            "the level of thinking high is not sent to local-7b: how it thinks is not known";
+        let said = remarks(&talk).await;
+        let told = said.iter().filter(|said| *said == remark).count();
+        assert_eq!(told, runs, "{said:?}");
+    }
+    assert_eq!(asked(&standin).len(), 4);
 }

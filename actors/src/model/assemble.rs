@@ -142,6 +142,11 @@ struct Delta<'a> {
     partial_json: Option<Cow<'a, str>>,
     #[serde(default)]
     signature: Option<String>,
+    /// Of a summary.
+    #[serde(default)]
+    content: Value,
+    #[serde(default)]
+    encrypted_content: Value,
     #[serde(default)]
     citation: Option<Value>,
 }
@@ -225,9 +230,15 @@ impl Assembler {
             )));
         }
         self.next_index += 1;
+        // From here on another model replies.
+        if let Some("fallback") = json.get("type").and_then(Value::as_str)
+            && let Some(Value::String(model)) = json.get("to").and_then(|to| to.get("model"))
+        {
+            self.end.model.clone_from(model);
+        }
         let mut text = String::new();
-        for key in ["text", "thinking"] {
-            if let Some(Value::String(begun)) = json.get_mut(key) {
+        for key in text_keys(&json) {
+            if let Some(Value::String(begun)) = json.get_mut(*key) {
                 text = std::mem::take(begun);
             }
         }
@@ -407,6 +418,14 @@ impl OpenBlock {
                 self.json.insert("signature".to_owned(), signature);
                 return size;
             }
+            ("compaction", "compaction_delta") => {
+                if !delta.encrypted_content.is_null() {
+                    self.json
+                        .insert("encrypted_content".to_owned(), delta.encrypted_content);
+                }
+                let text = delta.content.as_str();
+                text.map(|text| text.to_owned().into())
+            }
             ("text", "citations_delta") => {
                 if !self.json.get("citations").is_some_and(Value::is_array) {
                     self.json
@@ -437,6 +456,9 @@ impl OpenBlock {
         self.end_half();
         let key = match self.kind() {
             key @ ("text" | "thinking") => key.to_owned(),
+            // It may have none.
+            "compaction" if self.text.is_empty() => return Ok(()),
+            "compaction" => "content".to_owned(),
             kind if is_call(kind) => {
                 // Some servers send the whole input with the start of the block.
                 if !self.text.is_empty()
@@ -459,6 +481,14 @@ impl OpenBlock {
             name: name.unwrap_or("without a name").to_owned(),
             reason: reason.to_owned(),
         }
+    }
+}
+
+/// The fields whose texts the deltas of a block go on with.
+fn text_keys(block: &Object) -> &'static [&'static str] {
+    match block.get("type").and_then(Value::as_str) {
+        Some("compaction") => &["content"],
+        _ => &["text", "thinking"],
     }
 }
 

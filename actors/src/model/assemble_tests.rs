@@ -623,3 +623,77 @@ fn a_delta_says_where_in_its_block_it_begins() {
     });
     assert_eq!(steps, expected);
 }
+
+/// Spec: [MODEL-68]
+#[test]
+fn behind_a_fallback_the_reply_is_of_the_model_that_it_names() {
+    let hop = json!({"type": "fallback", "from": {"model": "x"}, "to": {"model": "y"}});
+    let reply = events(&[
+        begin(),
+        open(0, hop.clone()),
+        stop(0),
+        open(1, text_block()),
+        delta(1, text("hi")),
+        stop(1),
+        end("end_turn"),
+        done(),
+    ])
+    .unwrap();
+    assert_eq!(reply.end.model, "y");
+    assert_eq!(Value::from(reply.blocks[0].json().clone()), hop);
+    let odd = [
+        json!({"type": "fallback"}),
+        json!({"type": "fallback", "to": {"model": 1}}),
+    ];
+    for hop in odd {
+        let reply = events(&[begin(), open(0, hop), stop(0), end("end_turn"), done()]).unwrap();
+        assert_eq!(reply.end.model, "x");
+    }
+}
+
+/// Spec: [MODEL-68]
+#[test]
+fn the_pieces_of_a_summary_of_the_api_are_joined() {
+    let summary = |content: Value| json!({"type": "compaction", "content": content});
+    let piece = |content: Value, opaque: Value| json!({"type": "compaction_delta", "content": content, "encrypted_content": opaque});
+    for (begun, pieces, whole) in [
+        (
+            json!(null),
+            vec![
+                piece(json!("The "), json!("a")),
+                piece(json!("past."), json!("b")),
+            ],
+            json!({"type": "compaction", "content": "The past.", "encrypted_content": "b"}),
+        ),
+        (
+            json!("The "),
+            vec![json!({"type": "compaction_delta", "content": "past."})],
+            summary(json!("The past.")),
+        ),
+        (
+            json!(null),
+            vec![
+                piece(json!(null), json!(null)),
+                piece(json!(7), json!(null)),
+            ],
+            summary(json!(null)),
+        ),
+    ] {
+        let mut stream = vec![begin(), open(0, summary(begun))];
+        stream.extend(pieces.into_iter().map(|piece| delta(0, piece)));
+        stream.extend([stop(0), end("end_turn"), done()]);
+        let reply = events(&stream).unwrap();
+        assert_eq!(Value::from(reply.blocks[0].json().clone()), whole);
+    }
+    // Another delta may have a field of that name and any kind.
+    let other = json!({"type": "later_delta", "content": [1]});
+    let stream = [
+        begin(),
+        open(0, text_block()),
+        delta(0, other),
+        stop(0),
+        end("end_turn"),
+        done(),
+    ];
+    assert!(events(&stream).is_ok());
+}

@@ -1,6 +1,8 @@
 //! One attempt at a call: send the request, read the stream, assemble the reply.
 
 use std::cell::RefCell;
+use std::error::Error as _;
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +36,9 @@ const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the rest of a finished answer may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// What is said where there was a connection, for which the HTTP client has no words.
+const CLOSED: &str = "the server closed the connection before it answered";
+
 /// Why an attempt gave no reply.
 #[derive(Debug)]
 pub(super) struct AttemptError {
@@ -58,7 +63,7 @@ impl AttemptError {
     /// The request was not sent, or not answered.
     fn unsent(error: &SendRequestError, client: &ApiClient) -> Self {
         Self {
-            reached: !matches!(error, SendRequestError::Connect(_)),
+            reached: is_closed(error) || !matches!(error, SendRequestError::Connect(_)),
             ..Self::before_stream(unsent(error, client))
         }
     }
@@ -140,7 +145,7 @@ async fn send(
     size: usize,
     body: Vec<Bytes>,
 ) -> Result<Answer, AttemptError> {
-    let pieces = stream::iter(body.into_iter().map(Ok::<_, std::io::Error>));
+    let pieces = stream::iter(body.into_iter().map(Ok::<_, io::Error>));
     let head = client
         .post("/v1/messages")
         .insert_header((header::CONTENT_TYPE, "application/json"))
@@ -366,17 +371,38 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
+/// Whether there was a connection, which the server closed.
+fn is_closed(error: &SendRequestError) -> bool {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "it is awc's, and grows: other errors are of other kinds"
+    )]
+    let broken = match error {
+        SendRequestError::Connect(ConnectError::Disconnected) => return true,
+        SendRequestError::Send(error) => Some(error),
+        SendRequestError::Response(error) => error.source().and_then(|cause| cause.downcast_ref()),
+        _ => None,
+    };
+    broken.map(io::Error::kind).is_some_and(|kind| {
+        matches!(
+            kind,
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
+        )
+    })
+}
+
+/// Why a request was not answered.
+pub(super) fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
     if matches!(error, SendRequestError::Timeout) {
         return ModelError::NoAnswer {
             limit: client.settings().head_timeout,
         };
     }
     let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {
-        format!(
-            "no connection within {:?}",
-            client.settings().connect_timeout
-        )
+        let limit = client.settings().connect_timeout;
+        format!("no connection within {limit:?}")
+    } else if is_closed(error) {
+        CLOSED.to_owned()
     } else {
         error.to_string()
     };

@@ -94,6 +94,7 @@ impl Call {
                 {
                     message.push_str(way_out);
                 }
+                let error = self.client.with_hint_of_key(error);
                 log::warn!("call {} failed: {error}", self.order.call_id);
                 return failed(self.order.call_id, error, in_stream, Vec::new());
             }
@@ -124,6 +125,14 @@ impl Call {
         let body = request.whole_body(&model, info.as_deref(), &left_out, store);
         let body = body.await;
         let body = body.map_err(AttemptError::before_stream)?;
+        if let Some(remark) = request.not_sent(&model, info.as_deref()) {
+            log::warn!("call {}: {remark}", self.order.call_id);
+            let call_id = self.order.call_id.clone();
+            tell(
+                &self.order.reply_to,
+                ModelEvent::Remarked { call_id, remark },
+            );
+        }
         let prepared = Prepared { model, body };
         self.prepared = Some(prepared.clone());
         Ok(prepared)
@@ -289,6 +298,12 @@ impl Call {
         let successor = successor(&retired, live.iter().copied()).filter(|_| !choice.chosen);
         let Some(successor) = successor.map(|model| model.id.clone()) else {
             let ids: Vec<&str> = live.iter().map(|model| model.id.as_str()).collect();
+            if listed
+                .iter()
+                .any(|model| *model.id == *retired && model.is_retired())
+            {
+                *message = format!("{message}; {retired} is retired");
+            }
             if !ids.is_empty() {
                 let ids = ids.join(", ");
                 *message = format!("{message}; set the model to one that is live: {ids}");
@@ -318,13 +333,14 @@ pub(super) fn model_to_ask(choice: &ModelChoice, successors: &Successors) -> Arc
     Arc::clone(model)
 }
 
-/// The models of a list that were not found to be retired since.
+/// The models of a list that the API serves: neither listed as retired, nor found to be since.
 pub(super) fn still_served<'a>(
     listed: &'a Models,
     successors: &Successors,
 ) -> Vec<&'a Arc<ModelInfo>> {
     let successors = successors.borrow();
-    let served = |model: &&Arc<ModelInfo>| !successors.contains_key(&*model.id);
+    let served =
+        |model: &&Arc<ModelInfo>| !model.is_retired() && !successors.contains_key(&*model.id);
     listed.iter().filter(served).collect()
 }
 

@@ -20,10 +20,15 @@ const MAX_CONNECTIONS: usize = 4096;
 /// How long finding a key may take.
 const KEY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// What is said behind the refusal of a request that had no key.
+const NO_KEY: &str = "; no key was sent: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN for the service, \
+    and start it again";
+
 /// Where and how the model is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The part of the API's URLs before `/v1`, without a slash at its end.
+    /// The part of the API's URLs before `/v1`, without a slash at its end. Without TLS it leads to
+    /// this machine or a private network, or no connection is made.
     pub base_url: String,
     /// The key or token.
     pub credential: Credential,
@@ -135,6 +140,20 @@ impl ApiClient {
         }
     }
 
+    /// An error, with how to give a key where the server asked for one and none was sent.
+    pub(super) fn with_hint_of_key(&self, mut error: ModelError) -> ModelError {
+        if let ModelError::Api {
+            status: 401,
+            message,
+            ..
+        } = &mut error
+            && self.credential().is_none()
+        {
+            message.push_str(NO_KEY);
+        }
+        error
+    }
+
     /// What requests go through in place of HTTP.
     pub(super) fn transport(&self) -> Option<&dyn Transport> {
         self.seams.transport.as_deref()
@@ -180,6 +199,7 @@ impl ApiClient {
     fn authorized(&self, request: ClientRequest) -> ClientRequest {
         let request = request.force_close();
         match self.credential() {
+            credential if credential.is_none() => request,
             Credential::ApiKey(key) => request.insert_header(("x-api-key", key.expose())),
             Credential::Bearer(token) => request.bearer_auth(token.expose()),
         }

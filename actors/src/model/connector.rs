@@ -1,7 +1,8 @@
 //! How connections to the API are opened, below TLS and HTTP.
 
 use std::error::Error;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
 use actix_service::{Service, always_ready};
 use actix_tls::connect::{
@@ -14,7 +15,8 @@ use crate::blocking;
 
 /// Looks the address up and connects. What is written is sent at once: Nagle's algorithm would
 /// hold the end of a large request back until the server has acknowledged what came before, which
-/// takes a round trip, or 40 ms if the server delays its acknowledgements.
+/// takes a round trip, or 40 ms if the server delays its acknowledgements. Without TLS the address
+/// that a name led to is checked before anything is sent.
 #[derive(Clone)]
 pub(super) struct ApiConnector {
     connector: ConnectorService,
@@ -53,9 +55,28 @@ impl Service<ConnectInfo<Uri>> for ApiConnector {
         let connecting = self.connector.call(info);
         Box::pin(async move {
             let connection = connecting.await?;
+            let address = connection.peer_addr().map_err(ConnectError::Io)?.ip();
+            if connection.request().scheme_str() == Some("http") && !may_read(address) {
+                let reason = format!("{address} is on no private network, and there is no TLS");
+                return Err(ConnectError::Io(io::Error::other(reason)));
+            }
             connection.set_nodelay(true).map_err(ConnectError::Io)?;
             Ok(connection)
         })
+    }
+}
+
+/// Whether what is sent there in clear is read by this machine or a private network only.
+fn may_read(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback() || is_private(address)
+}
+
+/// Whether an address is one of a private network: of RFC 1918, unique local or link-local.
+#[must_use]
+pub fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.is_private() || address.is_link_local(),
+        IpAddr::V6(address) => address.is_unique_local() || address.is_unicast_link_local(),
     }
 }
 
@@ -77,6 +98,34 @@ mod tests {
                 .await
                 .unwrap();
             assert!(connection.nodelay().unwrap(), "{host}");
+        }
+    }
+
+    /// Spec: [MODEL-64]
+    #[test]
+    fn what_is_not_encrypted_is_sent_to_this_machine_and_to_private_networks_only() {
+        for near in [
+            "127.8.0.1",
+            "::1",
+            "10.1.2.3",
+            "172.31.0.1",
+            "192.168.0.9",
+            "169.254.7.7",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(may_read(near.parse().unwrap()), "{near}");
+        }
+        for far in [
+            "8.8.8.8",
+            "172.32.0.1",
+            "100.64.0.1",
+            "2001:db8::1",
+            "::ffff:8.8.8.8",
+            "0.0.0.0",
+        ] {
+            assert!(!may_read(far.parse().unwrap()), "{far}");
         }
     }
 }

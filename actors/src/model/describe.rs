@@ -48,7 +48,8 @@ async fn look_up(
     let client = client.for_call(source.map(|source| &**source)).await?;
     let model = model_to_ask(&order.model, &successors);
     let found = catalog.model(&client, source, &model).await?;
-    if found.is_some() || order.model.chosen {
+    let is_served = |info: &Arc<ModelInfo>| !info.is_retired();
+    if order.model.chosen || found.as_ref().is_some_and(is_served) {
         return Ok(found);
     }
     // The first call will find that this default is retired, and ask this one instead.

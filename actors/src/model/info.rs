@@ -15,6 +15,9 @@ pub struct ModelInfo {
     /// When it came, as RFC 3339, so that the order of the texts is that of the times.
     #[serde(default, deserialize_with = "lenient")]
     pub created_at: String,
+    /// Where it is in its life, in the API's word: `active`, `deprecated` or `retired`.
+    #[serde(default, deserialize_with = "lenient")]
+    pub lifecycle: Option<String>,
     /// How many tokens a request may have.
     #[serde(default, deserialize_with = "lenient")]
     pub max_input_tokens: Option<u64>,
@@ -99,6 +102,12 @@ pub struct ThinkingTypes {
 }
 
 impl ModelInfo {
+    /// Whether the API lists it and does not serve it any more.
+    #[must_use]
+    pub fn is_retired(&self) -> bool {
+        self.lifecycle.as_deref() == Some("retired")
+    }
+
     /// A model of which nothing is known.
     pub(super) fn nothing_of(model: &str) -> Self {
         Self {
@@ -148,7 +157,7 @@ mod tests {
     fn what_the_api_says_is_read_as_far_as_it_makes_sense() {
         let whole = json!({
             "type": "model", "id": "m", "display_name": "M", "created_at": "2026-10-07T00:00:00Z",
-            "max_input_tokens": 1_000_000, "max_tokens": 128_000,
+            "lifecycle": "deprecated", "max_input_tokens": 1_000_000, "max_tokens": 128_000,
             "capabilities": {
                 "batch": {"supported": true},
                 "effort": {
@@ -176,6 +185,7 @@ mod tests {
                 id: "m".to_owned(),
                 display_name: "M".to_owned(),
                 created_at: "2026-10-07T00:00:00Z".to_owned(),
+                lifecycle: Some("deprecated".to_owned()),
                 max_input_tokens: Some(1_000_000),
                 max_tokens: Some(128_000),
                 capabilities: ModelCapabilities {
@@ -201,7 +211,7 @@ mod tests {
         );
 
         let odd = json!({
-            "id": "m", "display_name": null, "created_at": 7, "max_tokens": -1,
+            "id": "m", "display_name": null, "created_at": 7, "lifecycle": 1, "max_tokens": -1,
             "max_input_tokens": 200_000, "capabilities": {"thinking": [], "pdf_input": {}},
         });
         let info: ModelInfo = serde_json::from_value(odd).unwrap();

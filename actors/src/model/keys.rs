@@ -5,13 +5,28 @@ use futures_util::future::BoxFuture;
 use super::KeyOrigin;
 use crate::secret::Secret;
 
-/// How the service proves who it is. Never both: the API refuses that.
+/// How the service proves who it is. Never both: the API refuses that. An empty one is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// An API key, sent as `x-api-key`.
     ApiKey(Secret),
     /// A bearer token, sent as `authorization`.
     Bearer(Secret),
+}
+
+impl Credential {
+    /// No proof at all, for servers that ask for none: nothing is sent.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::ApiKey(Secret::from(""))
+    }
+
+    /// Whether nothing is sent.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        let (Self::ApiKey(secret) | Self::Bearer(secret)) = self;
+        secret.expose().is_empty()
+    }
 }
 
 /// Finds the key for a call. Asked before every call of the model, so that a key may change while

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::attempt::unsent;
 use super::client::ApiClient;
 use super::{ModelError, ModelInfo};
 
@@ -90,6 +91,7 @@ fn shown(info: ModelInfo, client: &ApiClient) -> Arc<ModelInfo> {
     Arc::new(ModelInfo {
         id: redaction.apply(info.id),
         display_name: redaction.apply(info.display_name),
+        lifecycle: info.lifecycle.map(|word| redaction.apply(word)),
         ..info
     })
 }
@@ -104,7 +106,7 @@ pub(super) async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelEr
     let connection = |reason: String| ModelError::Connection { reason };
     let read = async {
         let request = client.get(path).send().await;
-        let mut answer = request.map_err(|error| connection(error.to_string()))?;
+        let mut answer = request.map_err(|error| unsent(&error, client))?;
         let status = answer.status();
         if !status.is_success() {
             return Err(ModelError::Api {
@@ -121,7 +123,7 @@ pub(super) async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelEr
     let limit = PAGE_TIMEOUT;
     let read = tokio::time::timeout(limit, read).await;
     let read = read.unwrap_or(Err(ModelError::NoAnswer { limit }));
-    read.map_err(|error| error.redacted(client.redaction()))
+    read.map_err(|error| client.with_hint_of_key(error.redacted(client.redaction())))
 }
 
 fn malformed() -> ModelError {

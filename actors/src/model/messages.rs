@@ -69,6 +69,7 @@ impl ModelEvent {
             Self::Retrying { call_id, .. }
             | Self::RetryBegan { call_id }
             | Self::Adapted { call_id, .. }
+            | Self::Remarked { call_id, .. }
             | Self::ModelReplaced { call_id, .. }
             | Self::Delta { call_id, .. }
             | Self::BlockFinished { call_id, .. }
@@ -106,6 +107,13 @@ pub enum ModelEvent {
         /// The call.
         call_id: CallId,
         /// What is different, and why.
+        remark: String,
+    },
+    /// The request differs from what the settings say.
+    Remarked {
+        /// The call.
+        call_id: CallId,
+        /// How, and why.
         remark: String,
     },
     /// The default model is retired; this and later calls use another of its family.

@@ -34,6 +34,7 @@ mod transport;
 pub use actor::ModelActor;
 pub use assemble::{Assembler, Step};
 pub use client::ModelSettings;
+pub use connector::is_private;
 pub use error::{ModelError, ModelFailure};
 pub use files::MAX_REQUEST_BYTES;
 pub use info::{

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use harness_protocol::{Attachment, ThinkingLevel};
-use serde_json::{Value, json};
+use harness_protocol::{Attachment, ThinkingLevel, words};
+use serde_json::{Number, Value, json};
 
 use super::files::{Sight, blocks, needs_sight, placeholder};
 use super::left_out::LeftOut;
-use super::thinking::thinking_fields;
+use super::thinking::{takes_temperature, thinking_fields, thinks};
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
 
@@ -53,6 +53,10 @@ pub struct HeadSettings<'a> {
     pub tools: &'a [Value],
     /// How much the model thinks; as it does by itself if none.
     pub thinking: Option<ThinkingLevel>,
+    /// How much is left to chance, where the model takes that; as it has it if none.
+    pub temperature: Option<Number>,
+    /// The texts that end a reply.
+    pub stop_sequences: &'a [String],
     /// What the API is to remember of a request.
     pub caching: Caching,
     /// Where the key comes from; the settings' own if none.
@@ -69,6 +73,8 @@ impl HeadSettings<'_> {
             system_prompt: "",
             tools: &[],
             thinking: None,
+            temperature: None,
+            stop_sequences: &[],
             caching: Caching::Off,
             key_source: None,
         }
@@ -107,11 +113,12 @@ impl Caching {
 pub struct RequestHead {
     model: ModelChoice,
     max_tokens: u32,
-    /// All fields but the model, the limit, the thinking and the messages.
+    /// All fields but the model, the limit, what depends on the model, and the messages.
     settings: Bytes,
     fingerprint: Arc<str>,
     tokens: u64,
     thinking: Option<ThinkingLevel>,
+    temperature: Option<Number>,
     key_source: Option<Arc<str>>,
 }
 
@@ -126,6 +133,8 @@ impl RequestHead {
             system_prompt,
             tools,
             thinking,
+            temperature,
+            stop_sequences,
             caching,
             key_source,
         } = settings;
@@ -149,6 +158,9 @@ impl RequestHead {
             }
             settings += &format!(r#"],"tool_choice":{}"#, json!({"type": "auto"}));
         }
+        if !stop_sequences.is_empty() {
+            settings += &format!(r#","stop_sequences":{}"#, Value::from(stop_sequences));
+        }
         settings += r#","stream":true"#;
         Self {
             fingerprint: fingerprint([&model.id, system_prompt, &tools_json]).into(),
@@ -162,6 +174,7 @@ impl RequestHead {
             max_tokens,
             settings: settings.into(),
             thinking,
+            temperature,
             key_source,
         }
     }
@@ -303,7 +316,7 @@ impl ModelRequest {
         store: &dyn AttachmentStore,
     ) -> Result<Vec<Bytes>, ModelError> {
         let limit = self.limit(info);
-        let mut pieces = self.start(model, limit, &self.thinking(model, info, limit));
+        let mut pieces = self.start(model, limit, &self.of_model(model, info).sent);
         let mut size: usize = pieces.iter().map(Bytes::len).sum();
         for piece in &self.messages {
             let piece = match piece {
@@ -319,25 +332,56 @@ impl ModelRequest {
         Ok(pieces)
     }
 
-    fn start(&self, model: &str, limit: u32, thinking: &str) -> Vec<Bytes> {
+    /// What of the settings a model is not sent, and why, for the operator.
+    pub(super) fn not_sent(&self, model: &str, info: Option<&ModelInfo>) -> Option<String> {
+        let reasons = self.of_model(model, info).not_sent;
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    fn start(&self, model: &str, limit: u32, of_model: &str) -> Vec<Bytes> {
         let mut pieces = Vec::with_capacity(self.messages.len() + 4);
         let model = Value::from(model);
         pieces.push(format!(r#"{{"model":{model},"max_tokens":{limit}"#).into());
         pieces.push(self.head.settings.clone());
-        pieces.push(format!(r#"{thinking},"messages":["#).into());
+        pieces.push(format!(r#"{of_model},"messages":["#).into());
         pieces
     }
 
-    fn thinking(&self, model: &str, info: Option<&ModelInfo>, limit: u32) -> String {
-        let Some(level) = self.head.thinking else {
-            return String::new();
-        };
-        let fields = thinking_fields(level, info, model, limit, self.lacks_thinking);
-        fields.unwrap_or_else(|| {
-            log::warn!("how {model} thinks is not known; the level of thinking is not sent");
-            String::new()
-        })
+    /// The fields whose values depend on what the model can do.
+    fn of_model(&self, model: &str, info: Option<&ModelInfo>) -> OfModel {
+        let mut fields = OfModel::default();
+        if let Some(level) = self.head.thinking {
+            let limit = self.limit(info);
+            match thinking_fields(level, info, model, limit, self.lacks_thinking) {
+                Ok(thinking) => fields.sent = thinking,
+                Err(reason) => fields.not_sent.push(format!(
+                    "the level of thinking {} is not sent to {model}: {reason}",
+                    words::thinking(level)
+                )),
+            }
+        }
+        if let Some(temperature) = &self.head.temperature {
+            if !takes_temperature(model) {
+                let reason = format!("the temperature is not sent to {model}: it takes none");
+                fields.not_sent.push(reason);
+            } else if thinks(&fields.sent) {
+                let reason = format!("the temperature is not sent to {model}: it thinks");
+                fields.not_sent.push(reason);
+            } else {
+                fields.sent += &format!(r#","temperature":{temperature}"#);
+            }
+        }
+        fields
     }
+}
+
+/// The fields of a request that depend on the model.
+#[derive(Debug, Default)]
+struct OfModel {
+    /// Each with a comma in front.
+    sent: String,
+    /// Why others are left out.
+    not_sent: Vec<String>,
 }
 
 /// What every body ends with.

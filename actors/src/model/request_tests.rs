@@ -102,7 +102,7 @@ fn every_turn_is_sent_with_the_same_settings() {
     };
     let head = RequestHead::new(settings());
     let start = |request: &ModelRequest| {
-        let pieces = request.start("m", 7, &request.thinking("claude-opus-5-5", None, 7));
+        let pieces = request.start("m", 7, &request.of_model("claude-opus-5-5", None).sent);
         String::from_utf8(pieces.concat()).unwrap()
     };
     let first = head.request(vec![Piece::Json("{}".into())], true);
@@ -313,4 +313,43 @@ fn what_a_model_can_do_matters_to_thinking_images_and_large_limits_only() {
     assert!(!with_file(text.clone(), None).needs_info());
     assert!(with_file(text, Some(ThinkingLevel::Off)).needs_info());
     assert!(with_file(image(), None).needs_info());
+}
+
+/// Spec: [MODEL-66] [MODEL-67] [MODEL-70]
+#[test]
+fn a_temperature_is_sent_unless_the_model_takes_none_or_thinks() {
+    let stops = ["END".to_owned()];
+    let made = |model, thinking| {
+        let request = request(HeadSettings {
+            max_tokens: 9000,
+            temperature: Number::from_f64(0.5),
+            stop_sequences: &stops,
+            thinking,
+            ..settings("", &[])
+        });
+        let sent = request.of_model(model, None).sent;
+        let fields: Value = serde_json::from_str(&format!(r#"{{"x":0{sent}}}"#)).unwrap();
+        let body = String::from_utf8(request.body(model).concat()).unwrap();
+        assert!(
+            body.contains(r#","stop_sequences":["END"],"stream":true"#),
+            "{body}"
+        );
+        (fields["temperature"].clone(), request.not_sent(model, None))
+    };
+    let sent = (json!(0.5), None);
+    assert_eq!(made("claude-haiku-4-5", None), sent);
+    assert_eq!(made("claude-haiku-4-5", Some(ThinkingLevel::Off)), sent);
+    let not_sent = |reason: &str| (Value::Null, Some(reason.to_owned()));
+    assert_eq!(
+        made("claude-haiku-4-5", Some(ThinkingLevel::High)),
+        not_sent("the temperature is not sent to claude-haiku-4-5: it thinks")
+    );
+    assert_eq!(
+        made("claude-sonnet-5", Some(ThinkingLevel::Off)),
+        not_sent("the temperature is not sent to claude-sonnet-5: it takes none")
+    );
+    let (temperature, remark) = made("tiny", Some(ThinkingLevel::High));
+    assert_eq!(temperature, 0.5);
+    let reason = "the level of thinking high is not sent to tiny: how it thinks is not known";
+    assert_eq!(remark.as_deref(), Some(reason));
 }

@@ -94,6 +94,7 @@ impl Subject {
                 ModelEvent::Delta { .. } | ModelEvent::Retrying { .. } => {}
                 ModelEvent::ModelReplaced { .. }
                 | ModelEvent::RetryBegan { .. }
+                | ModelEvent::Remarked { .. }
                 | ModelEvent::Adapted { .. } => {}
                 ModelEvent::BlockFinished { block, .. } => {
                     text += block.json()["text"].as_str().unwrap();

@@ -48,32 +48,52 @@ struct Ability {
     off: Off,
 }
 
-/// The fields of a request that make a model think so much, each with a comma in front; nothing
-/// if nothing is known of the model. `lacks_thinking`: see [`super::RequestHead::request`].
+/// The field that keeps a model from thinking, with a comma in front.
+const DISABLED: &str = r#","thinking":{"type":"disabled"}"#;
+
+/// Whether these fields of a request make the model think.
+pub(super) fn thinks(fields: &str) -> bool {
+    !matches!(fields, "" | DISABLED)
+}
+
+/// Whether a model takes a temperature, as far as its id tells. The API refuses one for the models of
+/// a generation that it leaves out.
+pub(super) fn takes_temperature(model: &str) -> bool {
+    // Gateways put names of their own in front.
+    let own = model.rfind("claude-").map_or(model, |at| &model[at..]);
+    Generation::of(own).is_none_or(|generation| generation.version < (4, 7))
+}
+
+/// The fields of a request that make a model think so much, each with a comma in front.
+/// `lacks_thinking`: see [`super::RequestHead::request`].
+///
+/// # Errors
+/// Why the level cannot be sent.
 pub(super) fn thinking_fields(
     level: ThinkingLevel,
     info: Option<&ModelInfo>,
     model: &str,
     max_tokens: u32,
     lacks_thinking: bool,
-) -> Option<String> {
-    let Ability { way, efforts, off } = ability(info, model)?;
-    Some(match (way, level) {
-        (Way::Never, _) => String::new(),
+) -> Result<String, &'static str> {
+    let Ability { way, efforts, off } = ability(info, model).ok_or("how it thinks is not known")?;
+    Ok(match (way, level) {
+        (Way::Never, ThinkingLevel::Off) => String::new(),
+        (Way::Never, _) => return Err("it does not think"),
         (_, ThinkingLevel::Off) if off == Off::Unasked => String::new(),
-        (_, ThinkingLevel::Off) if off == Off::Disabled => {
-            r#","thinking":{"type":"disabled"}"#.to_owned()
-        }
+        (_, ThinkingLevel::Off) if off == Off::Disabled => DISABLED.to_owned(),
+        (Way::Budget, ThinkingLevel::Off) => String::new(),
         (Way::Adaptive, level) => {
             let adaptive = r#","thinking":{"type":"adaptive","display":"summarized"}"#;
             format!("{adaptive}{}", effort_field(level, efforts))
         }
         (Way::Budget, level) => match budget(level, max_tokens) {
-            Some(budget) if !lacks_thinking => {
+            None => return Err("max_tokens leaves no room to think"),
+            Some(_) if lacks_thinking => return Err("the reply that goes on began without"),
+            Some(budget) => {
                 let effort = effort_field(level, efforts);
                 format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}{effort}"#)
             }
-            _ => String::new(),
         },
     })
 }

@@ -8,8 +8,13 @@ const LEVELS: [ThinkingLevel; 7] = [No, Minimal, Low, Medium, High, XHigh, Max];
 /// What a level becomes, in short: nothing is `-`, adaptive thinking its effort, a budget its
 /// number of tokens with the effort behind it.
 fn short(level: ThinkingLevel, info: Option<&ModelInfo>, model: &str, max_tokens: u32) -> String {
-    let Some(fields) = thinking_fields(level, info, model, max_tokens, false) else {
-        return "unknown".to_owned();
+    let fields = match thinking_fields(level, info, model, max_tokens, false) {
+        Ok(fields) => fields,
+        Err("how it thinks is not known") => return "unknown".to_owned(),
+        Err("it does not think" | "max_tokens leaves no room to think") if level != No => {
+            return "-".to_owned();
+        }
+        Err(other) => panic!("{other}"),
     };
     let fields: Value = serde_json::from_str(&format!(r#"{{"x":0{fields}}}"#)).unwrap();
     let mut fields = fields.as_object().unwrap().clone();
@@ -209,9 +214,37 @@ fn a_budget_leaves_room_for_the_reply_or_is_not_sent() {
 /// Spec: [MODEL-39]
 #[test]
 fn calls_without_thinking_before_them_are_answered_without_a_budget() {
-    let fields = |model, lacks| thinking_fields(High, None, model, 9000, lacks).unwrap();
-    assert_eq!(fields("claude-haiku-4-5", true), "");
-    assert_ne!(fields("claude-haiku-4-5", false), "");
+    let fields = |model, lacks| thinking_fields(High, None, model, 9000, lacks);
+    let reason = "the reply that goes on began without";
+    assert_eq!(fields("claude-haiku-4-5", true), Err(reason));
+    assert!(thinks(&fields("claude-haiku-4-5", false).unwrap()));
     let adaptive = fields("claude-opus-5-5", true);
+    assert!(adaptive.is_ok());
     assert_eq!(adaptive, fields("claude-opus-5-5", false));
+}
+
+/// Spec: [MODEL-66]
+#[test]
+fn a_temperature_is_for_generations_that_take_one_and_for_models_of_others() {
+    for model in [
+        "claude-3-haiku-20240307",
+        "claude-haiku-4-5-20251001",
+        "claude-opus-4-6",
+        "claude-opus",
+        "llama-3.3",
+        "",
+    ] {
+        assert!(takes_temperature(model), "{model}");
+    }
+    for model in [
+        "claude-opus-4-7",
+        "claude-sonnet-5",
+        "claude-haiku-5-5",
+        "claude-fable-5-1",
+        "claude-new-6",
+        "anthropic/claude-opus-4-8",
+    ] {
+        assert!(!takes_temperature(model), "{model}");
+    }
+    assert!(!thinks("") && !thinks(DISABLED));
 }

@@ -21,7 +21,16 @@ struct Model {
     #[serde(default)]
     display_name: String,
     #[serde(default)]
+    lifecycle: Option<String>,
+    #[serde(default)]
     max_input_tokens: Option<u64>,
+}
+
+impl Model {
+    /// Whether it can be chosen.
+    fn is_served(&self) -> bool {
+        self.lifecycle.as_deref() != Some("retired")
+    }
 }
 
 /// The answer to `GET /v1/skills` and `GET /v1/templates`.
@@ -65,7 +74,8 @@ async fn all(
     let route = match kind {
         OfferKind::Models => {
             let Models { models } = contact.ask(&routes::models().answered_as()).await?;
-            return Ok((models.into_iter().map(model).collect(), Vec::new()));
+            let served = models.into_iter().filter(Model::is_served);
+            return Ok((served.map(model).collect(), Vec::new()));
         }
         OfferKind::Skills => routes::skills(folder),
         OfferKind::Templates => routes::templates(folder),
@@ -84,6 +94,7 @@ fn model(model: Model) -> Offer {
     let words: Vec<String> = [model.display_name]
         .into_iter()
         .filter(|name| !name.is_empty())
+        .chain(model.lifecycle.filter(|word| word != "active"))
         .chain(room)
         .collect();
     Offer {

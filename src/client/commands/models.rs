@@ -49,12 +49,23 @@ fn lines(models: &[ModelEntry]) -> Vec<String> {
             visible::short(&model.id, MAX_NAME),
             count(model.max_input_tokens),
             count(model.max_tokens),
-            visible::short(&model.display_name, MAX_NAME),
+            name(model),
             levels.join(" "),
         ]
     });
     let rows: Vec<_> = [header].into_iter().chain(rows).collect();
     table(&rows, &[1, 2])
+}
+
+/// What a model is called, with a mark where it is on its way out.
+fn name(model: &ModelEntry) -> String {
+    let name = visible::short(&model.display_name, MAX_NAME);
+    match model.lifecycle.as_deref() {
+        None | Some("" | "active") => name,
+        Some(word) => format!("{name} ({})", visible::short(word, MAX_NAME))
+            .trim_start()
+            .to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -67,7 +78,7 @@ mod tests {
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded};
 
-    /// Spec: [CLI-77]
+    /// Spec: [CLI-77] [HTTP-106]
     #[actix::test]
     async fn models_are_a_table() {
         let server = Server::start().await;
@@ -75,7 +86,8 @@ mod tests {
         let models = json!({"models": [
             {"id": "claude-opus-5-5", "display_name": "Claude Opus 5.5", "max_input_tokens": 1_000_000,
                 "max_tokens": 128_000, "thinking": ["low", "xhigh"]},
-            {"id": "x"},
+            {"id": "old", "display_name": "Old", "lifecycle": "retired"},
+            {"id": "x", "lifecycle": "deprecated"},
         ]});
         server.on("/v1/models", vec![answer(200, &models)]);
         let line = ["harness", "models"];
@@ -92,7 +104,8 @@ mod tests {
             record.out(),
             "ID                WINDOW  OUTPUT  NAME             THINKING\n\
              claude-opus-5-5  1000000  128000  Claude Opus 5.5  low xhigh\n\
-             x\n"
+             old                               Old (retired)\n\
+             x                                 (deprecated)\n"
         );
     }
 }

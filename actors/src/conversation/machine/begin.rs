@@ -1,5 +1,7 @@
 //! How runs begin: with a prompt, or without a new one.
 
+use std::collections::HashSet;
+
 use harness_protocol::Queue;
 
 use super::Machine;
@@ -145,6 +147,7 @@ impl Machine {
             ending: None,
             cancelled_by: None,
             has_remark: false,
+            remarks: HashSet::new(),
             is_steered: false,
         });
         Ok((id, effects))

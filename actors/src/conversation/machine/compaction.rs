@@ -256,6 +256,7 @@ impl Compaction {
             ModelEvent::ModelReplaced { .. }
             | ModelEvent::RetryBegan { .. }
             | ModelEvent::Adapted { .. }
+            | ModelEvent::Remarked { .. }
             | ModelEvent::Described { .. }
             | ModelEvent::Delta { .. } => return Progress::Waits,
             ModelEvent::Finished { end, .. } => {

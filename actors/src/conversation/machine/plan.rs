@@ -265,6 +265,8 @@ impl Planner {
             system_prompt: built.as_ref().unwrap_or(&plan.system_prompt),
             tools: &plan.tools.definitions(),
             thinking: plan.settings.thinking,
+            temperature: plan.settings.temperature.clone(),
+            stop_sequences: &plan.settings.stop_sequences,
             caching: plan.caching,
             key_source: plan.key_source.clone(),
         }))

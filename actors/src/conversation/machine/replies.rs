@@ -35,6 +35,7 @@ impl Machine {
                 self.discard(&call_id, &remark)
             }
             ModelEvent::Adapted { call_id, remark } => self.discard(&call_id, &remark),
+            ModelEvent::Remarked { call_id, remark } => self.remark_once(&call_id, &remark),
             ModelEvent::RetryBegan { call_id } => self.end_remark(&call_id),
             ModelEvent::Delta {
                 call_id,
@@ -86,6 +87,15 @@ impl Machine {
             }
             Some(_) | None => vec![],
         }
+    }
+
+    /// Says what holds for every request of the run when it is known first.
+    fn remark_once(&mut self, call_id: &CallId, remark: &str) -> Vec<Effect> {
+        let run = self.asking(call_id);
+        if run.is_some_and(|run| run.remarks.insert(remark.to_owned())) {
+            return self.remark(call_id, remark);
+        }
+        vec![]
     }
 
     /// Takes back what a reply had begun, and says why.

@@ -1,5 +1,7 @@
 //! A run that is going: what of it is not in the ledger.
 
+use std::collections::HashSet;
+
 use super::plan::Plan;
 use super::tools::Tools;
 use crate::ids::{CallId, RunId};
@@ -23,6 +25,8 @@ pub(super) struct Run {
     pub(super) cancelled_by: Option<String>,
     /// Whether the last status says something of the model's call.
     pub(super) has_remark: bool,
+    /// What was remarked of its requests.
+    pub(super) remarks: HashSet<String>,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
 }

@@ -276,6 +276,30 @@ fn what_the_call_is_up_to_is_a_remark_of_the_state() {
     assert_eq!(effects, [status(Activity::Thinking, remark)]);
 }
 
+/// Spec: [MODEL-67]
+#[test]
+fn what_holds_for_all_requests_of_a_run_is_remarked_once() {
+    let remarked = |call: u64| {
+        Input::Model(ModelEvent::Remarked {
+            call_id: id(call),
+            remark: "not sent".to_owned(),
+        })
+    };
+    let mut machine = asking();
+    let effects = machine.shown(remarked(1));
+    assert_eq!(effects, [status(Activity::Thinking, "not sent")]);
+    assert_eq!(machine.shown(remarked(1)), []);
+    play(
+        &mut machine,
+        [
+            got(1, 0, tool("t")),
+            finished(1, StopReason::ToolUse),
+            error(2, "no"),
+        ],
+    );
+    assert_eq!(machine.shown(remarked(3)), []);
+}
+
 // Ids and names.
 
 /// Spec: [CONV-13]

@@ -408,3 +408,21 @@ fn messages_that_no_longer_change_are_never_serialized_again() {
         assert!(history.messages().concat().starts_with(&before));
     }
 }
+
+/// Spec: [MODEL-69]
+#[test]
+fn white_space_at_the_end_of_a_paused_reply_is_not_sent_back() {
+    let mut history = prompted();
+    history.push_paused(blocks(&json!([
+        text(" a \n"),
+        text(" b \n"),
+        thinking("s")
+    ])));
+    let hi = user(&json!([text("hi")]));
+    let paused = assistant(&json!([text(" a \n"), text(" b")]));
+    assert_eq!(sent(&history), json!([hi, paused]).to_string());
+    // What was sent stays as it was.
+    history.push_reply(blocks(&json!([text(" c ")])), Unanswered::Interrupted);
+    let whole = assistant(&json!([text(" a \n"), text(" b"), text(" c ")]));
+    assert_eq!(sent(&history), json!([hi, whole]).to_string());
+}

@@ -132,6 +132,10 @@ impl History {
         reply.extend(blocks);
         // What follows is a reply to what is sent back, so what is not sent now never is.
         self.paused = sendable(&reply, true).into_iter().cloned().collect();
+        // The API refuses white space at the end of a request, and its end is this.
+        if let Some(last) = self.paused.last_mut() {
+            last.trim_end();
+        }
         if !self.paused.is_empty() {
             self.begin_with_user();
         }
