@@ -48,6 +48,7 @@ mod screen;
 mod secrets;
 mod settings;
 mod stop;
+mod stopped;
 mod talk;
 mod terminal;
 mod tidy;
