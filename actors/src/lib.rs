@@ -35,6 +35,7 @@ pub mod guidance;
 mod harness;
 mod ids;
 pub mod journal;
+mod limit;
 pub mod model;
 mod reply;
 mod secret;
@@ -50,6 +51,7 @@ pub use harness::{
     parts,
 };
 pub use ids::{CallId, ConversationId, ItemId, RunId};
+pub use limit::within;
 pub use model::DEFAULT_MODEL;
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
 pub use secret::{Redaction, Secret};

@@ -7,6 +7,7 @@ use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::{HttpMessage as _, HttpRequest, web};
 use futures_util::StreamExt as _;
+use harness_actors::within;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -217,9 +218,9 @@ async fn bytes(
     let declared = request.headers().get(header::CONTENT_LENGTH);
     let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
     let reading = read(&mut payload, declared.unwrap_or(0), max_bytes, &mut room);
-    let read = match tokio::time::timeout(BODY_TIMEOUT, reading).await {
-        Ok(read) => read,
-        Err(_) => Err(late()),
+    let read = match within(BODY_TIMEOUT, reading).await {
+        Some(read) => read,
+        None => Err(late()),
     };
     if read.is_err() {
         hold(payload);
@@ -245,8 +246,8 @@ pub(super) async fn discard(mut payload: Payload) -> Result<(), Refusal> {
         }
         Ok(())
     };
-    let discarded = tokio::time::timeout(BODY_TIMEOUT, reading).await;
-    let discarded = discarded.unwrap_or_else(|_| Err(late()));
+    let discarded = within(BODY_TIMEOUT, reading).await;
+    let discarded = discarded.unwrap_or_else(|| Err(late()));
     if discarded.is_err() {
         hold(payload);
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use actix_http::HttpService;
 use actix_http::error::DispatchError;
+use actix_http::{HttpService, KeepAlive};
 use actix_service::{
     IntoServiceFactory as _, ServiceFactory as _, ServiceFactoryExt as _, fn_factory, fn_service,
     map_config,
@@ -26,12 +26,8 @@ use super::routes::routes;
 use super::shared::Shared;
 use super::while_connected::WhileConnected;
 
-/// How long a client may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a client may take to close a connection that the service has ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a connection is kept for the next request.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// How long requests that are under way may take when the service stops, in seconds.
 const SHUTDOWN_TIMEOUT_S: u64 = 2;
 /// How many bytes the system keeps for a client that does not read, on top of what the client's
@@ -99,8 +95,11 @@ pub(crate) fn serve(
                     Ok(WhileConnected::new(move || {
                         let (app, stopping) = (Rc::clone(&app), stopping.clone());
                         HttpService::build()
-                            .keep_alive(KEEP_ALIVE)
-                            .client_request_timeout(HEAD_TIMEOUT)
+                            // The socket has the deadlines of heads and of the time between
+                            // requests: a limit of the server looks at its clock before it looks
+                            // at what came.
+                            .keep_alive(KeepAlive::Os)
+                            .client_request_timeout(Duration::ZERO)
                             .client_disconnect_timeout(DISCONNECT_TIMEOUT)
                             // A client that closed a silent stream is not noticed otherwise.
                             .h1_allow_half_closed(false)

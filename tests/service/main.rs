@@ -49,6 +49,7 @@ mod screen;
 mod secrets;
 mod settings;
 mod stop;
+mod stopped;
 mod talk;
 mod terminal;
 mod tidy;

@@ -21,11 +21,13 @@ use sse_core::MessageEvent;
 
 use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
+use super::connector::no_connection;
 use super::error::quote;
 use super::retry::{self, Advice, Hints};
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
 use crate::clock::Clock;
+use crate::limit::within;
 use crate::reply::{Block, Object, ReplyEnd};
 use crate::secret::Redaction;
 
@@ -146,12 +148,15 @@ async fn send(
     body: Vec<Bytes>,
 ) -> Result<Answer, AttemptError> {
     let pieces = stream::iter(body.into_iter().map(Ok::<_, io::Error>));
-    let head = client
+    let sent = client
         .post("/v1/messages")
         .insert_header((header::CONTENT_TYPE, "application/json"))
         .insert_header((header::ACCEPT, "text/event-stream"))
-        .send_body(SizedStream::new(size as u64, pieces))
+        .send_body(SizedStream::new(size as u64, pieces));
+    let limit = client.settings().head_timeout;
+    let head = within(limit, sent)
         .await
+        .ok_or_else(|| AttemptError::before_stream(ModelError::NoAnswer { limit }))?
         .map_err(|error| AttemptError::unsent(&error, client))?;
     let answer = expect_stream(head, clock, client.redaction()).await?;
     Ok(answer
@@ -165,10 +170,10 @@ async fn send_through(
     request: TransportRequest,
     limit: Duration,
 ) -> Result<Answer, AttemptError> {
-    match tokio::time::timeout(limit, transport.send(request)).await {
-        Ok(Ok(answer)) => Ok(answer.boxed_local()),
-        Ok(Err(error)) => Err(AttemptError::before_stream(error)),
-        Err(_) => Err(AttemptError::before_stream(ModelError::NoAnswer { limit })),
+    match within(limit, transport.send(request)).await {
+        Some(Ok(answer)) => Ok(answer.boxed_local()),
+        Some(Err(error)) => Err(AttemptError::before_stream(error)),
+        None => Err(AttemptError::before_stream(ModelError::NoAnswer { limit })),
     }
 }
 
@@ -191,11 +196,11 @@ async fn read_reply(
 ) -> Result<ReplyEnd, ModelError> {
     let mut lines = SseLines::default();
     let broken = loop {
-        let mut chunk = match tokio::time::timeout(idle_timeout, answer.next()).await {
-            Ok(Some(Ok(chunk))) => chunk,
-            Ok(Some(Err(error))) => break error,
-            Ok(None) => break ModelError::Truncated,
-            Err(_) => {
+        let mut chunk = match within(idle_timeout, answer.next()).await {
+            Some(Some(Ok(chunk))) => chunk,
+            Some(Some(Err(error))) => break error,
+            Some(None) => break ModelError::Truncated,
+            None => {
                 let limit = idle_timeout;
                 break ModelError::Stalled { limit };
             }
@@ -258,7 +263,7 @@ fn is_message_stop(event: &MessageEvent) -> bool {
 fn drain(mut answer: impl Stream<Item = Result<Bytes, ModelError>> + Unpin + 'static) {
     actix::spawn(async move {
         let rest = async { while let Some(Ok(_)) = answer.next().await {} };
-        if tokio::time::timeout(DRAIN_TIMEOUT, rest).await.is_err() {
+        if within(DRAIN_TIMEOUT, rest).await.is_none() {
             log::debug!("an answer went on after its end; its connection is closed");
         }
     });
@@ -328,7 +333,7 @@ async fn start_of_body(
             bytes.extend_from_slice(&chunk);
         }
     };
-    if tokio::time::timeout(ERROR_TIMEOUT, read).await.is_err() {
+    if within(ERROR_TIMEOUT, read).await.is_none() {
         log::debug!("the body of an error did not end in time");
     }
     bytes.truncate(MAX_ERROR_BYTES);
@@ -391,20 +396,20 @@ fn is_closed(error: &SendRequestError) -> bool {
     })
 }
 
+/// Whether the error is this program's own words and not the system's.
+fn is_own(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::TimedOut && error.get_ref().is_some()
+}
+
 /// Why a request was not answered.
 pub(super) fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
-    if matches!(error, SendRequestError::Timeout) {
-        return ModelError::NoAnswer {
-            limit: client.settings().head_timeout,
-        };
-    }
-    let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {
-        let limit = client.settings().connect_timeout;
-        format!("no connection within {limit:?}")
-    } else if is_closed(error) {
-        CLOSED.to_owned()
-    } else {
-        error.to_string()
+    let limit = client.settings().connect_timeout;
+    let reason = match error {
+        SendRequestError::Connect(ConnectError::Timeout) => no_connection(limit),
+        // Of the connector itself; awc's words around it would say it twice.
+        SendRequestError::Connect(ConnectError::Io(own)) if is_own(own) => own.to_string(),
+        _ if is_closed(error) => CLOSED.to_owned(),
+        error => error.to_string(),
     };
     ModelError::Connection { reason }
 }

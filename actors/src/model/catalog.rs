@@ -15,6 +15,7 @@ use super::learned::Learned;
 use super::live_models::{Models, list, one};
 use super::properties::properties;
 use super::{ModelError, ModelInfo};
+use crate::limit::within;
 
 /// How long an answer of the API holds.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -191,7 +192,7 @@ impl Catalog {
             let look_up = look_up();
             let bounded = async {
                 let limit = LOOK_UP_TIMEOUT;
-                let found = tokio::time::timeout(limit, look_up).await;
+                let found = within(limit, look_up).await;
                 found.unwrap_or(Err(ModelError::NoAnswer { limit }))
             };
             let asked = bounded.boxed_local().shared();

@@ -11,6 +11,7 @@ use super::connector::ApiConnector;
 use super::{Credential, ModelError, ModelSeams, RetryPolicy, Transport};
 use crate::attachment::AttachmentStore;
 use crate::ids::ConversationId;
+use crate::limit::within;
 use crate::secret::{Redaction, Secret};
 
 /// The version of the API that this client speaks.
@@ -58,15 +59,17 @@ impl ApiClient {
     pub(super) fn new(settings: ModelSettings, seams: ModelSeams) -> Self {
         // HTTP/1.1 only: a call then owns its connection, and dropping the call closes it.
         let connector = Connector::new()
-            .connector(ApiConnector::default())
-            .timeout(settings.connect_timeout)
+            .connector(ApiConnector::new(settings.connect_timeout))
+            // The connector has its limit itself.
+            .timeout(Duration::MAX)
             .handshake_timeout(settings.connect_timeout)
             .limit(MAX_CONNECTIONS)
             .max_http_version(Version::HTTP_11);
         // Redirects off: awc would send the key on to another host.
         let client = Client::builder()
             .connector(connector)
-            .timeout(settings.head_timeout)
+            // A limit of awc looks at its clock before it looks at the socket.
+            .disable_timeout()
             .disable_redirects()
             .add_default_header((
                 header::USER_AGENT,
@@ -102,11 +105,11 @@ impl ApiClient {
             };
             return Err(no_key("this service resolves no keys"));
         };
-        let resolved = tokio::time::timeout(KEY_TIMEOUT, keys.resolve(source));
+        let resolved = within(KEY_TIMEOUT, keys.resolve(source));
         let key = match resolved.await {
-            Ok(Ok(key)) => key.filter(|key| !key.expose().is_empty()),
-            Ok(Err(reason)) => return Err(no_key(&reason)),
-            Err(_) => return Err(no_key(&format!("nothing within {KEY_TIMEOUT:?}"))),
+            Some(Ok(key)) => key.filter(|key| !key.expose().is_empty()),
+            Some(Err(reason)) => return Err(no_key(&reason)),
+            None => return Err(no_key(&format!("nothing within {KEY_TIMEOUT:?}"))),
         };
         let Some(key) = key else {
             return Ok(Self {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::time::Duration;
 
 use actix_service::{Service, always_ready};
 use actix_tls::connect::{
@@ -12,6 +13,7 @@ use awc::http::Uri;
 use futures_util::future::LocalBoxFuture;
 
 use crate::blocking;
+use crate::limit::within;
 
 /// Looks the address up and connects. What is written is sent at once: Nagle's algorithm would
 /// hold the end of a large request back until the server has acknowledged what came before, which
@@ -20,13 +22,20 @@ use crate::blocking;
 #[derive(Clone)]
 pub(super) struct ApiConnector {
     connector: ConnectorService,
+    limit: Duration,
 }
 
-impl Default for ApiConnector {
-    fn default() -> Self {
+impl ApiConnector {
+    /// A connector that gives up after that time.
+    pub(super) fn new(limit: Duration) -> Self {
         let connector = Connector::new(Resolver::custom(Addresses)).service();
-        Self { connector }
+        Self { connector, limit }
     }
+}
+
+/// Says that there was no connection in time.
+pub(super) fn no_connection(limit: Duration) -> String {
+    format!("no connection within {limit:?}")
 }
 
 /// Looks addresses up as the system does, which may take long.
@@ -53,8 +62,11 @@ impl Service<ConnectInfo<Uri>> for ApiConnector {
 
     fn call(&self, info: ConnectInfo<Uri>) -> Self::Future {
         let connecting = self.connector.call(info);
+        let limit = self.limit;
         Box::pin(async move {
-            let connection = connecting.await?;
+            let connection = within(limit, connecting).await;
+            let late = || io::Error::new(io::ErrorKind::TimedOut, no_connection(limit));
+            let connection = connection.ok_or_else(|| ConnectError::Io(late()))??;
             let address = connection.peer_addr().map_err(ConnectError::Io)?.ip();
             if connection.request().scheme_str() == Some("http") && !may_read(address) {
                 let reason = format!("{address} is on no private network, and there is no TLS");
@@ -93,7 +105,7 @@ mod tests {
         for host in ["127.0.0.1", "localhost"] {
             let port = listener.local_addr().unwrap().port();
             let uri: Uri = format!("http://{host}:{port}/v1/messages").parse().unwrap();
-            let connection = ApiConnector::default()
+            let connection = ApiConnector::new(Duration::from_secs(10))
                 .call(ConnectInfo::new(uri))
                 .await
                 .unwrap();

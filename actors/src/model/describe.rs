@@ -9,6 +9,7 @@ use super::client::ApiClient;
 use super::live_models::successor;
 use super::messages::{DescribeModel, ModelEvent};
 use super::{ModelError, ModelInfo};
+use crate::limit::within;
 
 /// How long a conversation waits for an answer at most.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -21,13 +22,13 @@ pub(super) async fn described(
     successors: Successors,
 ) -> ModelEvent {
     let found = look_up(&order, client, catalog, successors);
-    let info = match tokio::time::timeout(LIMIT, found).await {
-        Ok(Ok(info)) => info,
-        Ok(Err(error)) => {
+    let info = match within(LIMIT, found).await {
+        Some(Ok(info)) => info,
+        Some(Err(error)) => {
             log::warn!("nothing is known of the model {}: {error}", order.model.id);
             None
         }
-        Err(_) => {
+        None => {
             log::warn!("nothing of the model {} within {LIMIT:?}", order.model.id);
             None
         }

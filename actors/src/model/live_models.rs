@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::attempt::unsent;
 use super::client::ApiClient;
 use super::{ModelError, ModelInfo};
+use crate::limit::within;
 
 /// How many pages of the list are read at most.
 const MAX_PAGES: usize = 10;
@@ -121,7 +122,7 @@ pub(super) async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelEr
         serde_json::from_slice(&body).map_err(|_| malformed())
     };
     let limit = PAGE_TIMEOUT;
-    let read = tokio::time::timeout(limit, read).await;
+    let read = within(limit, read).await;
     let read = read.unwrap_or(Err(ModelError::NoAnswer { limit }));
     read.map_err(|error| client.with_hint_of_key(error.redacted(client.redaction())))
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use harness_actors::within;
 use harness_protocol::Health;
 use http_body_util::{BodyExt as _, BodyStream, Full, Limited};
 use hyper::body::Incoming;
@@ -20,7 +21,6 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 use crate::proof::{ProofKey, nonce};
 
@@ -79,8 +79,8 @@ impl Opened {
         request: Request<Full<Bytes>>,
         head: Duration,
     ) -> Result<Self, OpenError> {
-        let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(named.address)).await;
-        let stream = stream.map_err(|_| OpenError::Silent)?;
+        let stream = within(CONNECT_TIMEOUT, TcpStream::connect(named.address)).await;
+        let stream = stream.ok_or(OpenError::Silent)?;
         let stream = stream.map_err(|error| failed(&error))?;
         let (mut sender, connection) = handshake(TokioIo::new(stream))
             .await
@@ -90,10 +90,10 @@ impl Opened {
                 log::debug!("a connection to the service ended: {error}");
             }
         }));
-        let proving = timeout(PROOF_TIMEOUT, prove(named, &mut sender)).await;
-        proving.map_err(|_| OpenError::Silent)??;
-        let answer = timeout(head, sender.send_request(request)).await;
-        let answer = answer.map_err(|_| OpenError::Silent)?;
+        let proving = within(PROOF_TIMEOUT, prove(named, &mut sender)).await;
+        proving.ok_or(OpenError::Silent)??;
+        let answer = within(head, sender.send_request(request)).await;
+        let answer = answer.ok_or(OpenError::Silent)?;
         let answer: Response<Incoming> = answer.map_err(|error| failed(&error))?;
         Ok(Self {
             status: answer.status(),
@@ -110,8 +110,8 @@ impl Opened {
     /// The whole body, if it is no longer than that; for an answer that is no stream.
     pub(crate) async fn whole(self, max_bytes: usize, limit: Duration) -> Result<Bytes, OpenError> {
         let body = Limited::new(http_body_util::StreamBody::new(self.body), max_bytes);
-        let collected = timeout(limit, body.collect()).await;
-        let collected = collected.map_err(|_| OpenError::Silent)?;
+        let collected = within(limit, body.collect()).await;
+        let collected = collected.ok_or(OpenError::Silent)?;
         let collected = collected.map_err(|error| failed(&*error))?;
         Ok(collected.to_bytes())
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use derive_more::{Display, Error};
 use futures_util::StreamExt as _;
+use harness_actors::within;
 use harness_protocol::Event;
 use serde_json::{Map, Value};
 use sse_core::{SseDecoder, SseEvent};
@@ -108,15 +109,15 @@ impl EventStream {
             if let Some(piece) = self.decode() {
                 return Ok(piece);
             }
-            self.chunk = match tokio::time::timeout(self.silence, self.chunks.next()).await {
-                Ok(Some(Ok(chunk))) => chunk,
-                Ok(Some(Err(error))) => {
+            self.chunk = match within(self.silence, self.chunks.next()).await {
+                Some(Some(Ok(chunk))) => chunk,
+                Some(Some(Err(error))) => {
                     return Err(Break::Failed {
                         reason: error.to_string(),
                     });
                 }
-                Ok(None) => return Err(Break::Ended),
-                Err(_) => return Err(Break::Silent),
+                Some(None) => return Err(Break::Ended),
+                None => return Err(Break::Silent),
             };
         }
     }

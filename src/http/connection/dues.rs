@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a client may take to send the head of its first request. The HTTP server itself ends a
-/// connection a little earlier than this, and says why.
-const FIRST_HEAD: Duration = Duration::from_secs(6);
-/// How long the head of a later request may take, from its first byte on.
-const LATER_HEAD: Duration = Duration::from_secs(5);
+/// How long a client may take to send the head of a request: of its first from the connection on,
+/// of a later one from its first byte on.
+const HEAD: Duration = Duration::from_secs(5);
 /// How long a body may take, whether its route reads it or not. A little more than the routes
 /// give it, so that they can say that it was late.
 const BODY: Duration = Duration::from_secs(10);
@@ -44,7 +42,7 @@ impl Dues {
     pub(in crate::http) fn accepted(now: Instant) -> Self {
         Self {
             phase: Phase::Head,
-            due: Some(now + FIRST_HEAD),
+            due: Some(now + HEAD),
             is_known: false,
         }
     }
@@ -57,7 +55,7 @@ impl Dues {
     /// Some bytes came.
     pub(in crate::http) fn arrived(&mut self, now: Instant) {
         if self.phase == Phase::Idle {
-            self.owe(Phase::Head, Some(now + LATER_HEAD));
+            self.owe(Phase::Head, Some(now + HEAD));
         }
     }
 
@@ -83,6 +81,11 @@ impl Dues {
             let idle = if self.is_known { IDLE } else { IDLE_STRANGER };
             self.owe(Phase::Idle, Some(now + idle));
         }
+    }
+
+    /// Whether it is the rest of a head.
+    pub(in crate::http) fn is_head(&self) -> bool {
+        self.phase == Phase::Head
     }
 
     /// The client may use the service.
@@ -111,7 +114,7 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut dues = Dues::accepted(start);
         dues.arrived(at(1));
-        assert_eq!(seconds(dues, start), Some(6), "a byte buys no time");
+        assert_eq!(seconds(dues, start), Some(5), "a byte buys no time");
         dues.begun(false, at(2));
         assert_eq!(seconds(dues, start), None);
         dues.arrived(at(3));

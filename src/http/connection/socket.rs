@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use actix_web::rt::net::TcpStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -24,6 +25,12 @@ const STRANGER_REQUESTS: u32 = 4;
 const STRANGER_BYTES: usize = 64 * 1024;
 /// How many of them are read at once.
 const PIECE: usize = 4096;
+/// How long a client has after its time was over. A process that was stopped finds that out before
+/// it has looked at what came in the meantime.
+const SECOND_LOOK: Duration = Duration::from_millis(250);
+/// What is said of a first request whose head does not come.
+const LATE: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// What is shared by the socket, which sees bytes, and by the guard, which sees requests.
 #[derive(Debug)]
@@ -140,6 +147,8 @@ pub(in crate::http) struct Socket {
     stream: TcpStream,
     watch: Rc<Watch>,
     alarm: Pin<Box<Sleep>>,
+    /// The deadline that passed, and until when what came before it is looked for.
+    second_look: Option<(Instant, Instant)>,
     /// What a stranger sent behind a head that the server has.
     held: Vec<u8>,
     head: Head,
@@ -181,6 +190,7 @@ impl Socket {
             stream,
             watch,
             alarm: Box::pin(tokio::time::sleep_until(at)),
+            second_look: None,
             held: Vec::new(),
             head: Head::default(),
         }
@@ -203,10 +213,36 @@ impl Socket {
         let Some(due) = self.watch.dues.get().due() else {
             return false;
         };
-        if self.alarm.deadline() != due {
-            self.alarm.as_mut().reset(due);
+        let second = self.second_look.filter(|(of, _)| *of == due);
+        if !self.is_past(second.map_or(due, |(_, until)| until), cx) {
+            return false;
+        }
+        if second.is_some() {
+            self.say_late();
+            return true;
+        }
+        let until = Instant::now() + SECOND_LOOK;
+        self.second_look = Some((due, until));
+        self.is_past(until, cx)
+    }
+
+    /// Whether it is later than that. The task is woken up when it is.
+    fn is_past(&mut self, at: Instant, cx: &mut Context<'_>) -> bool {
+        if self.alarm.deadline() != at {
+            self.alarm.as_mut().reset(at);
         }
         self.alarm.as_mut().poll(cx).is_ready()
+    }
+
+    /// Says why the connection ends, if it never had a request.
+    fn say_late(&self) {
+        let watch = &self.watch;
+        if watch.requests.get() == 0
+            && watch.dues.get().is_head()
+            && let Err(error) = self.stream.try_write(LATE)
+        {
+            log::debug!("a late client is not told so: {error}");
+        }
     }
 }
 
