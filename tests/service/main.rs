@@ -51,3 +51,4 @@ mod stop;
 mod talk;
 mod terminal;
 mod tidy;
+mod together;
