@@ -13,7 +13,8 @@ use crate::program::Service;
 
 /// Repeats what it was told last.
 fn echo(request: &MessagesRequest) -> Reply {
-    let text = request.last_content()[0]["text"].as_str().unwrap_or("");
+    let said = request.last_content();
+    let text = said[0]["text"].as_str().unwrap_or_default();
     Message::new().text(format!("I heard {text}")).into()
 }
 
@@ -69,10 +70,8 @@ async fn fifty_conversations_at_once_are_apart_and_one_whose_api_hangs_delays_no
 async fn of_twenty_runs_at_once_each_client_gets_all_of_its_own() {
     const PIECES: usize = 50;
     let reply = |request: &MessagesRequest| -> Reply {
-        let said = request.last_content()[0]["text"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let said = request.last_content();
+        let said = said[0]["text"].as_str().unwrap();
         Message::new()
             .text(format!("{said} ").repeat(PIECES))
             .words_per_delta(1)
