@@ -54,7 +54,7 @@ async fn events(clients: web::Data<Clients>) -> HttpResponse {
         .streaming(frames)
 }
 
-async fn prompt(clients: web::Data<Clients>, url: web::Data<String>) -> HttpResponse {
+async fn prompt(_body: Bytes, clients: web::Data<Clients>, url: web::Data<String>) -> HttpResponse {
     let clients = Arc::clone(&clients);
     actix_web::rt::spawn(async move {
         let body = serde_json::json!({

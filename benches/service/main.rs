@@ -1,23 +1,28 @@
 //! What the service adds to the model's own time, beside a bare baseline of the same run.
 //!
 //! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
-//! `delivery`, `crowd`, `seam`, `long` and `terminal`.
+//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `together` and `terminal`.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a benchmark prints what it measured with the real clock, and stops at any failure"
 )]
 
+mod asking;
 mod baseline;
 mod crowd;
 mod delivery;
+mod keeping;
 mod long;
 mod process;
+mod rounds;
 mod seam;
 mod terminal;
+mod together;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -36,13 +41,17 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 11] = [
         ("decoding", decoding),
         ("machine", machine),
+        ("asking", asking::run),
         ("delivery", delivery::run),
+        ("keeping", keeping::run),
         ("crowd", crowd::run),
         ("seam", seam::run),
         ("long", long::run),
+        ("rounds", rounds::run),
+        ("together", together::run),
         ("terminal", terminal::run),
     ];
     for (name, part) in parts {

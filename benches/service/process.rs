@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
 
 use tokio::io::AsyncBufReadExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -46,6 +49,19 @@ impl Service {
 
     pub(crate) fn journal(&self) -> PathBuf {
         state(self.home.path()).join("conversations/default.jsonl")
+    }
+
+    /// How much of a processor the process has had.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        // A hundred ticks a second, on every Linux.
+        Duration::from_millis(
+            10 * ticks
+                .map(|ticks| ticks.parse::<u64>().unwrap())
+                .sum::<u64>(),
+        )
     }
 
     /// A figure of the process, in kilobytes, such as `VmRSS` or `VmHWM`.
@@ -146,4 +162,39 @@ pub(crate) fn positions(journal: &Path) -> Vec<String> {
         format!("{epoch}-{seq}-{}", sum.trim_end_matches("\"}"))
     };
     (1..).zip(lines).map(position).collect()
+}
+
+/// The JSON answer to a request, which is taken.
+pub(crate) async fn call(address: SocketAddr, method: &str, path: &str, body: &Value) -> Value {
+    let body = body.to_string();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap()
+}
+
+/// The events of a stream up to the first one of that type.
+pub(crate) async fn follow_to(address: SocketAddr, path: String, last: &str) -> Vec<Value> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let mut events: Vec<Value> = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let Some(data) = line.strip_prefix("data: ") else {
+            continue;
+        };
+        events.push(serde_json::from_str(data).unwrap());
+        if events.last().is_some_and(|event| event["type"] == last) {
+            return events;
+        }
+    }
+    panic!("the stream ended before {last}");
 }

@@ -118,7 +118,44 @@ where
     M: actix::Message + Clone + Send + Unpin + 'static,
     M::Result: Send,
 {
-    let mut conversation = open(shared, id).await?;
+    let conversation = open(shared, id).await?;
+    give_within(limit, conversation, shared, id, message, late).await
+}
+
+/// Gives an order to a conversation that was just opened, as [`order_to`] does: finding it again
+/// takes the way to the directory's thread and back.
+///
+/// # Errors
+/// See [`order_to`].
+pub(super) async fn give<M>(
+    conversation: Conversation,
+    shared: &Shared,
+    id: &str,
+    message: M,
+    late: Late,
+) -> Result<(Conversation, M::Result), Refusal>
+where
+    ConversationActor: actix::Handler<M>,
+    M: actix::Message + Clone + Send + Unpin + 'static,
+    M::Result: Send,
+{
+    give_within(HANDLER_TIMEOUT, conversation, shared, id, message, late).await
+}
+
+/// The same, with another limit of time for the answer.
+async fn give_within<M>(
+    limit: Duration,
+    mut conversation: Conversation,
+    shared: &Shared,
+    id: &str,
+    message: M,
+    late: Late,
+) -> Result<(Conversation, M::Result), Refusal>
+where
+    ConversationActor: actix::Handler<M>,
+    M: actix::Message + Clone + Send + Unpin + 'static,
+    M::Result: Send,
+{
     let asked = conversation.actor.send(message.clone());
     let mut asked = asked.timeout(limit).await;
     if matches!(asked, Err(MailboxError::Closed)) {

@@ -5,7 +5,7 @@ use harness_actors::RunId;
 use harness_actors::conversation::messages::{CancelRun, ContinueRun, Resumption};
 use harness_protocol::{CancelAnswer, CancelOrder, ContinueOrder, PromptAnswer};
 
-use super::ask::{Late, order_to, refuse_submit};
+use super::ask::{Late, give, order_to, refuse_submit};
 use super::problem::Answer;
 use super::received::Received;
 use super::said::name_of;
@@ -24,9 +24,9 @@ pub(super) async fn retry(received: Received) -> Answer {
 async fn resume(it: Received, resumption: Resumption) -> Answer {
     let order: ContinueOrder = body::json_or_default(&it.request, it.payload).await?;
     let by = name_of(order.by);
-    workspace::ready(&it.shared, &it.id).await?;
+    let (conversation, _) = workspace::ready(&it.shared, &it.id).await?;
     let order = ContinueRun { resumption, by };
-    let (_, resumed) = order_to(&it.shared, &it.id, order, Late::Order).await?;
+    let (_, resumed) = give(conversation, &it.shared, &it.id, order, Late::Order).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))
 }

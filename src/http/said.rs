@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use actix_web::{HttpRequest, HttpResponse};
 use harness_actors::attachment::HeldAttachments;
 use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTake};
+use harness_actors::directory::Conversation;
 use harness_actors::{ItemId, RunId};
 use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
 
-use super::ask::{Late, ask_conversation, order_to, refuse_submit};
+use super::ask::{Late, ask_conversation, give, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::shared::Shared;
@@ -24,7 +25,9 @@ const MAX_NAME: usize = 64;
 
 /// What somebody says to a conversation: now, or when its time has come.
 pub(super) struct Said {
-    /// The folder of the conversation.
+    /// The conversation, which was just opened.
+    pub(super) conversation: Conversation,
+    /// Its folder.
     pub(super) folder: PathBuf,
     pub(super) content: String,
     pub(super) key: Option<String>,
@@ -41,8 +44,9 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
         shared,
     } = received;
     let order = upload::order(&request, payload).await?;
-    let (_, folder) = workspace::ready(&shared, &id).await?;
+    let (conversation, folder) = workspace::ready(&shared, &id).await?;
     let said = Said {
+        conversation,
         folder,
         key: key_of(&request, order.key)?,
         by: name_of(order.by),
@@ -56,6 +60,7 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
 /// go again if it is refused nevertheless.
 pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
     let Said {
+        conversation,
         folder,
         content,
         key,
@@ -86,7 +91,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
             by,
             attachments,
         };
-        let (_, submitted) = order_to(shared, id, prompt, late).await?;
+        let (_, submitted) = give(conversation, shared, id, prompt, late).await?;
         let RunId(run_id) = submitted.map_err(refused)?;
         return Ok(HttpResponse::Ok().json(PromptAnswer { run_id }));
     };
@@ -97,7 +102,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
         by,
         attachments,
     };
-    let (_, queued) = order_to(shared, id, message, late).await?;
+    let (_, queued) = give(conversation, shared, id, message, late).await?;
     let ItemId(item) = queued.map_err(refused)?;
     Ok(HttpResponse::Ok().json(QueueAnswer { item }))
 }

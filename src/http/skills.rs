@@ -70,9 +70,10 @@ pub(super) async fn template(
 pub(super) async fn say_skill(it: Received) -> Answer {
     let order: SkillOrder = body::json(&it.request, it.payload).await?;
     let key = key_of(&it.request, order.key)?;
-    let (_, folder) = workspace::ready(&it.shared, &it.id).await?;
+    let (conversation, folder) = workspace::ready(&it.shared, &it.id).await?;
     let skill = find_skill(&it.shared.guidance.get(&folder), &order.name)?;
     let said = Said {
+        conversation,
         folder,
         content: skill.invocation(&order.instructions.texts()),
         key,
@@ -93,7 +94,7 @@ pub(super) async fn say_template(it: Received) -> Answer {
         (Some(arguments), None) => arguments,
         (None, line) => parse_arguments(&line.unwrap_or_default()),
     };
-    let (_, folder) = workspace::ready(&it.shared, &it.id).await?;
+    let (conversation, folder) = workspace::ready(&it.shared, &it.id).await?;
     let template = find_template(&it.shared.guidance.get(&folder), &order.name)?;
     // As long as a prompt can be.
     let content = template.expand_within(&arguments, MAX_BODY_BYTES);
@@ -102,6 +103,7 @@ pub(super) async fn say_template(it: Received) -> Answer {
         Kind::BadRequest.refuse(detail)
     })?;
     let said = Said {
+        conversation,
         folder,
         content,
         key,

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use actix_web::{HttpMessage as _, HttpRequest};
+use futures_util::future::join;
 use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
 use harness_actors::{BlockingError, blocking};
@@ -30,7 +31,9 @@ pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, Pa
     let conversation = open(shared, id).await?;
     let folder = of(shared, &conversation.journal.header()).to_owned();
     let looked_at = folder.clone();
-    let is_there = blocking(move || looked_at.is_dir()).await;
+    let is_there = blocking(move || looked_at.is_dir());
+    // At once: each waits for a thread that may wait for the disk.
+    let (is_there, ()) = join(is_there, shared.guidance.refresh(&folder)).await;
     if !is_there.map_err(busy)? {
         let shown = folder.display();
         let detail = format!(
@@ -38,7 +41,6 @@ pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, Pa
         );
         return Err(Kind::NoWorkspace.refuse(detail));
     }
-    shared.guidance.refresh(&folder).await;
     Ok((conversation, folder))
 }
 

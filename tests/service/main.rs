@@ -53,3 +53,4 @@ mod stopped;
 mod talk;
 mod terminal;
 mod tidy;
+mod together;

@@ -22,6 +22,13 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Whether another piece begins where this one ends.
+    #[must_use]
+    pub fn is_continued_by(&self, next: &Self) -> bool {
+        (self.index, self.kind) == (next.index, next.kind)
+            && next.offset == self.offset + self.text.len() as u64
+    }
+
     /// The record of the block as far as it came, if there can be one.
     #[must_use]
     pub fn sealed(&self) -> Option<Record> {

@@ -11,6 +11,7 @@ use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use harness_protocol::DeltaKind;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::outbox::{AppendId, Outbox, Step};
 use crate::broadcast::Attendance;
@@ -67,6 +68,10 @@ pub struct ConversationActor {
     pub(super) appends: AppendId,
     /// How often the journal was asked to keep pieces and has not answered.
     pub(super) keeps: usize,
+    /// When pieces were last handed to the journal.
+    pub(super) kept_at: Option<Instant>,
+    /// Whether pieces wait for the rest of their burst.
+    pub(super) is_gathering: bool,
     /// Whether a piece of the block that is under way could not be kept.
     pub(super) is_unkept: bool,
     /// Behind the last record that was shown.
@@ -125,6 +130,8 @@ impl ConversationActor {
             outbox: Outbox::default(),
             appends: 0,
             keeps: 0,
+            kept_at: None,
+            is_gathering: false,
             is_unkept: false,
             handed: 0,
             active_at: 0,

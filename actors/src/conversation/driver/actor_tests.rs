@@ -11,6 +11,7 @@ use bytes::Bytes;
 use harness_protocol::{Event, State as Shown};
 use tokio::sync::mpsc;
 
+use super::super::keep::PAUSE;
 use super::*;
 use crate::conversation::machine::Defaults;
 use crate::conversation::messages::{
@@ -797,9 +798,10 @@ async fn a_conversation_goes_on_from_its_journal_after_a_crash() {
 #[path = "actor_order_tests.rs"]
 mod order_tests;
 
-/// Spec: [JRNL-99] [JRNL-102]
+/// Spec: [JRNL-99] [JRNL-102] [EVENT-31]
 #[actix::test]
 async fn a_piece_is_shown_when_it_is_kept_and_what_follows_one_that_is_not_comes_with_its_block() {
+    tokio::time::pause();
     let mut world = World::new();
     let call_id = world.asking().await.call_id;
     *world.journal.keeping.lock().unwrap() = Some(VecDeque::new());
@@ -813,16 +815,34 @@ async fn a_piece_is_shown_when_it_is_kept_and_what_follows_one_that_is_not_comes
             .unwrap()
             .pop_front()
     };
-    let shown = |did: &[Did]| did.iter().filter(|did| matches!(did, Did::Pass(_))).count();
+    let shown = |did: &[Did]| -> Vec<(u64, String)> {
+        let deltas = did.iter().filter_map(|did| match did {
+            Did::Pass(Event::Delta { offset, text, .. }) => Some((*offset, text.clone())),
+            _ => None,
+        });
+        deltas.collect()
+    };
     for offset in 0..3 {
         world.model(piece(&call_id, 0, offset));
     }
-    assert_eq!(shown(&world.rest().await), 0, "nothing is kept");
-    let (first, answer) = take(&world).unwrap();
+    assert_eq!(shown(&world.rest().await), [], "nothing is kept");
+    let (pieces, answer) = take(&world).unwrap();
+    assert_eq!(pieces, 1, "a burst is one piece");
+    world.model(piece(&call_id, 0, 3));
+    assert_eq!(shown(&world.rest().await), []);
+    assert!(take(&world).is_none(), "another one is being written");
+    world.model(piece(&call_id, 0, 4));
+    world.model(piece(&call_id, 1, 0));
     answer.send(Ok(())).unwrap();
-    assert_eq!(shown(&world.rest().await), 1);
-    let (rest, answer) = take(&world).unwrap();
-    assert_eq!((first, rest), (1, 2), "a burst is one write");
+    assert_eq!(shown(&world.rest().await), [(0, "aaa".to_owned())]);
+    assert!(
+        take(&world).is_none(),
+        "the next write has a pause before it"
+    );
+    tokio::time::sleep(PAUSE).await;
+    world.rest().await;
+    let (pieces, answer) = take(&world).unwrap();
+    assert_eq!(pieces, 2, "one of each block");
     let reason = "no space left".to_owned();
     let (doing, path) = ("write".to_owned(), "x".to_owned());
     let full = StorageError {
@@ -831,19 +851,20 @@ async fn a_piece_is_shown_when_it_is_kept_and_what_follows_one_that_is_not_comes
         reason,
     };
     answer.send(Err(full)).unwrap();
-    world.model(piece(&call_id, 0, 3));
+    world.model(piece(&call_id, 0, 5));
     assert_eq!(
         shown(&world.rest().await),
-        0,
+        [],
         "it would stand behind a hole"
     );
     assert!(take(&world).is_none());
-    world.model(piece(&call_id, 1, 0));
+    world.model(piece(&call_id, 2, 0));
+    tokio::time::sleep(PAUSE).await;
     world.rest().await;
     take(&world).unwrap().1.send(Ok(())).unwrap();
     assert_eq!(
         shown(&world.rest().await),
-        1,
+        [(0, "a".to_owned())],
         "another block is shown again"
     );
 }

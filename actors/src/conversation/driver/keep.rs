@@ -1,12 +1,18 @@
 //! Keeps what of a reply is no record yet before it is shown, a burst of pieces at a time.
 
+use std::time::Duration;
+
 use actix::prelude::*;
+use tokio::time::Instant;
 
 use super::actor::ConversationActor;
 use super::outbox::{AppendId, Keeping, Step};
 use crate::journal::Piece;
 use crate::send::tell;
 use crate::storage::StorageError;
+
+/// How long pieces gather behind those that were written last.
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
 impl ConversationActor {
     /// Shows a piece of a block when it is kept. What grows without being read needs not be.
@@ -16,15 +22,33 @@ impl ConversationActor {
         }
         self.is_unkept = false;
         match self.outbox.gathering() {
-            Some(pieces) => pieces.push(piece),
+            Some(pieces) => gather(pieces, piece),
             None => self.outbox.push(Step::Kept {
                 pieces: vec![piece],
                 keeping: Keeping::Gathering,
             }),
         }
         if self.keeps == 0 {
-            self.hand_pieces(ctx);
+            self.hand_pieces_soon(ctx);
         }
+    }
+
+    /// Hands the journal what was gathered behind the rest of its burst: actors handle all that
+    /// waits for them before another task runs. Writes that follow each other have a pause between
+    /// them, so that a fast reply costs few of them.
+    fn hand_pieces_soon(&mut self, ctx: &mut Context<Self>) {
+        if std::mem::replace(&mut self.is_gathering, true) {
+            return;
+        }
+        let since = self.kept_at.map(|at| at.elapsed());
+        let rest = since.map(|since| PAUSE.saturating_sub(since));
+        let to = ctx.address().recipient();
+        actix::spawn(async move {
+            if let Some(rest) = rest.filter(|rest| !rest.is_zero()) {
+                tokio::time::sleep(rest).await;
+            }
+            tell(&to, Gathered);
+        });
     }
 
     /// Hands the journal what was gathered first: nothing else is under way, or a record follows.
@@ -36,6 +60,7 @@ impl ConversationActor {
         };
         self.appends = id;
         self.keeps += 1;
+        self.kept_at = Some(Instant::now());
         let keeping = self.downstream.journal.keep(self.handed, pieces);
         let to = ctx.address().recipient();
         actix::spawn(async move {
@@ -49,6 +74,30 @@ impl ConversationActor {
     pub(super) fn forget_kept(&mut self) {
         self.outbox.drop_gathered();
         self.downstream.journal.forget();
+    }
+}
+
+/// Adds a piece to others. One that goes on with the last one becomes a part of it.
+fn gather(pieces: &mut Vec<Piece>, piece: Piece) {
+    match pieces.last_mut() {
+        Some(last) if last.is_continued_by(&piece) => last.text += &piece.text,
+        Some(_) | None => pieces.push(piece),
+    }
+}
+
+/// All pieces of a burst are there. Sent by the actor to itself.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Gathered;
+
+impl Handler<Gathered> for ConversationActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Gathered, ctx: &mut Context<Self>) {
+        self.is_gathering = false;
+        if self.keeps == 0 {
+            self.hand_pieces(ctx);
+        }
     }
 }
 
@@ -79,8 +128,8 @@ impl Handler<Kept> for ConversationActor {
             self.outbox.drop_gathered();
         }
         self.outbox.kept(id, result.is_ok());
-        if self.keeps == 0 {
-            self.hand_pieces(ctx);
+        if self.outbox.has_gathered() {
+            self.hand_pieces_soon(ctx);
         }
         self.proceed(ctx);
     }

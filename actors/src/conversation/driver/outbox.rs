@@ -95,6 +95,18 @@ impl<A> Outbox<A> {
         }
     }
 
+    /// Whether pieces wait to be handed to the journal.
+    pub(super) fn has_gathered(&self) -> bool {
+        self.steps.iter().any(Self::is_gathered)
+    }
+
+    fn is_gathered(step: &Step<A>) -> bool {
+        match step {
+            Step::Kept { keeping, .. } => *keeping == Keeping::Gathering,
+            Step::Written { .. } | Step::Do(_) | Step::Answer(_) => false,
+        }
+    }
+
     /// Takes the first pieces that were gathered; the journal is to have them under this name.
     pub(super) fn hand(&mut self, id: AppendId) -> Option<Vec<Piece>> {
         self.steps.iter_mut().find_map(|step| match step {
@@ -119,11 +131,7 @@ impl<A> Outbox<A> {
 
     /// Drops what was gathered and not handed to the journal.
     pub(super) fn drop_gathered(&mut self) {
-        let is_gathered = |step: &Step<A>| match step {
-            Step::Kept { keeping, .. } => *keeping == Keeping::Gathering,
-            Step::Written { .. } | Step::Do(_) | Step::Answer(_) => false,
-        };
-        self.steps.retain(|step| !is_gathered(step));
+        self.steps.retain(|step| !Self::is_gathered(step));
     }
 
     /// The next thing that can be done now.
