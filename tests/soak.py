@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-from harness import Failure, Journal, NoAnswer, Service, wait_until  # noqa: E402
+from harness import Failure, Journal, NoAnswer, Service  # noqa: E402
 from upstream import Upstream  # noqa: E402
 
 CONVERSATIONS = 8
