@@ -402,3 +402,23 @@ async fn a_client_with_the_smallest_window_is_only_slow() {
     let words = received.windows(4).filter(|part| part == b"word").count();
     assert!((3990..=4000).contains(&words), "{words}");
 }
+
+/// Spec: [HTTP-22]
+#[tokio::test]
+async fn of_two_places_to_start_from_the_header_is_taken() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    script.push(Reply::text("x"));
+    service.submit("hello").await;
+    service.idle("default").await;
+    let mut all = service.follow("default", "?after=0", "").await;
+    let mut position = all.last_id.clone();
+    while seq_of(&position) < 3 {
+        position = all.shown().await.unwrap().id.unwrap_or(position);
+    }
+    let header = format!("last-event-id: {position}\r\n");
+    for query in ["?after=1", "?tail=1"] {
+        let mut both = service.follow("default", query, &header).await;
+        assert_eq!(both.last_id, position, "{query}");
+        assert_eq!(both.shown().await.unwrap().seq(), Some(4), "{query}");
+    }
+}
