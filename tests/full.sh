@@ -1,13 +1,65 @@
 #!/usr/bin/env bash
-# The random tests in full number, which takes an hour: 1,000 kills without warning, 10,000 cancels
-# at random times, many more random conversations, and all benchmarks with what they assert.
+# What has chance in it, in full number, each part in under an hour; a table in the end says what ran.
+# `.ci/run` runs a twentieth of each.
 #
-#   tests/full.sh
+#   tests/full.sh            all parts
+#   tests/full.sh PART…      some of them
+#   tests/full.sh --list     their names
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-HARNESS_CRASH_CYCLES=1000 cargo test --locked --release --test service crash:: -- --nocapture
-HARNESS_CANCELS=10000 cargo test --locked --release --test service cancel::at_random -- --nocapture
-PROPTEST_CASES=20000 cargo test --locked --release -p harness-actors --lib random
-HARNESS_DROPS=1000 cargo test --locked --release --test service terminal::drops -- --nocapture
-cargo bench --locked --workspace
+# Longer than any part takes that is not stuck.
+limit=3600
+parts=(crash replies queues compaction cancels drops random corpus durability limits strangers soak benches)
+
+[[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
+for part in "$@"; do
+    [[ " ${parts[*]} " == *" $part "* ]] || { echo "no part is named $part; see --list" >&2; exit 2; }
+done
+
+service() { timeout "$limit" cargo test --locked --release --test service "$@" -- --nocapture; }
+properties() { timeout "$limit" cargo test --locked --release --package "$1" --lib "${@:2}"; }
+# The scripts use curl without a token, also in a container.
+script() { HARNESS_REQUIRE_TOKEN=false timeout "$limit" "$@"; }
+
+# Runs a part and sets how much of it there was.
+run() {
+    case $1 in
+        crash) count="1000 kills"; HARNESS_CRASH_CYCLES=1000 service crash:: ;;
+        replies) count="1000 kills"; HARNESS_REPLY_KILLS=1000 service cut_short:: ;;
+        queues) count="600 kills"; HARNESS_QUEUE_KILLS=600 service queues::whenever_the_service_dies ;;
+        compaction) count="200 kills"; HARNESS_COMPACT_KILLS=200 service compacting::a_kill_at_any_moment ;;
+        cancels) count="10000 cancels"; HARNESS_CANCELS=10000 service cancel::at_random ;;
+        drops) count="1000 cuts"; HARNESS_DROPS=1000 service terminal::drops ;;
+        random) count="20000 cases"; PROPTEST_CASES=20000 properties harness-actors random ;;
+        corpus) count="10000 changes"
+            HARNESS_CHANGES=10000 service corpus:: && PROPTEST_CASES=10000 properties harness-tui corpus:: ;;
+        durability) count="each system call"; script tests/durability.sh ;;
+        limits) count="all limits"; script tests/limits.py ;;
+        strangers) count="all of it"; script tests/strangers.py ;;
+        soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
+        benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
+    esac
+}
+
+cargo build --locked --release
+export HARNESS_BIN
+HARNESS_BIN="$(realpath "${CARGO_TARGET_DIR:-target}")/release/harness"
+
+table=() failed=0
+for part in "${@:-${parts[@]}}"; do
+    printf '\n== %s\n' "$part"
+    begun=$SECONDS code=0
+    # A part that fails keeps no other from running.
+    run "$part" || code=$?
+    case $code in
+        0) result=passed ;;
+        77) result="not tried"; [[ -z "${CI:-}" ]] || failed=1 ;;
+        124) result="took too long" failed=1 ;;
+        *) result=failed failed=1 ;;
+    esac
+    table+=("$(printf '%-12s %-18s %-14s %6d s' "$part" "$count" "$result" $((SECONDS - begun)))")
+done
+printf '\n%-12s %-18s %-14s %8s\n' part count result time
+printf '%s\n' "${table[@]}"
+exit "$failed"

@@ -12,17 +12,23 @@ import http.client
 import json
 import os
 import resource
+import selectors
+import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 from harness import Failure, NoAnswer, Service, wait_until  # noqa: E402
 
 MIB = 1024 * 1024
+# A network of its own, for unshare(2).
+CLONE_NEWNET = 0x40000000
 # The exit code when a limit cannot be tried on this machine.
 UNAVAILABLE = 77
 
@@ -138,8 +144,190 @@ def made_conversations(folder):
         thread.join()
         check("longest prompt to the default conversation, s", default_longest[0], 1)
         check("prompts to the default conversation that were refused", len(refused), 0)
+        service.kill()
+        begun = time.monotonic()
+        service.start()
+        check("a start with 10000 conversations, s", time.monotonic() - begun, 0.3)
+        begun = time.monotonic()
+        listed = len(service.expect(200, "GET", "/v1/conversations")["conversations"])
+        check(f"the first list of {listed}, s", time.monotonic() - begun, 5)
+        begun = time.monotonic()
+        service.expect(200, "GET", "/v1/conversations")
+        check("the next list, s", time.monotonic() - begun, 0.5)
     finally:
         service.kill()
+
+
+def processor_time(service):
+    """The seconds that the service has computed so far."""
+    fields = Path(f"/proc/{service.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def few_open_files(folder):
+    """A service that may open 64 files, and 200 clients: it waits without computing, and goes on
+    when they have left."""
+    service = Service(folder)
+    service.start()
+    clients = []
+    try:
+        conversation = service.create()
+        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+        clients = [stall(service, "/events") for _ in range(200)]
+        time.sleep(1)
+        before = processor_time(service)
+        time.sleep(5)
+        check("computed without open files, s of 5", processor_time(service) - before, 0.25)
+        for client in clients:
+            client.close()
+        clients = []
+
+        def answers():
+            try:
+                return service.call("GET", "/healthz", limit=2).status == 200
+            except NoAnswer:
+                return False
+
+        begun = time.monotonic()
+        wait_until("the service answers again", answers)
+        check("until it answers again, s", time.monotonic() - begun, 5)
+        service.accepted(conversation, "hi", "k")
+        service.wait_for_end(conversation)
+    finally:
+        for client in clients:
+            client.close()
+        service.kill()
+
+
+def clients_that_come_back(folder):
+    """1,000 clients that attach within a second of a restart and lack 1,000 events each."""
+    service = Service(folder)
+    service.start()
+    clients = []
+    try:
+        conversation = service.create()
+        client = Client(service)
+        for number in range(1000):
+            settings = {"settings": {"system_prompt": f"{number}"}}
+            path = f"/v1/conversations/{conversation}/settings"
+            status, answer = client.call("PATCH", path, settings)
+            if status != 200:
+                raise Failure(f"{status}: {answer}")
+        # What a client must have read when it lacks nothing.
+        last = service.journal(conversation).lines[-1].id.encode()
+        service.kill()
+        service.start()
+        path = f"/v1/conversations/{conversation}/events?after=0"
+        request = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{service.port}\r\n\r\n".encode()
+        begun = time.monotonic()
+        clients = [connection(service, request) for _ in range(1000)]
+        print(f"  attached in {time.monotonic() - begun:.1f} s", flush=True)
+        late = [client for client in clients if client]
+        check("clients that were refused", len(clients) - len(late), 0)
+        chooser, ends = selectors.DefaultSelector(), {}
+        for client in late:
+            chooser.register(client, selectors.EVENT_READ)
+            ends[client] = b""
+        while ends and time.monotonic() - begun < 30:
+            for key, _ in chooser.select(1):
+                part = key.fileobj.recv(1 << 18)
+                # The last id may come in two parts.
+                ends[key.fileobj] = ends[key.fileobj][-200:] + part
+                if b"id: " + last in ends[key.fileobj]:
+                    chooser.unregister(key.fileobj)
+                    del ends[key.fileobj]
+                elif not part:
+                    raise Failure("the service let a client go")
+        check("until all lack nothing, s", time.monotonic() - begun, 10)
+        check("clients that lack something", len(ends), 0)
+    finally:
+        for client in clients:
+            if client:
+                client.close()
+        service.kill()
+
+
+def established(service):
+    """How many connections of clients the kernel holds for the service."""
+    table = Path(f"/proc/{service.process.pid}/net/tcp").read_text().splitlines()[1:]
+    fields = [line.split() for line in table]
+    return sum(row[1].endswith(f":{service.port:04X}") and row[3] == "01" for row in fields)
+
+
+def vanished_clients(folder):
+    """20 clients of event streams whose network is gone without a word."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+    if os.geteuid() != 0 or shutil.which("ip") is None or libc.unshare(CLONE_NEWNET) != 0:
+        os.close(home)
+        raise Unavailable("only root, with ip, can take a network away")
+    service = Service(folder, "--heartbeat", "2s")
+    clients = []
+    try:
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        service.start()
+        request = f"GET /events HTTP/1.1\r\nhost: 127.0.0.1:{service.port}\r\n\r\n".encode()
+        clients = [connection(service, request) for _ in range(20)]
+        wait_until("all are attached", lambda: attached(service) == len(clients))
+        subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+        begun = time.monotonic()
+        wait_until("the service lets them go", lambda: established(service) == 0, 90)
+        check("until clients without a network are let go, s", time.monotonic() - begun, 60)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        check("clients that are still counted", attached(service), 0)
+    finally:
+        for client in clients:
+            if client:
+                client.close()
+        service.kill()
+        libc.setns(home, 0)
+        os.close(home)
+
+
+def hung_file_system(folder):
+    """32 calls of tools on a file system that never answers: everything else goes on, and their
+    conversations are cancelled in time."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    service = Service(folder)
+    place = service.folder / "workspace" / "hung"
+    place.mkdir()
+    try:
+        # The file system's other end, from which no request is read.
+        device = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as error:
+        raise Unavailable("there is no /dev/fuse") from error
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+    if libc.mount(b"hung", bytes(place), b"fuse", 0, options) != 0:
+        os.close(device)
+        raise Unavailable("only root can mount a file system")
+    done = threading.Event()
+    try:
+        service.start()
+        before = resident(service)
+        thread, longest, refused = prompt_default(service, done)
+        names = [service.create() for _ in range(32)]
+        for name in names:
+            service.accepted(name, "read hung/a", "k")
+        time.sleep(3)
+        hanging = [name for name in names if service.snapshot(name)["summary"]["state"] == "running"]
+        check("calls that do not hang", len(names) - len(hanging), 0)
+        begun = time.monotonic()
+        path = "/v1/conversations/{}/cancel"
+        with ThreadPoolExecutor(len(names)) as pool:
+            list(pool.map(lambda name: service.expect(200, "POST", path.format(name), {}), hanging))
+            list(pool.map(service.wait_for_end, hanging))
+        check("until all are cancelled, s", time.monotonic() - begun, 4)
+        done.set()
+        thread.join()
+        check("longest prompt to the default conversation, s", longest[0], 1)
+        check("prompts to the default conversation that were refused", len(refused), 0)
+        check("memory of 32 calls that hang, MiB", resident(service) - before, 64)
+    finally:
+        done.set()
+        # The requests that wait fail when the device is closed.
+        os.close(device)
+        service.kill()
+        libc.umount2(bytes(place), 2)
 
 
 def long_past(service, megabytes):
@@ -441,6 +629,10 @@ LIMITS = {
     limit.__name__: limit
     for limit in (
         made_conversations,
+        few_open_files,
+        clients_that_come_back,
+        vanished_clients,
+        hung_file_system,
         stalled_readers,
         refused_attachments,
         full_state_folder,

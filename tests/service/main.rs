@@ -20,6 +20,7 @@ mod compacting;
 mod continuing;
 mod conversation;
 mod conversations;
+mod corpus;
 mod crash;
 mod cut_short;
 mod demo;

@@ -20,7 +20,9 @@ fn files(ending: &str) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path == root().join("tests/corpus") {
+                // What other programs wrote is no source.
+            } else if path.is_dir() {
                 folders.push(path);
             } else if path.to_str().unwrap().ends_with(ending) {
                 found.push(path);
@@ -128,6 +130,113 @@ fn every_file_says_what_it_is_for() {
             is_included_test || text.starts_with("//! "),
             "{}",
             path.display()
+        );
+    }
+}
+
+/// The rows of the catalogue of faults: each with its id and what its last cell says.
+fn catalogue() -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(root().join("specs/faults.md")).unwrap();
+    text.lines()
+        .filter_map(|line| {
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+            let [id, fault, held] = cells.as_slice() else {
+                return None;
+            };
+            let (letter, number) = id.split_at_checked(1)?;
+            let is_row = "UCSPTHXL".contains(letter) && number.parse::<u8>().is_ok();
+            assert!(!is_row || !fault.is_empty(), "{id} says nothing");
+            is_row.then(|| ((*id).to_owned(), (*held).to_owned()))
+        })
+        .collect()
+}
+
+/// What stands between the backticks of a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Spec: [TIDY-12]
+#[test]
+fn every_row_of_the_catalogue_of_faults_is_there_once() {
+    let text = std::fs::read_to_string(root().join("specs/faults.md")).unwrap();
+    let (_, list) = text.split_once("Its rows: ").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    let mut wanted = Vec::new();
+    for group in list.split_whitespace() {
+        let (letter, numbers) = group.trim_end_matches('.').split_at(1);
+        for range in numbers.split(',') {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let range = first.parse::<u8>().unwrap()..=last.parse().unwrap();
+            wanted.extend(range.map(|number| format!("{letter}{number}")));
+        }
+    }
+    let rows: Vec<String> = catalogue().into_iter().map(|(id, _)| id).collect();
+    assert_eq!(rows, wanted);
+}
+
+/// Spec: [TIDY-13]
+#[test]
+fn every_row_of_the_catalogue_of_faults_names_a_test_that_there_is_or_says_why_not() {
+    let sources = files(".rs");
+    let texts: Vec<String> = sources
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let is_test = |name: &str| {
+        let start = format!("fn {name}(");
+        texts.iter().any(|text| {
+            text.match_indices(&start).any(|(at, _)| {
+                let above = text[..at].rsplit('\n').skip(1).take(8);
+                let mut above = above.take_while(|line| !line.ends_with('}'));
+                above.any(|line| line.contains("test]") || line.contains("test("))
+            })
+        })
+    };
+    for (id, held) in catalogue() {
+        let names: Vec<&str> = quoted(&held).collect();
+        for name in &names {
+            let there = match name.split_once(' ') {
+                // One function of a script.
+                Some((script, part)) => std::fs::read_to_string(root().join(script))
+                    .is_ok_and(|text| text.contains(&format!("def {part}("))),
+                None if name.contains('/') => root().join(name).is_file(),
+                None => is_test(name),
+            };
+            assert!(there, "{id} names {name}, which is no test and no script");
+        }
+        let reason = ["open: ", "not here: "]
+            .iter()
+            .find_map(|start| held.split_once(start));
+        let has_reason = reason.is_some_and(|(_, reason)| reason.len() > 20);
+        assert!(!names.is_empty() || has_reason, "{id}: {held}");
+    }
+}
+
+/// Spec: [TIDY-14]
+#[test]
+fn every_kind_of_input_that_is_kept_is_read_by_a_test() {
+    let mut texts = String::new();
+    for path in files(".rs") {
+        texts += &std::fs::read_to_string(path).unwrap();
+    }
+    let kinds = std::fs::read_dir(root().join("tests/corpus")).unwrap();
+    let mut kinds: Vec<String> = kinds
+        .map(|kind| kind.unwrap().file_name().into_string().unwrap())
+        .collect();
+    kinds.sort();
+    assert_eq!(
+        kinds,
+        [
+            "bodies", "guidance", "journals", "keys", "requests", "streams"
+        ]
+    );
+    for kind in kinds {
+        let by_name = format!("kept(\"{kind}\")");
+        let by_path = format!("tests/corpus/{kind}\"");
+        assert!(
+            texts.contains(&by_name) || texts.contains(&by_path),
+            "{kind}"
         );
     }
 }

@@ -47,12 +47,15 @@ class Answer:
 
 
 class Service:
-    """The demo service on one state folder; it can die and start again on the same port."""
+    """The service on one state folder, of the demo if no other model is named; it can die and start
+    again on the same port."""
 
-    def __init__(self, folder, *flags):
+    def __init__(self, folder, *flags, model=("--demo",)):
         self.folder = Path(folder)
         self.home = self.folder / "home"
-        self.flags = flags
+        self.flags = [*model, *flags]
+        # Besides what every service gets.
+        self.environment = {}
         self.port = 0
         self.process = None
         (self.folder / "workspace" / "src").mkdir(parents=True, exist_ok=True)
@@ -63,9 +66,9 @@ class Service:
         """Starts it, and waits until it listens."""
         output = self.folder / "service.out"
         environment = {"PATH": os.environ["PATH"], "HARNESS_HOME": str(self.home),
-                       "HARNESS_REQUIRE_TOKEN": "false"}
+                       "HARNESS_REQUIRE_TOKEN": "false", **self.environment}
         workspace = str(self.folder / "workspace")
-        command = [os.environ["HARNESS_BIN"], "serve", "--demo", "--port", str(self.port)]
+        command = [os.environ["HARNESS_BIN"], "serve", "--port", str(self.port)]
         with open(output, "wb") as out, open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--workspace", workspace, *self.flags],

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::testing::{At, Folder, as_nobody, call, call_with, object, set_mode, signature};
 use super::*;
@@ -335,6 +337,32 @@ async fn of_a_huge_file_only_the_start_is_read() {
         assert_eq!(result["content"].as_str().unwrap().len(), MAX_TEXT_BYTES);
         assert!(result["note"].is_string());
     }
+}
+
+/// Spec: [TOOL-10] [TOOL-20]
+#[tokio::test]
+async fn a_file_that_changes_while_it_is_read_gives_what_was_in_it() {
+    let folder = Folder::new();
+    let (path, other) = (folder.at("f"), folder.at("other"));
+    std::fs::write(&path, "x\n").unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let is_done = Arc::clone(&done);
+    // It is emptied and grows again, and then another one takes its place.
+    let writer = std::thread::spawn(move || {
+        while !is_done.load(Ordering::Relaxed) {
+            std::fs::write(&path, "x\n".repeat(60_000)).unwrap();
+            std::fs::write(&other, "x\n").unwrap();
+            std::fs::rename(&other, &path).unwrap();
+        }
+    });
+    for _ in 0..300 {
+        let result = call(&reader(&folder), json!({"path": "f"})).await.unwrap();
+        let content = result["content"].as_str().unwrap();
+        assert!(content.len() <= MAX_TEXT_BYTES);
+        assert_eq!(content.trim_matches(['x', '\n']), "");
+    }
+    done.store(true, Ordering::Relaxed);
+    writer.join().unwrap();
 }
 
 /// Spec: [TOOL-44]

@@ -479,3 +479,6 @@ fn a_sequence_that_was_cut_right_behind_its_escape_is_no_text() {
     let key = |c: char| Input::Key(KeyPress::plain(Key::Char(c)));
     assert_eq!(told(typed), told(vec![escape(), key('['), key('A')]));
 }
+
+#[path = "parser_corpus_tests.rs"]
+mod corpus;
