@@ -319,6 +319,8 @@ async fn models_that_are_listed_as_retired_take_no_place_and_are_not_recommended
         Model::new("claude-haiku-4-9").retired(),
         Model::new("claude-haiku-4-8").retired(),
         Model::new("claude-haiku-4-5-20251001"),
+        // The default itself.
+        Model::new("claude-3-haiku-20240307").retired(),
     ];
     let (standin, script) = Standin::scripted().unwrap();
     script.set_models(models);
@@ -395,7 +397,10 @@ async fn a_server_that_closes_before_it_answers_is_told_so() {
             // What was not read yet makes it a reset.
             let mut head = [0; 16];
             connection.read_exact(&mut head).await.unwrap();
-            if order.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+            let turn = order.fetch_add(1, Ordering::Relaxed);
+            let starts = [None, Some(""), Some("HTTP/1.1 200 OK\r\nconte")];
+            if let Some(start) = starts[usize::from(turn % 3)] {
+                connection.write_all(start.as_bytes()).await.unwrap();
                 connection.shutdown().await.unwrap();
                 tokio::io::copy(&mut connection, &mut tokio::io::sink())
                     .await
@@ -405,7 +410,7 @@ async fn a_server_that_closes_before_it_answers_is_told_so() {
     });
     let service = Service::start(&url, &["--max-retries", "0"]).await;
     let talk = Talk::with(&service);
-    for _ in 0..2 {
+    for _ in 0..3 {
         talk.say("hello").await;
         let (_, message) = talk.outcome().await;
         let expected = "connection failed: the server closed the connection before it answered";

@@ -391,7 +391,13 @@ fn is_closed(error: &SendRequestError) -> bool {
     broken.map(io::Error::kind).is_some_and(|kind| {
         matches!(
             kind,
-            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
+            ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::BrokenPipe
+                // TLS without its end.
+                | ErrorKind::UnexpectedEof
+                // The decoder's word for half a head.
+                | ErrorKind::Other
         )
     })
 }
