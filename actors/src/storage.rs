@@ -5,13 +5,10 @@ use std::pin::Pin;
 use derive_more::{Display, Error};
 use tokio::runtime::Handle;
 
-use crate::threads::blocking;
+use crate::threads::{PASSES, blocking};
 
 /// What a storage answers with; never blocks the thread that polls it.
 pub type StorageFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// What is said of an error that passes.
-pub(crate) const PASSES: &str = "this passes, try again in a moment";
 
 /// What the storage said.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]

@@ -7,8 +7,8 @@ use std::thread::Builder;
 use derive_more::{Display, Error};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::storage::PASSES;
-
+/// What is said of an error that passes.
+pub(crate) const PASSES: &str = "this passes, try again in a moment";
 /// How many pieces of work may block at once; further ones wait for their turn.
 const MAX_BLOCKING: usize = 512;
 static PLACES: Semaphore = Semaphore::const_new(MAX_BLOCKING);

@@ -120,6 +120,28 @@ fn every_requirement_of_the_stateful_conversation_is_answered_by_a_rule() {
     assert_eq!(missing, [""; 0]);
 }
 
+/// Spec: [CONV-170]
+#[test]
+fn no_thread_is_asked_for_by_a_call_that_panics_without_one() {
+    let calls = [
+        "spawn_blocking(",
+        "web::block(",
+        "thread::spawn(",
+        "Arbiter::new(",
+    ];
+    for path in files(".rs") {
+        let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        if name.contains("tests") || name.contains("benches") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("\nmod tests {").next().unwrap();
+        for call in calls {
+            assert!(!code.contains(call), "{name}: {call}");
+        }
+    }
+}
+
 /// Spec: [TIDY-04]
 #[test]
 fn every_file_says_what_it_is_for() {

@@ -4,9 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use derive_more::{Display, Error};
 use nix::libc::{EAGAIN, EMFILE, ENFILE, ENOMEM};
-
-use super::state_disk::Away;
 
 /// How a file is opened. A symbolic link is never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,12 +160,17 @@ pub trait DiskFile: Send + Sync + 'static {
     fn try_lock(&self) -> io::Result<bool>;
 }
 
+/// Why nothing is done: by its path another folder would be read, or written, or made.
+#[derive(Debug, Clone, Copy, Display, Error)]
+#[display("the state folder is away, or another one is in its place")]
+pub(super) struct Away;
+
 /// Whether the same may work later: the system lacked an open file or memory, or the state folder
 /// is away.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     let passing = [EMFILE, ENFILE, ENOMEM, EAGAIN];
     let errno = error.raw_os_error();
-    let is_away = error.get_ref().is_some_and(|inner| inner.is::<Away>());
+    let is_away = matches!(error.get_ref(), Some(inner) if inner.is::<Away>());
     is_away || errno.is_some_and(|errno| passing.contains(&errno))
 }
 

@@ -10,7 +10,8 @@ use super::super::position::Epoch;
 use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, append_all, is_passing};
 use super::state_size::StateSize;
 use crate::clock::Clock;
-use crate::storage::{PASSES, StorageError};
+use crate::storage::StorageError;
+use crate::threads::PASSES;
 
 /// How the name of a journal ends.
 const JOURNAL: &str = ".jsonl";

@@ -21,7 +21,8 @@ use super::pool::lock;
 use super::shared::Shared;
 use super::sync::Waiting;
 use super::whole::Whole;
-use crate::storage::{PASSES, StorageError, StorageFuture};
+use crate::storage::{StorageError, StorageFuture};
+use crate::threads::PASSES;
 
 /// What another process did that made a file where there was none.
 pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";

@@ -6,19 +6,13 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use derive_more::{Display, Error};
 use nix::fcntl::OFlag;
 
-use super::disk::{Disk, DiskFile, DiskFolder, Opening, Stat};
+use super::disk::{Away, Disk, DiskFile, DiskFolder, Opening, Stat};
 use super::system_disk::SystemDisk;
 
 /// What is below the state folder and is not made anew either, since it holds what was kept.
 const KEPT: [&str; 2] = ["conversations", "attachments"];
-
-/// Why nothing is done: by its path another folder would be read, or written, or made.
-#[derive(Debug, Clone, Copy, Display, Error)]
-#[display("the state folder is away, or another one is in its place")]
-pub(super) struct Away;
 
 /// The machine's file system, for as long as the folders are the ones of the start: a disk may be
 /// unmounted, a folder moved, or another one put in its place. Then everything that goes by a path
@@ -51,8 +45,8 @@ impl StateDisk {
     /// Does something at a path, if the folders above it are the right ones.
     fn at<T>(&self, path: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let check = || {
-            let above = self.0.iter().filter(|place| path.starts_with(&place.path));
-            above.map(Place::check).collect::<io::Result<()>>()
+            let mut above = self.0.iter().filter(|place| path.starts_with(&place.path));
+            above.try_for_each(Place::check)
         };
         check()?;
         let done = work();

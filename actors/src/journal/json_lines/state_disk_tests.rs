@@ -8,7 +8,8 @@ use crate::attachment::AttachmentStore as _;
 use crate::clock::Clock;
 use crate::journal::testing::{header, id, prompts, say, wait};
 use crate::journal::{Durability, Journal, JournalStore as _, OpenError};
-use crate::storage::{PASSES, StorageError};
+use crate::storage::StorageError;
+use crate::threads::PASSES;
 
 /// The names below a folder.
 fn below(folder: &Path) -> Vec<String> {
@@ -39,9 +40,11 @@ fn nothing_works(
             "{said}"
         );
     }
-    let storage = |error: OpenError| match error {
-        OpenError::Storage(error) => error,
-        other => panic!("{other:?}"),
+    let storage = |error: OpenError| {
+        let OpenError::Storage(error) = error else {
+            panic!("{error:?}");
+        };
+        error
     };
     let created = wait(store.create(header("new"), Vec::new())).err().unwrap();
     assert!(is_away(&storage(created)));
