@@ -14,6 +14,7 @@ use super::folders::Folders;
 use super::messages::{CreateConversation, ForgetFailed, Made, OpenConversation, StopAll};
 use super::parts::Parts;
 use super::places::Places;
+use super::rows::Rows;
 use crate::broadcast::messages::{CloseSubscribers, Closing};
 use crate::conversation::glance;
 use crate::conversation::messages::{RetireIfIdle, StopRuns};
@@ -47,6 +48,8 @@ pub struct DirectoryActor {
     pub(super) copies: Arc<Semaphore>,
     /// Where conversations work.
     pub(super) folders: Folders,
+    /// How those are that are not open.
+    pub(super) rows: Rows,
     /// How often a conversation was asked for.
     uses: u64,
     stopping: bool,
@@ -72,6 +75,7 @@ impl DirectoryActor {
             looks: Arc::new(Semaphore::new(LOOKS)),
             copies: Arc::new(Semaphore::new(COPIES)),
             folders: Folders::default(),
+            rows: Rows::default(),
             uses: 0,
             stopping: false,
         }

@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
@@ -15,7 +16,9 @@ use crate::directory::messages::{
 };
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
-use crate::journal::{Activity, Journal, Listed, MemoryStore, Position, Record};
+use crate::journal::{
+    Activity, Durability, Journal, Listed, MemoryStore, NewRecord, Position, Record,
+};
 use crate::model::messages::{
     CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
 };
@@ -67,6 +70,8 @@ ignores!(CancelModelCall, DescribeModel, RunTool, CancelTool);
 struct Store {
     memory: MemoryStore,
     broken: Mutex<bool>,
+    /// How many journals were opened.
+    opened: AtomicUsize,
 }
 
 impl JournalStore for Store {
@@ -79,6 +84,7 @@ impl JournalStore for Store {
             };
             return Box::pin(async { Err(OpenError::Storage(error)) });
         }
+        self.opened.fetch_add(1, Ordering::Relaxed);
         self.memory.open(id)
     }
 
@@ -105,6 +111,13 @@ impl JournalStore for Store {
     fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>> {
         self.memory.remove(id)
     }
+}
+
+/// A time that is another one each time, and long ago for the conversations.
+fn tick() -> std::time::SystemTime {
+    static TICKS: AtomicU64 = AtomicU64::new(0);
+    let ticks = TICKS.fetch_add(1, Ordering::Relaxed);
+    std::time::UNIX_EPOCH + Duration::from_nanos(ticks)
 }
 
 pub(in super::super) struct World {
@@ -138,8 +151,9 @@ impl World {
             broadcasting: Arbiter::current(),
         };
         let store = Arc::new(Store {
-            memory: MemoryStore::default(),
+            memory: MemoryStore::new(Clock::new(tick)),
             broken: Mutex::new(false),
+            opened: AtomicUsize::default(),
         });
         let shared = Arc::clone(&store) as Arc<dyn JournalStore>;
         Self {
@@ -552,6 +566,34 @@ async fn the_list_tells_how_each_conversation_is() {
         ("closed".to_owned(), 1, false, Activity::Idle),
     ];
     assert_eq!(found, expected);
+}
+
+/// Spec: [HTTP-103]
+#[actix::test]
+async fn a_list_opens_no_journal_that_was_not_changed() {
+    let world = World::new();
+    let ids = [world.make("a").await, world.make("b").await];
+    let opened = || world.store.opened.swap(0, Ordering::Relaxed);
+    let first = world.list().await;
+    opened();
+    assert_eq!(world.list().await, first);
+    assert_eq!(opened(), 0);
+    let changed = ConversationId::new(&ids[0]);
+    let journal = world.store.memory.open(&changed).await.unwrap();
+    let record = Record::Renamed {
+        title: "c".to_owned(),
+        by: None,
+    };
+    let renamed = vec![NewRecord { at: 1, record }];
+    let appending = journal.append(journal.end().seq, renamed, Durability::Written);
+    appending.await.unwrap();
+    let rows = world.list().await;
+    assert_eq!(opened(), 1);
+    let titles = rows.iter().map(|row| {
+        let (_, overview) = row.found.as_ref().unwrap();
+        overview.totals.title.clone()
+    });
+    assert!(titles.collect::<Vec<_>>().contains(&Some("c".to_owned())));
 }
 
 /// Spec: [CONV-25] [HTTP-34]

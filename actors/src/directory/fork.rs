@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::actor::{DirectoryActor, made};
 use super::messages::{ForkConversation, ForkError, Made};
-use crate::conversation::{Ledger, each_entry, leave_unfinished};
+use crate::conversation::{each_entry, glance_at};
 use crate::ids::ItemId;
 use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record};
 use crate::storage::{StorageError, aside};
@@ -51,23 +51,23 @@ async fn copy_entries(
     end: u64,
     now_millis: u64,
 ) -> Result<Vec<Bytes>, StorageError> {
+    let added = added_entries(journal, end, now_millis).await?;
     let mut copied = Vec::new();
-    let mut ledger = Ledger::default();
-    let mut ended_block = 0;
-    each_entry(journal, 0, end, |entry| {
-        ledger.apply(&entry.record);
-        if entry.record.ends_block() {
-            ended_block = entry.position.seq;
-        }
-        copied.push(entry.json);
-    })
-    .await?;
-    if end == journal.end().seq {
-        leave_unfinished(journal, &mut ledger, ended_block).await?;
-    }
-    let at = now_millis;
+    each_entry(journal, 0, end, |entry| copied.push(entry.json)).await?;
+    copied.extend(added);
+    Ok(copied)
+}
+
+/// What a fork has behind the records of its origin.
+async fn added_entries(
+    journal: &dyn Journal,
+    end: u64,
+    at: u64,
+) -> Result<Vec<Bytes>, StorageError> {
+    let (ledger, _) = glance_at(journal, end).await?;
+    let mut added = Vec::new();
     for record in ledger.sealing() {
-        copied.push(NewRecord { at, record }.to_json()?);
+        added.push(NewRecord { at, record }.to_json()?);
     }
     let waiting = ledger.totals().queue.iter().map(|item| ItemId(item.item));
     let items: Vec<ItemId> = waiting.collect();
@@ -76,9 +76,9 @@ async fn copy_entries(
             at,
             record: Record::Withdrawn { items, by: None },
         };
-        copied.push(withdrawn.to_json()?);
+        added.push(withdrawn.to_json()?);
     }
-    Ok(copied)
+    Ok(added)
 }
 
 impl Handler<ForkConversation> for DirectoryActor {

@@ -13,6 +13,8 @@ use super::actor::DirectoryActor;
 use super::conversation::{Conversation, Door};
 use super::folders::Folders;
 use super::messages::{CountRuns, ListConversations, Row};
+use super::rows::Rows;
+use crate::clock::Clock;
 use crate::conversation::glance;
 use crate::conversation::messages::{GetOverview, IsRunning, Overview};
 use crate::ids::ConversationId;
@@ -78,16 +80,29 @@ struct Lists {
     /// The folder of those conversations that have none of their own.
     workspace: Arc<Path>,
     open: HashMap<String, Asked>,
+    /// How those are that are not open.
+    known: Rows,
+    clock: Clock,
 }
 
 impl Lists {
     async fn rows(&self, listed: Vec<Listed>) -> Vec<Row> {
-        let rows = listed.into_iter().map(|listed| {
-            let conversation = self.open.get(&listed.id).cloned();
-            let (store, looks) = (Arc::clone(&self.store), Arc::clone(&self.looks));
-            row(store, looks, conversation, listed)
-        });
-        join_all(rows).await
+        join_all(listed.into_iter().map(|listed| self.row(listed))).await
+    }
+
+    async fn row(&self, listed: Listed) -> Row {
+        let open = self.open.get(&listed.id).cloned();
+        let is_open = open.is_some();
+        if !is_open && let Some(known) = self.known.get(&listed) {
+            let found = Ok(known);
+            return Row { listed, found };
+        }
+        let (store, looks) = (Arc::clone(&self.store), Arc::clone(&self.looks));
+        let row = row(store, looks, open, listed).await;
+        if !is_open && let Ok((header, overview)) = &row.found {
+            self.known.note(&row.listed, header, overview, self.clock);
+        }
+        row
     }
 
     /// The first `limit` conversations that work in a folder.
@@ -137,6 +152,8 @@ impl Handler<ListConversations> for DirectoryActor {
             looks: Arc::clone(&self.looks),
             folders: self.folders.clone(),
             workspace: Arc::clone(&self.parts.workspace),
+            known: self.rows.clone(),
+            clock: self.parts.clock,
         };
         Box::pin(async move {
             match order.workspace {

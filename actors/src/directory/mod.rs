@@ -10,6 +10,7 @@ pub mod messages;
 mod parts;
 mod places;
 mod removal;
+mod rows;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
 pub use conversation::{Conversation, Place};

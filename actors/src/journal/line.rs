@@ -16,8 +16,8 @@ use crate::storage::StorageError;
 
 /// What stands before a line's checksum; the checksum covers everything before it.
 const SUM: &[u8] = b",\"crc\":\"";
-/// The length of a checksum with what stands around it.
-const SEAL: usize = SUM.len() + 8 + 2;
+/// The length of a checksum with what stands around it; so much longer than its object is a line.
+pub(super) const SEAL: usize = SUM.len() + 8 + 2;
 /// How every line begins that this crate writes.
 const SEQ: &[u8] = b"{\"seq\":";
 /// The largest number of a record: one that every reader of JSON can hold exactly.

@@ -17,11 +17,17 @@ impl Listed {
         (Reverse(self.changed_at), &self.id)
     }
 
-    /// At most `limit` lines of the list behind the line `after`.
-    pub(super) fn page(mut all: Vec<Self>, after: Option<&Self>, limit: usize) -> Vec<Self> {
-        all.retain(|listed| after.is_none_or(|after| listed.place() > after.place()));
+    /// All lines in the order of the list.
+    pub(super) fn sorted(mut all: Vec<Self>) -> Vec<Self> {
         all.sort_unstable_by(|one, other| one.place().cmp(&other.place()));
-        all.truncate(limit);
         all
+    }
+
+    /// At most `limit` lines of a sorted list behind the line `after`.
+    pub(super) fn page(all: &[Self], after: Option<&Self>, limit: usize) -> Vec<Self> {
+        let start = after.map_or(0, |after| {
+            all.partition_point(|listed| listed.place() <= after.place())
+        });
+        all.iter().skip(start).take(limit).cloned().collect()
     }
 }

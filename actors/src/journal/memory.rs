@@ -338,7 +338,7 @@ impl MemoryStore {
                 id: id.clone(),
             })
         });
-        Listed::page(made.collect(), after, limit)
+        Listed::page(&Listed::sorted(made.collect()), after, limit)
     }
 
     fn remove_now(&self, id: &ConversationId) -> Result<String, OpenError> {

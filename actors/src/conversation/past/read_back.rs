@@ -14,8 +14,8 @@ const PAGE: PageLimit = PageLimit {
     records: 8192,
     bytes: 1024 * 1024,
 };
-/// How many records at the end are looked at first.
-const FIRST_LOOK: u64 = 32;
+/// How many records at the end are looked at first: a run that has ended ends with one that tells all.
+const FIRST_LOOK: u64 = 4;
 
 /// A look at the end of a journal.
 #[derive(Debug)]
@@ -50,14 +50,30 @@ impl From<Glance> for Overview {
 /// When the storage cannot be read.
 pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
     let position = journal.end();
+    let (ledger, active_at) = glance_at(journal, position.seq).await?;
+    Ok(Glance {
+        position,
+        ledger,
+        active_at,
+    })
+}
+
+/// The same at record `end`; with the ledger it tells when that record was written.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(crate) async fn glance_at(
+    journal: &dyn Journal,
+    end: u64,
+) -> Result<(Ledger, u64), StorageError> {
     let mut look = FIRST_LOOK;
     loop {
-        let from = position.seq.saturating_sub(look);
+        let from = end.saturating_sub(look);
         let mut ledger = Ledger::default();
         let mut is_whole = from == 0;
         let mut active_at = 0;
         let mut ended_block = from;
-        each_entry(journal, from, position.seq, |entry| {
+        each_entry(journal, from, end, |entry| {
             let is_sum = matches!(
                 entry.record,
                 Record::RunEnded { .. } | Record::Checkpoint { .. }
@@ -74,12 +90,10 @@ pub async fn glance(journal: &dyn Journal) -> Result<Glance, StorageError> {
         })
         .await?;
         if is_whole {
-            leave_unfinished(journal, &mut ledger, ended_block).await?;
-            return Ok(Glance {
-                position,
-                ledger,
-                active_at,
-            });
+            if end == journal.end().seq {
+                leave_unfinished(journal, &mut ledger, ended_block).await?;
+            }
+            return Ok((ledger, active_at));
         }
         look = look.saturating_mul(8);
     }
@@ -113,7 +127,7 @@ pub async fn revive(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageE
 ///
 /// # Errors
 /// When the storage cannot be read.
-pub(crate) async fn leave_unfinished(
+async fn leave_unfinished(
     journal: &dyn Journal,
     ledger: &mut Ledger,
     ended_block: u64,

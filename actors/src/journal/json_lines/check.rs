@@ -6,12 +6,16 @@ use super::super::line::{self, Seal};
 use super::super::position::Epoch;
 use super::super::{Damage, Page, PageLimit};
 use super::damage::{Aside, Part};
+use super::disk::DiskFile;
 use super::journal::FileJournal;
 use super::lines::{FEW, Lines, MANY};
 use super::pool::lock;
 use super::scan::Scan;
 use super::search;
 use crate::storage::StorageError;
+
+/// How many bytes are looked at at once: readers of other journals wait for no more than that.
+pub(super) const PART: u64 = 8 * 1024 * 1024;
 
 /// What was looked at.
 #[derive(Default)]
@@ -40,13 +44,21 @@ impl Checked {
     }
 }
 
+/// Where a part of the lines between two offsets ends.
+fn part_end(file: &dyn DiskFile, from: u64, end: u64) -> io::Result<u64> {
+    if end.saturating_sub(from) <= PART {
+        return Ok(end);
+    }
+    Ok(Lines::behind(file, from + PART, end, FEW)?.offset())
+}
+
 impl FileJournal {
-    /// See [`super::super::Journal::check`].
-    pub(super) fn check(&self) -> Result<Damage, StorageError> {
+    /// A part of [`super::super::Journal::check`]; none if there is more to look at.
+    pub(super) fn check(&self) -> Result<Option<Damage>, StorageError> {
         let mut checked = lock(&self.checked);
         let shown = self.shown();
         let Some(file) = &shown.file else {
-            return Ok(Damage::default());
+            return Ok(Some(Damage::default()));
         };
         let epoch = shown.end.position.epoch;
         if checked.epoch != Some(epoch) {
@@ -66,34 +78,35 @@ impl FileJournal {
         let max = shown.end.position.seq;
         let end = shown.end.bytes;
         let read = |error: io::Error| self.failed("read", &error);
+        let to = part_end(&**file, checked.upto, end).map_err(read)?;
         let mut scan = Scan::new(Seal::new(epoch), checked.last);
-        scan.run(&**file, (checked.upto, end), max, |_, _| Ok(()), &mut copy)
+        scan.run(&**file, (checked.upto, to), max, |_, _| Ok(()), &mut copy)
             .map_err(read)?;
         let (found, last) = (scan.damage.clone(), scan.last);
-        scan.run(
-            &**file,
-            (end, end + shown.torn),
-            0,
-            |_, _| Ok(()),
-            &mut copy,
-        )
-        .map_err(read)?;
+        if to == end {
+            let torn = (end, end + shown.torn);
+            scan.run(&**file, torn, 0, |_, _| Ok(()), &mut copy)
+                .map_err(read)?;
+        }
         let mut damage = checked.found.clone();
         add(&mut damage, &scan.damage);
         add(&mut damage, &checked.cut);
         match copied.and_then(|()| aside.finish()) {
             Ok(()) => {
                 add(&mut checked.found, &found);
-                checked.upto = end;
+                checked.upto = to;
                 checked.last = last;
                 if !damage.is_none() {
                     damage.file = self.shared.folder.damage(&self.id).display().to_string();
                 }
             }
             // It is tried again at the next check.
-            Err(error) => log::error!("cannot copy the damage of {}: {error}", self.path()),
+            Err(error) => {
+                log::error!("cannot copy the damage of {}: {error}", self.path());
+                return Ok(Some(damage));
+            }
         }
-        Ok(damage)
+        Ok((to == end).then_some(damage))
     }
 
     /// See [`super::super::Journal::read`].

@@ -106,8 +106,19 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes a file that is durable but has no name of its own yet.
+    /// Makes a file that is durable but has no name of its own yet.
     pub(super) fn prepare(&self, id: &str, content: &[u8]) -> io::Result<Unfinished> {
+        self.prepare_with(id, |file| {
+            append_all(file, content).map(|()| content.len() as u64)
+        })
+    }
+
+    /// The same with what `write` puts into it; that tells how many bytes.
+    pub(super) fn prepare_with(
+        &self,
+        id: &str,
+        write: impl FnOnce(&dyn DiskFile) -> io::Result<u64>,
+    ) -> io::Result<Unfinished> {
         let path = self
             .path
             .join(format!(".{id}.{:016x}{UNFINISHED}", fastrand::u64(..)));
@@ -122,11 +133,11 @@ impl Folder {
         let file = &unfinished.file;
         let written = file
             .try_lock()
-            .and_then(|_| append_all(&**file, content))
-            .and_then(|()| file.sync());
+            .and_then(|_| write(&**file))
+            .and_then(|bytes| file.sync().map(|()| bytes));
         match written {
-            Ok(()) => {
-                self.size.grew(content.len());
+            Ok(bytes) => {
+                self.size.grew(usize::try_from(bytes).unwrap_or(usize::MAX));
                 Ok(unfinished)
             }
             Err(error) => {

@@ -346,7 +346,15 @@ impl Journal for Handle {
     }
 
     fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
-        self.ask_reader(FileJournal::check)
+        let handle = Self(Arc::clone(&self.0));
+        Box::pin(async move {
+            // Each part waits for its turn behind what others read.
+            loop {
+                if let Some(damage) = handle.ask_reader(FileJournal::check).await? {
+                    return Ok(damage);
+                }
+            }
+        })
     }
 
     fn replace(

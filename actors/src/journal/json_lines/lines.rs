@@ -68,6 +68,9 @@ impl<'a> Lines<'a> {
             at: from,
             end: to.max(from),
         };
+        // A buffer is filled with zeros first; most journals are small.
+        let all = usize::try_from(section.end - from).unwrap_or(at_once);
+        let at_once = at_once.min(all);
         Self {
             section: BufReader::with_capacity(at_once, section),
             offset: from,
@@ -89,6 +92,11 @@ impl<'a> Lines<'a> {
         let skipped = lines.section.skip_until(b'\n')?;
         lines.offset += skipped as u64;
         Ok(lines)
+    }
+
+    /// Where the next line begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset + self.line.len() as u64
     }
 
     /// The next line.

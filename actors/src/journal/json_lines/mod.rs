@@ -14,6 +14,7 @@ mod jobs;
 mod journal;
 mod keep;
 mod lines;
+mod listing;
 mod pool;
 mod replace;
 mod scan;
@@ -140,7 +141,7 @@ impl JournalStore for JsonLinesStore {
         let name = header.conversation.to_string();
         let shared = Arc::clone(&self.0);
         self.0.slow.run(move || {
-            let created = shared.create(header, &entries);
+            let created = shared.create(header, entries);
             let created = created.map(|journal| Arc::new(Handle(journal)) as Arc<dyn Journal>);
             // Who does not wait any more does not need it.
             drop(reply.send(created));
@@ -181,3 +182,5 @@ mod fault_tests;
 #[cfg(test)]
 #[path = "file_tests.rs"]
 mod file_tests;
+#[cfg(test)]
+mod huge_tests;

@@ -12,6 +12,7 @@ use super::disk::Opening;
 use super::folder::{Folder, failed};
 use super::jobs::Order;
 use super::journal::{FileJournal, Life, MADE_MEANWHILE};
+use super::listing::Listing;
 use super::pool::{Pool, lock};
 use super::whole::Whole;
 use crate::storage::StorageError;
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     open: Mutex<HashMap<String, Weak<FileJournal>>>,
     /// Told when a journal was closed.
     closed: Condvar,
+    /// The last list of all journals.
+    listing: Listing,
 }
 
 type Open<'a> = MutexGuard<'a, HashMap<String, Weak<FileJournal>>>;
@@ -48,6 +51,7 @@ impl Shared {
             halted: Mutex::default(),
             open: Mutex::default(),
             closed: Condvar::new(),
+            listing: Listing::default(),
         }
     }
 
@@ -151,7 +155,7 @@ impl Shared {
     pub(super) fn create(
         self: &Arc<Self>,
         header: Header,
-        entries: &[Bytes],
+        entries: Vec<Bytes>,
     ) -> Result<Arc<FileJournal>, OpenError> {
         let id = header.conversation.to_string();
         let failed = |error| OpenError::Storage(failed("make", &self.folder.journal(&id), &error));
@@ -159,11 +163,14 @@ impl Shared {
         if self.find(&id)?.is_some() || self.folder.exists(&id).map_err(failed)? {
             return Err(exists());
         }
-        let whole = Whole::of(&header, entries)
+        let mut whole = Whole::empty(&header)
             .map_err(|reason| OpenError::Storage(self.refused(&id, &reason)))?;
-        let bytes = whole.content.len() as u64;
+        let bytes = whole.bytes_with(&entries);
         self.folder.size.check(bytes).map_err(failed)?;
-        let unfinished = self.folder.prepare(&id, &whole.content).map_err(failed)?;
+        let written = self
+            .folder
+            .prepare_with(&id, |file| whole.write(entries, file));
+        let unfinished = written.map_err(failed)?;
         let inode = unfinished.file.stat().map_err(failed)?.inode;
         let names = match self.folder.publish(&unfinished, &id) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(exists()),
@@ -173,6 +180,7 @@ impl Shared {
             self.folder.try_remove(&self.folder.journal(&id));
             return Err(failed(error));
         }
+        self.listing.forget();
         let journal = FileJournal::made(self, header, &whole, unfinished.file, inode);
         Ok(self.register(journal))
     }
@@ -182,14 +190,7 @@ impl Shared {
         after: Option<&Listed>,
         limit: usize,
     ) -> Result<Vec<Listed>, StorageError> {
-        let journals = self
-            .folder
-            .journals()
-            .map_err(|error| failed("list", &self.folder.path, &error))?;
-        let listed = journals
-            .into_iter()
-            .map(|(id, changed_at)| Listed { changed_at, id });
-        Ok(Listed::page(listed.collect(), after, limit))
+        self.listing.page(&self.folder, after, limit)
     }
 
     /// Moves a journal to the trash; one that is open does it itself, after what it has to do.
@@ -224,6 +225,7 @@ impl Shared {
     /// Moves a journal to the trash that nobody else writes.
     pub(super) fn throw_away_ours(&self, id: &str) -> Result<String, OpenError> {
         let thrown = self.folder.throw_away(id);
+        self.listing.forget();
         thrown
             .map(|path| path.display().to_string())
             .map_err(|error| OpenError::Storage(failed("remove", &self.folder.journal(id), &error)))

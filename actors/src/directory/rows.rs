@@ -1,0 +1,58 @@
+//! How conversations are that are not open, as they were when a list looked at them last.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::Clock;
+use crate::conversation::messages::Overview;
+use crate::journal::{Header, Listed};
+
+/// How many are remembered; more than that are forgotten all at once.
+const MOST: usize = 20_000;
+/// How long ago a journal was changed that is remembered, in nanoseconds. Two changes within a tick
+/// of the system's clock have the same time.
+const SETTLED: u64 = 1_000_000_000;
+
+/// What was found. A journal that has not changed since is not opened again.
+#[derive(Clone, Default)]
+pub(super) struct Rows(Arc<Mutex<HashMap<String, Known>>>);
+
+struct Known {
+    changed_at: u64,
+    header: Header,
+    overview: Overview,
+}
+
+impl Rows {
+    /// What was found in a journal that was changed then.
+    pub(super) fn get(&self, listed: &Listed) -> Option<(Header, Overview)> {
+        let all = self.all();
+        let known = all.get(&listed.id)?;
+        let is_same = known.changed_at == listed.changed_at;
+        is_same.then(|| (known.header.clone(), known.overview.clone()))
+    }
+
+    /// Notes what was found in a journal that has ended; of one with a reply that was cut short,
+    /// more than its file can change.
+    pub(super) fn note(&self, listed: &Listed, header: &Header, overview: &Overview, clock: Clock) {
+        let now = clock.unix_millis().saturating_mul(1_000_000);
+        let is_settled = listed.changed_at.saturating_add(SETTLED) < now;
+        if !is_settled || overview.run.is_some() {
+            return;
+        }
+        let known = Known {
+            changed_at: listed.changed_at,
+            header: header.clone(),
+            overview: overview.clone(),
+        };
+        let mut all = self.all();
+        if all.len() >= MOST {
+            all.clear();
+        }
+        all.insert(listed.id.clone(), known);
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

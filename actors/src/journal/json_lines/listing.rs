@@ -1,0 +1,62 @@
+//! The list of all journals, looked up once for all pages that a client reads of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::Listed;
+use super::folder::{Folder, failed};
+use super::pool::lock;
+use crate::storage::StorageError;
+
+/// For how long the pages behind the first one come from the same look.
+const KEPT: Duration = Duration::from_secs(2);
+
+/// What the last look at the folder found.
+#[derive(Default)]
+pub(super) struct Listing(Mutex<Option<Look>>);
+
+#[derive(Clone)]
+struct Look {
+    at: Instant,
+    /// In the order of the list.
+    all: Arc<[Listed]>,
+}
+
+impl Listing {
+    /// A page of the list. One that begins a list is of now; those behind it go on in the same
+    /// list, unless a journal was made or removed since.
+    pub(super) fn page(
+        &self,
+        folder: &Folder,
+        after: Option<&Listed>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StorageError> {
+        let known = lock(&self.0).clone();
+        let known = known.filter(|look| after.is_some() && look.at.elapsed() < KEPT);
+        let look = match known {
+            Some(look) => look,
+            None => self.look(folder)?,
+        };
+        Ok(Listed::page(&look.all, after, limit))
+    }
+
+    fn look(&self, folder: &Folder) -> Result<Look, StorageError> {
+        let at = Instant::now();
+        let journals = folder.journals();
+        let journals = journals.map_err(|error| failed("list", &folder.path, &error))?;
+        let listed = journals
+            .into_iter()
+            .map(|(id, changed_at)| Listed { changed_at, id });
+        let all = Listed::sorted(listed.collect()).into();
+        let look = Look { at, all };
+        *lock(&self.0) = Some(look.clone());
+        Ok(look)
+    }
+
+    /// There are other journals now.
+    pub(super) fn forget(&self) {
+        *lock(&self.0) = None;
+    }
+}
