@@ -88,8 +88,8 @@ async fn of_twenty_runs_at_once_each_client_gets_all_of_its_own() {
     }
     let prompts = ids.iter().map(async |id| {
         let path = format!("/v1/conversations/{id}/prompt");
-        let answer = service.post(&path, &json!({"content": id}).to_string());
-        assert_eq!(answer.await.status, 200);
+        let body = json!({"content": id}).to_string();
+        assert_eq!(service.post(&path, &body).await.status, 200);
     });
     join_all(prompts).await;
     let followed = clients.into_iter().map(async |(id, mut client)| {
