@@ -65,7 +65,7 @@ async fn fifty_conversations_at_once_are_apart_and_one_whose_api_hangs_delays_no
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [HTTP-11] [EVENT-16]
+/// Spec: [HTTP-11] [EVENT-16] [MODEL-71]
 #[tokio::test]
 async fn of_twenty_runs_at_once_each_client_gets_all_of_its_own() {
     const PIECES: usize = 50;
