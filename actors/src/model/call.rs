@@ -294,9 +294,19 @@ impl Call {
         }
         let live = still_served(&listed, &self.successors);
         let choice = self.order.request.model();
-        let retired = model_to_ask(choice, &self.successors);
-        let successor = successor(&retired, live.iter().copied()).filter(|_| !choice.chosen);
-        let Some(successor) = successor.map(|model| model.id.clone()) else {
+        let asked = model_to_ask(choice, &self.successors);
+        let last = self.prepared.as_ref().map(|last| Arc::clone(&last.model));
+        let retired = last.unwrap_or_else(|| Arc::clone(&asked));
+        // Another call may have found one meanwhile.
+        let successor = if asked == retired {
+            let live = live.iter().copied();
+            successor(&retired, live)
+                .filter(|_| !choice.chosen)
+                .map(|model| Arc::from(&*model.id))
+        } else {
+            Some(asked)
+        };
+        let Some(successor) = successor else {
             let ids: Vec<&str> = live.iter().map(|model| model.id.as_str()).collect();
             if listed
                 .iter()
@@ -314,11 +324,11 @@ impl Call {
         let event = ModelEvent::ModelReplaced {
             call_id: self.order.call_id.clone(),
             from: retired.to_string(),
-            to: successor.clone(),
+            to: successor.to_string(),
         };
         tell(&self.order.reply_to, event);
         let mut successors = self.successors.borrow_mut();
-        successors.insert(retired, successor.into());
+        successors.insert(retired, successor);
         Ok(())
     }
 }
