@@ -247,6 +247,32 @@ def clients_that_come_back(folder):
         service.kill()
 
 
+def idle_clients(folder):
+    """5,000 clients of event streams on which nothing happens but heartbeats."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_000), most))
+    service = Service(folder, "--max-subscribers", "5000", "--heartbeat", "15s")
+    service.start()
+    clients = []
+    try:
+        before = resident(service)
+        request = f"GET /events HTTP/1.1\r\nhost: 127.0.0.1:{service.port}\r\n\r\n".encode()
+        clients = [connection(service, request) for _ in range(5000)]
+        wait_until("all are attached", lambda: attached(service) == 5000, 60)
+        time.sleep(2)
+        grown = (resident(service) - before) * 1024 / 5000
+        check("memory of an idle client, KiB", grown, 20)
+        computed = processor_time(service)
+        time.sleep(16)
+        share = (processor_time(service) - computed) / 16 * 100
+        check("computed for 5000 idle clients, % of a processor", share, 5)
+    finally:
+        for client in clients:
+            if client:
+                client.close()
+        service.kill()
+
+
 def established(service):
     """How many connections of clients the kernel holds for the service."""
     table = Path(f"/proc/{service.process.pid}/net/tcp").read_text().splitlines()[1:]
@@ -309,7 +335,8 @@ def hung_file_system(folder):
         for name in names:
             service.accepted(name, "read hung/a", "k")
         time.sleep(3)
-        hanging = [name for name in names if service.snapshot(name)["summary"]["state"] == "running"]
+        states = [(name, service.snapshot(name)["summary"]["state"]) for name in names]
+        hanging = [name for name, state in states if state == "running"]
         check("calls that do not hang", len(names) - len(hanging), 0)
         begun = time.monotonic()
         path = "/v1/conversations/{}/cancel"
@@ -631,6 +658,7 @@ LIMITS = {
         made_conversations,
         few_open_files,
         clients_that_come_back,
+        idle_clients,
         vanished_clients,
         hung_file_system,
         stalled_readers,

@@ -23,7 +23,7 @@ fn read(stream: &[u8], mut size: impl FnMut() -> usize) -> (Vec<(String, String)
                 }
                 steps.push(format!("{step:?}"));
             }
-            events.push((event.event.to_string(), event.data.to_string()));
+            events.push((event.event.to_string(), event.data.clone()));
         }
     }
     (events, steps)
