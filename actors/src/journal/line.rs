@@ -105,6 +105,13 @@ pub(super) struct Found {
     pub(super) sum: u32,
 }
 
+impl Found {
+    /// How many bytes its object has without its checksum.
+    pub(super) fn object_bytes(&self) -> usize {
+        self.body - self.start + 1
+    }
+}
+
 /// The record of a line; the error says why there is none. Parses only what has no checksum.
 pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
     let line = line.trim_ascii_end();

@@ -125,7 +125,12 @@ impl FileJournal {
         let Some(file) = shown.file.filter(|_| after < end.position.seq) else {
             return Ok(page);
         };
-        let from = search::start_of(&*file, shown.start.bytes, end, after)?;
+        let next = lock(&self.next_page)
+            .filter(|(behind, _)| (behind.epoch, behind.seq) == (end.position.epoch, after));
+        let from = match next {
+            Some((_, at)) => at,
+            None => search::start_of(&*file, shown.start.bytes, end, after)?,
+        };
         let at_once = if limit.bytes < MANY { FEW } else { MANY };
         let mut lines = Lines::new(&*file, from, end.bytes, at_once);
         let epoch = end.position.epoch;
@@ -138,15 +143,16 @@ impl FileJournal {
             if !(last + 1..=end.position.seq).contains(&found.seq) {
                 continue;
             }
+            bytes += found.object_bytes();
+            let is_full = page.entries.len() >= limit.records || bytes > limit.bytes;
+            if is_full && let Some(behind) = page.entries.last() {
+                page.at_end = false;
+                *lock(&self.next_page) = Some((behind.position, line.offset));
+                break;
+            }
             let Some(entry) = line::decode(line.bytes, &found, epoch) else {
                 continue;
             };
-            bytes += entry.json.len();
-            let is_full = page.entries.len() >= limit.records || bytes > limit.bytes;
-            if is_full && !page.entries.is_empty() {
-                page.at_end = false;
-                break;
-            }
             last = found.seq;
             page.entries.push(entry);
         }

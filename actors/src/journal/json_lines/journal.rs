@@ -43,6 +43,9 @@ pub(super) struct FileJournal {
     pub(super) writing: Mutex<Writing>,
     pub(super) orders: Mutex<Orders>,
     pub(super) waiting: Mutex<Waiting>,
+    /// Where the last page ended that was read and was not the last one: behind which record of
+    /// which life, and at which byte the next one begins.
+    pub(super) next_page: Mutex<Option<(Position, u64)>>,
     /// Held while the file is checked.
     pub(super) checked: Mutex<Checked>,
 }
@@ -99,6 +102,7 @@ impl FileJournal {
             shown: Mutex::new(shown),
             orders: Mutex::default(),
             waiting: Mutex::default(),
+            next_page: Mutex::default(),
             checked: Mutex::default(),
         }
     }
