@@ -134,11 +134,13 @@ fn about(
         Upstream {
             kind: UpstreamKind::Demo,
             host: None,
+            has_key: false,
         }
     } else {
         Upstream {
             kind: UpstreamKind::Api,
             host: Some(config.api_host().to_owned()),
+            has_key: config.credential.is_some(),
         }
     };
     let info = ServiceInfo {

@@ -141,6 +141,9 @@ pub struct Upstream {
     /// The host of the API, with its port if it has one; nothing for the demo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// Whether requests carry a key; a server of one's own may ask for none.
+    #[serde(default)]
+    pub has_key: bool,
 }
 
 /// The kinds of upstream.

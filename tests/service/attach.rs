@@ -224,7 +224,6 @@ async fn a_position_that_cannot_be_served_is_answered_with_a_reset() {
         &format!("0000000000000000-{seq}-{sum}"),
         &format!("{epoch}-{seq}"),
         "3",
-        "",
         "nonsense",
         "\u{e9}\u{fc}",
         &long,

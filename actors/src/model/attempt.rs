@@ -410,12 +410,17 @@ fn is_own(error: &io::Error) -> bool {
 /// Why a request was not answered.
 pub(super) fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
     let limit = client.settings().connect_timeout;
-    let reason = match error {
-        SendRequestError::Connect(ConnectError::Timeout) => no_connection(limit),
+    let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {
+        no_connection(limit)
+    } else if let SendRequestError::Connect(ConnectError::Io(own)) = error
+        && is_own(own)
+    {
         // Of the connector itself; awc's words around it would say it twice.
-        SendRequestError::Connect(ConnectError::Io(own)) if is_own(own) => own.to_string(),
-        _ if is_closed(error) => CLOSED.to_owned(),
-        error => error.to_string(),
+        own.to_string()
+    } else if is_closed(error) {
+        CLOSED.to_owned()
+    } else {
+        error.to_string()
     };
     ModelError::Connection { reason }
 }

@@ -11,7 +11,7 @@ use super::*;
 /// Records of about a megabyte each, of more than two parts together.
 fn entries() -> Vec<Bytes> {
     let of = |number: usize| prompt(&number.to_string().repeat(1 << 20));
-    let parts = usize::try_from(2 * PART >> 20).unwrap();
+    let parts = usize::try_from((2 * PART) >> 20).unwrap();
     let entries = (0..parts + 4).map(|number| of(number % 10).to_json());
     entries.collect::<Result<_, _>>().unwrap()
 }

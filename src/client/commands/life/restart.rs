@@ -40,11 +40,17 @@ pub(crate) struct Restart {
 /// The time between two looks whether runs are going.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Why a service that has a key is not followed by one without.
+const KEY_IS_MISSING: &str =
+    "no API key in this shell, and the service has one: set ANTHROPIC_API_KEY here";
+
 /// How the service was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Plan {
     start: StartOptions,
     is_demo: bool,
+    /// Whether its requests carry a key. Of a process that does not tell it is not known.
+    has_key: bool,
 }
 
 /// Restarts the service; the exit code.
@@ -127,6 +133,7 @@ impl Plan {
             Some(Self {
                 start: info.start.clone()?,
                 is_demo: info.upstream.kind == UpstreamKind::Demo,
+                has_key: info.upstream.has_key,
             })
         });
         let remembered = || Self::of_process(Path::new("/proc"), pid);
@@ -152,6 +159,7 @@ impl Plan {
                 environment: crate::config::given_in(&environment),
             },
             is_demo: serve.demo,
+            has_key: false,
         })
     }
 
@@ -169,6 +177,9 @@ impl Plan {
         if !self.is_demo {
             let credential = config.require_credential("harness stop; harness --demo");
             credential.map_err(|error| would_not(error.to_string()))?;
+            if self.has_key && config.credential.is_none() {
+                return Err(would_not(KEY_IS_MISSING.to_owned()));
+            }
         }
         let program = std::env::current_exe();
         let program = program.map_err(|error| would_not(format!("this program: {error}")))?;
@@ -211,6 +222,7 @@ mod tests {
                 environment: vec![given("HARNESS_MAX_TURNS", "7")],
             },
             is_demo,
+            has_key: false,
         }
     }
 
