@@ -217,7 +217,8 @@ impl Assembler {
     }
 
     fn open_block(&mut self, event: BlockStart, size: usize) -> Result<Step, ModelError> {
-        self.expect_started("content_block_start")?;
+        // llama.cpp leaves `message_start` out if its first token is a part of a character.
+        self.started = true;
         self.count(size)?;
         let BlockStart {
             index,

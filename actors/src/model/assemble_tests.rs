@@ -359,13 +359,33 @@ fn a_character_that_is_cut_in_two_arrives_whole() {
     assert_eq!(text_of(&["\\udf31b"]), "\u{fffd}b");
 }
 
+/// Spec: [MODEL-80]
+#[test]
+fn a_reply_may_begin_with_its_first_block() {
+    let reply = [
+        open(0, text_block()),
+        delta(0, text("x")),
+        stop(0),
+        end("end_turn"),
+        done(),
+    ];
+    let assembled = events(&reply).unwrap();
+    assert_eq!(assembled.blocks, [Block::text("x")]);
+    assert_eq!(assembled.end.model, "");
+    // There is no other beginning behind it.
+    let late = events(&[open(0, text_block()), begin()]);
+    assert!(
+        matches!(late, Err(ModelError::Malformed { .. })),
+        "{late:?}"
+    );
+}
+
 /// Spec: [MODEL-07]
 #[test]
 fn a_stream_that_breaks_the_rules_is_malformed() {
     let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let cases = [
         vec![delta(0, text("x"))],
-        vec![open(0, text_block())],
         vec![done()],
         vec![end("end_turn")],
         vec![begin(), begin()],

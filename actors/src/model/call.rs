@@ -185,7 +185,10 @@ impl Call {
     fn finished(&self, end: ReplyEnd, took: Duration) -> ModelEvent {
         let call_id = self.order.call_id.clone();
         // A gateway may quote what it was sent anywhere.
-        let end = end.redacted(self.client.redaction());
+        let mut end = end.redacted(self.client.redaction());
+        if let Some(asked) = self.prepared.as_ref().filter(|_| end.model.is_empty()) {
+            asked.model.as_ref().clone_into(&mut end.model);
+        }
         let usage = end.usage.counts();
         let input = usage
             .input_tokens
