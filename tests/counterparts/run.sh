@@ -4,14 +4,15 @@
 #   tests/counterparts/run.sh               all checks
 #   HARNESS_BIN=… tests/counterparts/run.sh the same, with a binary that is built already
 #
-# llmock (Python) and aimock (Node) are installed below target/counterparts on the first run,
-# with the package managers' own settings. After the build everything together may take four
+# llmock, llama.cpp's server (Python) and aimock (Node) are installed below target/counterparts on the
+# first run, with the package managers' own settings. After the build everything together may take five
 # minutes. Exits with 1 if a check fails, and 124 if the time is up.
 set -euo pipefail
 
 LLMOCK=llmock==0.2.2
 AIMOCK=@copilotkit/aimock@1.43.0
-LIMIT=240
+LLAMACPP=(xllamacpp==2026.10.11549 gguf==0.19.0)
+LIMIT=300
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export COUNTERPARTS="$root/target/counterparts"
@@ -28,9 +29,9 @@ build() {
     HARNESS_BIN="${CARGO_TARGET_DIR:-$root/target}/debug/harness"
 }
 
-install_llmock() {
+install_python() {
     [[ -x "$venv/bin/python" ]] || bounded python3 -m venv "$venv"
-    bounded "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$LLMOCK"
+    bounded "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$LLMOCK" "${LLAMACPP[@]}"
 }
 
 install_aimock() {
@@ -46,11 +47,12 @@ export HARNESS_BIN
 SECONDS=0
 
 mkdir -p "$COUNTERPARTS"
-install_llmock
+install_python
 install_aimock
 
-# Both run, whatever the first one says.
+# All run, whatever the first one says.
 status=0
 bounded "$venv/bin/python" "$root/tests/counterparts/llmock_check.py" || status=$?
+bounded "$venv/bin/python" "$root/tests/counterparts/llamacpp_check.py" || status=$?
 bounded node "$root/tests/counterparts/aimock_check.mjs" || status=$?
 exit "$status"
