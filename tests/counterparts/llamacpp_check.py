@@ -23,8 +23,8 @@ from harness import DEFAULT, Failure, Service, wait_until  # noqa: E402
 WINDOW = 32768
 REPLY = 200
 PROMPT = 3000
-# Twice the window is said, prompts and replies together.
-PROMPTS = 2 * WINDOW // (PROMPT + REPLY)
+# More than the window is said, prompts and replies together.
+PROMPTS = 3 * WINDOW // (2 * (PROMPT + REPLY))
 RUN_LIMIT = 60.0
 
 
@@ -99,7 +99,7 @@ def picture():
 
 
 def past_the_window(folder, address):
-    """Twice the window is said; each prompt is answered, and the past was shortened on the way."""
+    """More than the window is said; each prompt is answered, and the past was shortened on the way."""
     with service(folder, address) as running:
         for number in range(1, PROMPTS + 1):
             text = f"{number} " + "lorem ipsum " * (PROMPT // 12)

@@ -14,6 +14,9 @@ parameters.n_parallel = 1
 parameters.port = 0
 parameters.endpoint_props = True
 parameters.warmup = False
+# Its threads wait for each other in loops, which is slow where others compute, too.
+for threads in (parameters.cpuparams, parameters.cpuparams_batch):
+    threads.n_threads = 1
 server = xllamacpp.Server(parameters)
 print(f"listens on {server.listening_address}", flush=True)
 signal.pause()

@@ -16,6 +16,12 @@ use crate::secret::Redaction;
 /// How much of what a program says about its errors is kept, in bytes.
 const MAX_STDERR_BYTES: usize = 8 * 1024;
 
+/// How much memory a program may ask for, in bytes. A pattern of repetitions makes grep ask for any
+/// amount; a list of a million files takes half of this.
+const MAX_MEMORY: u64 = 512 * 1024 * 1024;
+/// How long a program may compute, in seconds. One that outlives a service that was killed ends by this.
+const MAX_COMPUTING: u64 = 300;
+
 /// What a program left.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -67,6 +73,7 @@ pub(super) async fn run(
     let child = command
         .spawn()
         .map_err(|error| ToolError(format!("{program} cannot be started: {error}")))?;
+    bound(&child);
     let mut group = Group(child);
     let work = group.work();
     let output = tokio::select! {
@@ -88,6 +95,32 @@ pub(super) async fn run(
         }
     }
 }
+
+/// Bounds what a program takes, with what it starts. That is known of Linux only.
+#[cfg(target_os = "linux")]
+fn bound(child: &Child) {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let Some(id) = id.and_then(Pid::from_raw) else {
+        return;
+    };
+    for (resource, most) in [(Resource::As, MAX_MEMORY), (Resource::Cpu, MAX_COMPUTING)] {
+        let limit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        match prlimit(Some(id), resource, limit) {
+            // It has ended already.
+            Ok(_) | Err(Errno::SRCH) => {}
+            Err(error) => log::warn!("a program of a tool cannot be bounded: {error}"),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bound(_: &Child) {}
 
 /// A program with everything that it started.
 struct Group(Child);

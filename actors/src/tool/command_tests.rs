@@ -99,6 +99,17 @@ async fn a_program_that_cannot_be_started_is_named() {
     assert_eq!(error.unwrap_err().to_string(), expected);
 }
 
+/// Spec: [TOOL-53]
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_program_may_take_is_bounded() {
+    let folder = Folder::new();
+    // The bounds come a moment after the start.
+    let script = "until [ $(ulimit -t) = 300 ]; do :; done; ulimit -v";
+    let output = run_in(&folder, "sh", &["-c", script]).await.unwrap();
+    assert_eq!(output.stdout, b"524288\n");
+}
+
 /// A program that starts another one, and both run for long.
 const FAMILY: &str = r#"exec 9>"$0"; sleep 1000 & sleep 1000"#;
 

@@ -208,6 +208,9 @@ fn failure(complaint: &str, path: &str) -> ToolError {
     if reason.contains("Permission denied") {
         return "permission denied".into();
     }
+    if reason.eq_ignore_ascii_case("memory exhausted") {
+        return "the search needs more memory than it may take; use a simpler pattern, or a path without very long lines".into();
+    }
     let names_path = |rest: &str| path.ends_with('/') || rest.starts_with([':', '/']);
     if reason.strip_prefix(path).is_some_and(names_path) {
         return ToolError(reason.to_owned());

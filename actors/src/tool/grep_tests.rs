@@ -214,6 +214,17 @@ async fn a_pattern_or_path_is_never_an_option() {
     }
 }
 
+/// Spec: [TOOL-53]
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_pattern_that_grows_without_bound_is_an_error() {
+    let folder = Folder::new();
+    folder.file("f", "a\n");
+    let pattern = r"\(\(a\{1,255\}\)\{1,255\}\)\{1,255\}b";
+    let error = search(&folder, pattern, "f").await.unwrap_err();
+    assert!(error.contains("more memory than it may"), "{error}");
+}
+
 /// Spec: [TOOL-29]
 #[tokio::test]
 async fn a_malformed_pattern_is_an_error_with_a_reason() {
