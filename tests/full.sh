@@ -20,7 +20,10 @@ done
 # Runs tests; that none has such a name is a failure.
 tests() {
     timeout "$limit" cargo test --locked --release "$@" |
-        awk '{ print; fflush() } /^test result: ok\. [1-9]/ { found = 1 } END { exit !found }'
+        awk '{ print; fflush() } /^test result: ok\. [1-9]/ { found = 1 } END { exit !found }' || {
+        local codes=("${PIPESTATUS[@]}")
+        return $((codes[0] ? codes[0] : codes[1]))
+    }
 }
 service() { tests --test service "$@" -- --nocapture; }
 properties() { tests --package "$1" --lib "${@:2}"; }
