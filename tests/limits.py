@@ -393,7 +393,7 @@ def stalled_readers(folder):
     that reads."""
     service = Service(folder)
     service.start()
-    clients = []
+    clients, done = [], threading.Event()
     try:
         name = long_past(service, 100)
         path = f"/v1/conversations/{name}"
@@ -405,7 +405,6 @@ def stalled_readers(folder):
             time.sleep(0.1)
             highest = max(highest, resident(service))
         check("memory of 300 stalled readers, MiB", highest, 150)
-        done = threading.Event()
         thread, default_longest, refused = prompt_default(service, done)
         first, whole = read_all(service, f"{path}/events?after=0", 99 * MIB)
         check("first event of a client that reads, s", first, 2)
@@ -423,6 +422,7 @@ def stalled_readers(folder):
         check("longest prompt to the default conversation, s", default_longest[0], 1)
         check("prompts to the default conversation that were refused", len(refused), 0)
     finally:
+        done.set()
         for client in clients:
             client.close()
         service.kill()

@@ -23,7 +23,7 @@ pub const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 pub const TURNS: usize = 3;
 /// For how long a client has not taken anything of a part of an event stream when it is taken back,
 /// if others need the room.
-pub const STREAM_GRACE: Duration = Duration::from_millis(250);
+pub const STREAM_GRACE: Duration = Duration::from_millis(150);
 /// The same of an answer. That cannot be made once more, so its connection ends; a client on a slow
 /// line has a little longer.
 pub const ANSWER_GRACE: Duration = Duration::from_millis(500);
