@@ -86,6 +86,12 @@ class Journal:
                          "input_tokens": 12, "output_tokens": 3,
                          "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0})
 
+    def close(self):
+        """Ends it; what the system has still to write of it would delay the service's flushes."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
     def size(self):
         """How many bytes it has so far."""
         return self.file.tell()
@@ -174,7 +180,7 @@ def huge(folder, size, turns, result):
             journal = Journal(service.home, "huge")
             while journal.size() < size * MIB:
                 journal.run(turns, result)
-            journal.file.close()
+            journal.close()
         length = path.stat().st_size / MIB
         service.start()
         try:

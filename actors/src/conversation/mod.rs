@@ -14,4 +14,4 @@ pub use machine::{
 pub use past::{
     Glance, History, INTERRUPTED, Keyed, Ledger, Named, first_violation, glance, revive, transcript,
 };
-pub(crate) use past::{each_entry, glance_at};
+pub(crate) use past::{Reading, glance_at};

@@ -17,7 +17,7 @@ use crate::directory::messages::{
 use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
 use crate::ids::ItemId;
 use crate::journal::{
-    Activity, Durability, Journal, Listed, MemoryStore, NewRecord, Position, Record,
+    Activity, Durability, Entries, Journal, Listed, MemoryStore, NewRecord, Position, Record,
 };
 use crate::model::messages::{
     CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
@@ -92,12 +92,12 @@ impl JournalStore for Store {
         self.memory.open_or_new(header)
     }
 
-    fn create(
+    fn create_from(
         &self,
         header: Header,
-        entries: Vec<bytes::Bytes>,
+        entries: Entries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
-        self.memory.create(header, entries)
+        self.memory.create_from(header, entries)
     }
 
     fn list(

@@ -4,58 +4,107 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use bytes::Bytes;
+use futures_util::future::join;
 
 use super::actor::{DirectoryActor, made};
 use super::messages::{ForkConversation, ForkError, Made};
-use crate::conversation::{each_entry, glance_at};
+use crate::conversation::{Reading, glance_at};
 use crate::ids::ItemId;
-use crate::journal::{ForkedFrom, Header, Journal, NewRecord, OpenError, Record};
+use crate::journal::{
+    Entries, EntriesSender, ForkedFrom, Header, Journal, JournalStore, NewRecord, OpenError,
+    Position, Record,
+};
 use crate::storage::{StorageError, aside};
 
-/// The beginning of a journal.
+/// Why a copy was not made.
 #[derive(Debug)]
-struct Copied {
+enum Stopped {
+    /// The journal was replaced while it was read.
+    Replaced,
+    /// The fork takes no more records, and says why.
+    Refused,
+    /// The journal cannot be read.
+    Storage(StorageError),
+}
+
+/// What a fork is made of: the beginning of a journal.
+struct Origin {
+    journal: Arc<dyn Journal>,
+    end: Position,
     past: Header,
     /// The last record of it.
     seq: u64,
-    entries: Vec<Bytes>,
 }
 
-/// The records of a journal up to record `seq`, or all. One that is replaced while it is read is
-/// read anew: half of either past is no past.
-async fn copy(
-    journal: Arc<dyn Journal>,
-    seq: Option<u64>,
-    now_millis: u64,
-) -> Result<Result<Copied, ForkError>, StorageError> {
-    loop {
+impl Origin {
+    /// The records of a journal up to record `seq`, or all.
+    fn of(journal: &Arc<dyn Journal>, seq: Option<u64>) -> Result<Self, ForkError> {
         let end = journal.end();
         let seq = seq.unwrap_or(end.seq);
         if seq > end.seq {
             let end = end.seq;
-            return Ok(Err(ForkError::NoSuchRecord { seq, end }));
+            return Err(ForkError::NoSuchRecord { seq, end });
         }
-        let entries = copy_entries(&*journal, seq, now_millis).await?;
-        let past = journal.header();
-        if journal.end().epoch == end.epoch {
-            return Ok(Ok(Copied { past, seq, entries }));
+        Ok(Self {
+            journal: Arc::clone(journal),
+            end,
+            past: journal.header(),
+            seq,
+        })
+    }
+
+    /// Gives the records to a fork as they stand there. What waits to be said then will be said by
+    /// the origin: in a fork it is withdrawn. The blocks that are unfinished at the end of the
+    /// journal are in it as far as they came. Half of either past is no past: if the journal is
+    /// replaced meanwhile, the fork is not made.
+    async fn copy(self, fork: EntriesSender, now_millis: u64) -> Result<(), Stopped> {
+        let journal = &*self.journal;
+        let added = added_entries(journal, self.seq, now_millis).await;
+        let added = added.map_err(Stopped::Storage)?;
+        let mut reading = Reading::new(journal, 0, self.seq);
+        while let Some(entries) = reading.next().await.map_err(Stopped::Storage)? {
+            let entries = entries.into_iter().map(|entry| entry.json).collect();
+            if !fork.send(entries).await {
+                return Err(Stopped::Refused);
+            }
+        }
+        if self.journal.end().epoch != self.end.epoch {
+            return Err(Stopped::Replaced);
+        }
+        if fork.send(added).await && fork.end().await {
+            Ok(())
+        } else {
+            Err(Stopped::Refused)
         }
     }
 }
 
-/// The records of a journal up to `end`, as they stand there. What waits to be said then will be
-/// said by the origin: in a fork it is withdrawn. The blocks that are unfinished at the end of the
-/// journal are in it as far as they came.
-async fn copy_entries(
-    journal: &dyn Journal,
-    end: u64,
+/// Makes a fork of a journal's records up to record `seq`, or of all. A journal that is replaced
+/// while it is read is read anew. `head` makes the header of the fork from that of the origin and
+/// the last record that it has of it.
+async fn fork(
+    store: &dyn JournalStore,
+    journal: Arc<dyn Journal>,
+    seq: Option<u64>,
     now_millis: u64,
-) -> Result<Vec<Bytes>, StorageError> {
-    let added = added_entries(journal, end, now_millis).await?;
-    let mut copied = Vec::new();
-    each_entry(journal, 0, end, |entry| copied.push(entry.json)).await?;
-    copied.extend(added);
-    Ok(copied)
+    head: impl Fn(&Header, u64) -> Header,
+) -> Result<Arc<dyn Journal>, ForkError> {
+    loop {
+        let origin = Origin::of(&journal, seq)?;
+        let header = head(&origin.past, origin.seq);
+        let path = origin.past.conversation.to_string();
+        let (sender, entries) = Entries::channel();
+        let copying = async move { Ok(origin.copy(sender, now_millis).await) };
+        let (copied, created) =
+            join(aside(path, copying), store.create_from(header, entries)).await;
+        match copied.unwrap_or_else(|error| Err(Stopped::Storage(error))) {
+            Ok(()) | Err(Stopped::Refused) => return created.map_err(ForkError::Open),
+            Err(Stopped::Storage(error)) => {
+                return Err(ForkError::Open(OpenError::Storage(error)));
+            }
+            Err(Stopped::Replaced) => {}
+        }
+    }
 }
 
 /// What a fork has behind the records of its origin.
@@ -87,7 +136,7 @@ impl Handler<ForkConversation> for DirectoryActor {
     fn handle(&mut self, order: ForkConversation, ctx: &mut Context<Self>) -> Self::Result {
         let ForkConversation { id, seq, title } = order;
         let origin = self.opening(&id, ctx);
-        let fork = self.new_id();
+        let new = self.new_id();
         let store = Arc::clone(&self.store);
         let copies = Arc::clone(&self.copies);
         let now = self.parts.clock.unix_millis();
@@ -96,23 +145,19 @@ impl Handler<ForkConversation> for DirectoryActor {
             // Held to the end, so that it is not let go and opened a second time.
             let conversation = origin.await.map_err(ForkError::Open)?;
             let origin = Arc::clone(&conversation.journal);
-            let storage = |error| ForkError::Open(OpenError::Storage(error));
             // It is never closed.
             let _copy = copies.acquire().await.ok();
-            let copying = aside(id.to_string(), copy(origin, seq, now));
-            let Copied { past, seq, entries } = copying.await.map_err(storage)??;
-            let header = Header {
-                title: title.or(past.title),
-                settings: past.settings,
-                workspace: past.workspace.or(Some(own)),
+            let head = |past: &Header, seq| Header {
+                title: title.clone().or_else(|| past.title.clone()),
+                settings: past.settings.clone(),
+                workspace: past.workspace.clone().or_else(|| Some(own.clone())),
                 forked_from: Some(ForkedFrom {
                     conversation: id.to_string(),
                     seq,
                 }),
-                ..Header::new(fork, now)
+                ..Header::new(new.clone(), now)
             };
-            let created = store.create(header, entries).await;
-            let journal = created.map_err(ForkError::Open)?;
+            let journal = fork(&*store, origin, seq, now, head).await?;
             made(journal).await.map_err(ForkError::Open)
         })
     }

@@ -6,8 +6,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::journal::{
-    AppendError, Damage, Durability, Epoch, JournalStore as _, MemoryStore, Page, PageLimit,
-    Position, Replaced,
+    AppendError, Damage, Durability, Entry, Epoch, MemoryStore, Page, PageLimit, Position, Replaced,
 };
 use crate::storage::StorageFuture;
 
@@ -84,6 +83,15 @@ impl Journal for Moving {
     }
 }
 
+/// All records of a journal.
+async fn everything(journal: &dyn Journal) -> Vec<Entry> {
+    let limit = PageLimit {
+        records: 99,
+        bytes: usize::MAX,
+    };
+    journal.read(0, limit).await.unwrap().entries
+}
+
 /// Copies a journal of the titles a to d that is replaced before that read.
 async fn copied(
     replaced_before: usize,
@@ -100,12 +108,17 @@ async fn copied(
         replaced_before,
         titles,
     });
-    let copied = copy(moving, seq, 9).await.unwrap()?;
-    let titles = copied.entries.iter().map(|json| {
-        let json: serde_json::Value = serde_json::from_slice(json).unwrap();
+    let head = |past: &Header, seq: u64| Header {
+        title: Some(seq.to_string()),
+        ..Header::new(ConversationId::new("fork"), past.created_at)
+    };
+    let fork = fork(&store, moving, seq, 9, head).await?;
+    let titles = everything(&*fork).await.into_iter().map(|entry| {
+        let json: serde_json::Value = serde_json::from_slice(&entry.json).unwrap();
         json["data"]["title"].as_str().unwrap().to_owned()
     });
-    Ok((copied.seq, titles.collect()))
+    let seq = fork.header().title.unwrap().parse().unwrap();
+    Ok((seq, titles.collect()))
 }
 
 /// Spec: [JRNL-90]
@@ -137,4 +150,49 @@ async fn a_fork_is_of_one_past_even_if_it_is_replaced_meanwhile() {
 async fn a_place_that_is_gone_meanwhile_is_no_place_to_fork_at() {
     let refused = copied(1, &["x"], Some(3)).await;
     assert_eq!(refused, Err(ForkError::NoSuchRecord { seq: 3, end: 1 }));
+}
+
+/// Spec: [CONV-173]
+#[actix::test]
+async fn a_fork_reads_on_when_what_was_read_is_taken() {
+    const RECORDS: u64 = 20;
+    let store = MemoryStore::new(Clock::system());
+    let old = (0..RECORDS).map(|number| renamed(&number.to_string()).to_json().unwrap());
+    let header = Header::new(ConversationId::new("c"), 7);
+    let inner = store.create(header, old.collect()).await.unwrap();
+    let moving = Arc::new(Moving {
+        inner,
+        reads: AtomicUsize::new(0),
+        replaced_before: usize::MAX,
+        titles: &[],
+    });
+    let (sender, mut entries) = Entries::channel();
+    let journal: Arc<dyn Journal> = moving.clone();
+    // What is at the end of the journal is looked at first, one time.
+    let copying = Origin::of(&journal, None).unwrap().copy(sender, 9);
+    let copying = actix::spawn(copying);
+    let mut taken = 0;
+    loop {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let looked = 4 + RECORDS;
+        let ahead = moving.reads.load(Ordering::Relaxed) as u64 - looked - taken;
+        assert!(
+            ahead <= 3,
+            "{ahead} records were read ahead of record {taken}"
+        );
+        let part = entries.next().await.unwrap();
+        if part.is_empty() {
+            break;
+        }
+        taken += part.len() as u64;
+    }
+    assert_eq!(taken, RECORDS);
+    assert!(copying.await.unwrap().is_ok());
+    // A fork that takes no more ends the copy.
+    let (sender, entries) = Entries::channel();
+    drop(entries);
+    let refused = Origin::of(&journal, None).unwrap().copy(sender, 9).await;
+    assert!(matches!(refused, Err(Stopped::Refused)), "{refused:?}");
 }

@@ -200,6 +200,14 @@ fn a_journal_is_made_or_replaced_with_records_that_keep_their_fields(store: &dyn
     let mended = r#"{ "seq" : 1, "at":5,"extra":[1, 2.50],"type":"later","data":{"x":1e2} }"#;
     assert_eq!(forked[0].json, mended.as_bytes());
     assert_eq!(text(&forked[1]), Some("one"));
+    let (sender, cut_off) = Entries::channel();
+    drop(sender);
+    let broken_off = wait(store.create_from(header("d"), cut_off)).err().unwrap();
+    assert!(
+        matches!(broken_off, OpenError::Storage(_)),
+        "{broken_off:?}"
+    );
+    assert!(is_missing(&open_error(store, "d")));
     let exists = wait(store.create(header("b"), vec![])).err().unwrap();
     assert_eq!(exists, OpenError::Exists { id: "b".into() });
 

@@ -10,8 +10,9 @@ use futures_util::future::ready;
 use super::line::{self, Seal};
 use super::unfinished::{self, KeptPiece};
 use super::{
-    AppendError, Damage, Durability, Entry, Header, Journal, JournalStore, Listed, NewRecord,
-    OpenError, Page, PageLimit, Piece, Position, Record, Replaced, conversation_name,
+    AppendError, BrokenOff, Damage, Durability, Entries, Entry, Header, Journal, JournalStore,
+    Listed, NewRecord, OpenError, Page, PageLimit, Piece, Position, Record, Replaced,
+    conversation_name,
 };
 use crate::clock::Clock;
 use crate::ids::ConversationId;
@@ -266,9 +267,10 @@ impl Journal for MemoryJournal {
     }
 }
 
-/// A store of journals in memory.
+/// A store of journals in memory. Clones share it.
+#[derive(Clone)]
 pub struct MemoryStore {
-    journals: Mutex<BTreeMap<String, MemoryJournal>>,
+    journals: Arc<Mutex<BTreeMap<String, MemoryJournal>>>,
     clock: Clock,
 }
 
@@ -283,7 +285,7 @@ impl MemoryStore {
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self {
-            journals: Mutex::default(),
+            journals: Arc::default(),
             clock,
         }
     }
@@ -354,6 +356,14 @@ fn not_found(id: &ConversationId) -> OpenError {
     OpenError::NotFound { id }
 }
 
+fn broken_off(id: &str, error: BrokenOff) -> OpenError {
+    OpenError::Storage(StorageError {
+        doing: "make".to_owned(),
+        path: id.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
 fn shared(journal: MemoryJournal) -> Arc<dyn Journal> {
     Arc::new(journal)
 }
@@ -368,12 +378,23 @@ impl JournalStore for MemoryStore {
         Box::pin(ready(self.find_or_new(header).map(shared)))
     }
 
-    fn create(
+    fn create_from(
         &self,
         header: Header,
-        entries: Vec<Bytes>,
+        mut entries: Entries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
-        Box::pin(ready(self.create_now(header, &entries).map(shared)))
+        let store = self.clone();
+        Box::pin(async move {
+            let mut all = Vec::new();
+            loop {
+                let broken = |error| broken_off(header.conversation.as_str(), error);
+                let part = entries.next().await.map_err(broken)?;
+                if part.is_empty() {
+                    return store.create_now(header, &all).map(shared);
+                }
+                all.extend(part);
+            }
+        })
     }
 
     fn list(

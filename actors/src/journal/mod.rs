@@ -6,6 +6,7 @@
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
 mod conversation_name;
+mod entries;
 mod header;
 mod header_line;
 mod json_lines;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use derive_more::{Display, Error};
 
+pub use entries::{BrokenOff, Entries, EntriesSender};
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
@@ -214,6 +216,18 @@ pub trait JournalStore: Send + Sync + 'static {
         &self,
         header: Header,
         entries: Vec<Bytes>,
+    ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
+        self.create_from(header, Entries::of(entries))
+    }
+
+    /// The same with records that come a few at a time, and are written as they come.
+    ///
+    /// # Errors
+    /// When the conversation exists, the records break off or the storage fails.
+    fn create_from(
+        &self,
+        header: Header,
+        entries: Entries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
     /// The conversations, the last changed first, behind the one that `after` says.

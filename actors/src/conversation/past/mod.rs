@@ -10,5 +10,5 @@ pub use history::{History, first_violation};
 pub(super) use ledger::add;
 pub use ledger::{INTERRUPTED, Keyed, Ledger, Named};
 pub use read_back::{Glance, glance, revive, transcript};
-pub(crate) use read_back::{each_entry, glance_at};
+pub(crate) use read_back::{Reading, glance_at};
 pub(super) use rewrite::{Rewritten, rewrite};

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::ledger::Ledger;
 use crate::conversation::messages::Overview;
-use crate::journal::{Entry, Journal, PageLimit, Position, Record};
-use crate::storage::{StorageError, aside};
+use crate::journal::{Entry, Journal, Page, PageLimit, Position, Record};
+use crate::storage::{StorageError, StorageFuture, aside};
 
 /// How much is read at once to go on.
 const PAGE: PageLimit = PageLimit {
@@ -110,6 +110,8 @@ pub async fn revive(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageE
         let end = journal.end().seq;
         let mut ended_block = 0;
         each_entry(&*journal, 0, end, |entry| {
+            // It may be as large as the record.
+            drop(entry.json);
             ledger.apply(&entry.record);
             if entry.record.ends_block() {
                 ended_block = entry.position.seq;
@@ -165,23 +167,53 @@ pub async fn transcript(journal: Arc<dyn Journal>) -> Result<Vec<Value>, Storage
 /// When the storage cannot be read.
 pub(crate) async fn each_entry(
     journal: &dyn Journal,
-    mut after: u64,
+    after: u64,
     end: u64,
     mut take: impl FnMut(Entry),
 ) -> Result<(), StorageError> {
-    while after < end {
-        let page = journal.read(after, PAGE).await?;
-        for entry in page.entries {
-            after = entry.position.seq;
-            if after <= end {
-                take(entry);
-            }
-        }
-        if page.at_end {
-            break;
-        }
+    let mut reading = Reading::new(journal, after, end);
+    while let Some(entries) = reading.next().await? {
+        entries.into_iter().for_each(&mut take);
     }
     Ok(())
+}
+
+/// Reads records, a few at a time: the next ones while those before them are used.
+pub(crate) struct Reading<'a> {
+    journal: &'a dyn Journal,
+    end: u64,
+    next: Option<StorageFuture<Result<Page, StorageError>>>,
+}
+
+impl<'a> Reading<'a> {
+    /// Those behind `after` up to `end`.
+    pub(crate) fn new(journal: &'a dyn Journal, after: u64, end: u64) -> Self {
+        Self {
+            journal,
+            end,
+            next: (after < end).then(|| journal.read(after, PAGE)),
+        }
+    }
+
+    /// The next ones; nothing behind the last.
+    ///
+    /// # Errors
+    /// When the storage cannot be read.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Entry>>, StorageError> {
+        let Some(next) = self.next.take() else {
+            return Ok(None);
+        };
+        let Page {
+            mut entries,
+            at_end,
+        } = next.await?;
+        if let Some(last) = entries.last().filter(|_| !at_end) {
+            let after = last.position.seq;
+            self.next = (after < self.end).then(|| self.journal.read(after, PAGE));
+        }
+        entries.retain(|entry| entry.position.seq <= self.end);
+        Ok(Some(entries))
+    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use bytes::Bytes;
+
 use super::super::testing::*;
 use super::super::{Damage, Durability, Entry, PageLimit, Record, header_line, line};
 use super::simulated::SimulatedDisk;

@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use nix::libc::{EACCES, EAGAIN, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS};
 
 use super::super::testing::*;

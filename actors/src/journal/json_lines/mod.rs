@@ -32,7 +32,6 @@ mod whole;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 
 pub use attachments::{AttachmentsReport, FolderAttachments};
@@ -45,7 +44,7 @@ pub use system_disk::SystemDisk;
 use self::folder::Folder;
 use self::journal::{Handle, gone};
 use self::shared::Shared;
-use super::{Header, Journal, JournalStore, Listed, OpenError};
+use super::{Entries, Header, Journal, JournalStore, Listed, OpenError};
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::storage::{StorageError, StorageFuture};
@@ -132,10 +131,10 @@ impl JournalStore for JsonLinesStore {
         })
     }
 
-    fn create(
+    fn create_from(
         &self,
         header: Header,
-        entries: Vec<Bytes>,
+        entries: Entries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let (reply, answer) = oneshot::channel();
         let name = header.conversation.to_string();

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::super::{AppendError, Header, Listed, OpenError, conversation_name};
+use super::super::{AppendError, Entries, Header, Listed, OpenError, conversation_name};
 use super::disk::Opening;
 use super::folder::{Folder, failed};
 use super::jobs::Order;
@@ -155,7 +154,7 @@ impl Shared {
     pub(super) fn create(
         self: &Arc<Self>,
         header: Header,
-        entries: Vec<Bytes>,
+        entries: Entries,
     ) -> Result<Arc<FileJournal>, OpenError> {
         let id = header.conversation.to_string();
         let failed = |error| OpenError::Storage(failed("make", &self.folder.journal(&id), &error));
@@ -165,11 +164,10 @@ impl Shared {
         }
         let mut whole = Whole::empty(&header)
             .map_err(|reason| OpenError::Storage(self.refused(&id, &reason)))?;
-        let bytes = whole.bytes_with(&entries);
-        self.folder.size.check(bytes).map_err(failed)?;
+        let size = &self.folder.size;
         let written = self
             .folder
-            .prepare_with(&id, |file| whole.write(entries, file));
+            .prepare_with(&id, |file| whole.write(entries, file, size));
         let unfinished = written.map_err(failed)?;
         let inode = unfinished.file.stat().map_err(failed)?.inode;
         let names = match self.folder.publish(&unfinished, &id) {

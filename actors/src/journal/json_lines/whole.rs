@@ -4,12 +4,14 @@ use std::io;
 
 use bytes::Bytes;
 
+use super::super::Entries;
 use super::super::header::Header;
 use super::super::header_line;
-use super::super::line::{self, SEAL, Seal};
+use super::super::line::{self, Seal};
 use super::super::position::Position;
 use super::disk::{DiskFile, append_all};
 use super::ends::End;
+use super::state_size::StateSize;
 
 /// How much is written at once.
 const PIECE: usize = 1024 * 1024;
@@ -18,7 +20,7 @@ const FLUSHED: u64 = 16 * 1024 * 1024;
 
 /// The bytes of a journal.
 pub(super) struct Whole {
-    /// All of them; the first of them only, where they were written to a file piece by piece.
+    /// All of them; none, where they were written to a file piece by piece.
     pub(super) content: Vec<u8>,
     /// Where it would end without records.
     pub(super) start: End,
@@ -62,43 +64,56 @@ impl Whole {
         Ok(whole)
     }
 
-    /// About how many bytes it will have with these records.
-    pub(super) fn bytes_with(&self, entries: &[Bytes]) -> u64 {
-        let lines = entries.iter().map(|json| (json.len() + SEAL) as u64);
-        self.start.bytes + lines.sum::<u64>()
-    }
-
-    /// Writes a journal that is empty so far to a file, with these records, numbered from 1. Each
-    /// of them is dropped when it is written.
+    /// Writes a journal that is empty so far to a file, with these records, numbered from 1, as
+    /// they come. Each part of it is written if a state folder of that size has room for it.
     ///
     /// # Errors
     /// What the system says, or why there is no such journal.
-    pub(super) fn write(&mut self, entries: Vec<Bytes>, file: &dyn DiskFile) -> io::Result<u64> {
-        append_all(file, &self.content)?;
+    pub(super) fn write(
+        &mut self,
+        mut entries: Entries,
+        file: &dyn DiskFile,
+        size: &StateSize,
+    ) -> io::Result<u64> {
         let seal = Seal::new(self.start.position.epoch);
-        let mut piece = Vec::new();
+        let mut piece = std::mem::take(&mut self.content);
+        self.end.bytes = 0;
         let mut flushed = 0;
-        for (seq, json) in (1..).zip(entries) {
-            let sum = line::renumber(&json, seq, seal, &mut piece)
-                .map_err(|reason| io::Error::other(format!("entry {seq}: {reason}")))?;
-            drop(json);
-            self.end.position.seq = seq;
-            self.end.position.sum = sum;
-            if piece.len() >= PIECE {
-                self.put(&mut piece, file)?;
-                if self.end.bytes - flushed >= FLUSHED {
-                    file.sync()?;
-                    flushed = self.end.bytes;
+        loop {
+            let part = entries.wait().map_err(io::Error::other)?;
+            if part.is_empty() {
+                break;
+            }
+            for json in part {
+                let seq = self.end.position.seq + 1;
+                let sum = line::renumber(&json, seq, seal, &mut piece)
+                    .map_err(|reason| io::Error::other(format!("entry {seq}: {reason}")))?;
+                drop(json);
+                self.end.position.seq = seq;
+                self.end.position.sum = sum;
+                if piece.len() >= PIECE {
+                    self.put(&mut piece, file, size)?;
+                    if self.end.bytes - flushed >= FLUSHED {
+                        file.sync()?;
+                        flushed = self.end.bytes;
+                    }
                 }
             }
         }
-        self.put(&mut piece, file)?;
+        self.put(&mut piece, file, size)?;
         Ok(self.end.bytes)
     }
 
-    fn put(&mut self, piece: &mut Vec<u8>, file: &dyn DiskFile) -> io::Result<()> {
+    fn put(
+        &mut self,
+        piece: &mut Vec<u8>,
+        file: &dyn DiskFile,
+        size: &StateSize,
+    ) -> io::Result<()> {
+        let bytes = self.end.bytes + piece.len() as u64;
+        size.check(bytes)?;
         append_all(file, piece)?;
-        self.end.bytes += piece.len() as u64;
+        self.end.bytes = bytes;
         piece.clear();
         piece.shrink_to(2 * PIECE);
         Ok(())

@@ -239,7 +239,12 @@ fn pieces(begin: &str, mut items: Vec<Item>, mark: Option<&str>) -> Vec<Piece> {
         last.push('}');
     }
     let mut pieces = Vec::with_capacity(1);
-    let mut json = begin.to_owned();
+    let sizes = items.iter().map(|item| match item {
+        Item::Json(json) => json.len() + 1,
+        Item::Attachments(_) => 1,
+    });
+    let mut json = String::with_capacity(begin.len() + sizes.sum::<usize>() + END.len());
+    json.push_str(begin);
     for (place, item) in items.into_iter().enumerate() {
         if place > 0 {
             json.push(',');

@@ -114,7 +114,10 @@ impl History {
         let chars = open
             .chars()
             .saturating_add(summary.map_or(0, estimate::chars));
-        let user = Message::user(open.items(summary), !open.calls.is_empty(), chars);
+        let (items, answers) = (open.items(summary), !open.calls.is_empty());
+        // Its results may be very large, and the items hold them, too.
+        drop(open);
+        let user = Message::user(items, answers, chars);
         self.sealed.push(user);
         self.sealed.push(Message::assistant(&content, None));
         if let Some(summary) = &mut self.summary {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use harness_protocol::Attachment;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::estimate;
 use super::message::{Item, Message, text_block};
@@ -23,6 +24,24 @@ pub(super) struct Open {
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) result: Option<(String, bool)>,
+}
+
+/// A result in the API's format.
+#[derive(Serialize)]
+struct ToolResult<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    tool_use_id: &'a str,
+    content: &'a str,
+    is_error: bool,
+}
+
+impl ToolResult<'_> {
+    /// Its text may be very large: it is written without another copy.
+    fn json(&self) -> String {
+        // Texts and a truth value always have a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// A part of the prompts.
@@ -91,7 +110,10 @@ impl Open {
 
     /// Its content, with the summary between results and prompts.
     pub(super) fn items(&self, summary: Option<&str>) -> Vec<Item> {
-        let results = self.results().map(|result| Item::Json(result.to_string()));
+        let results = self
+            .calls
+            .iter()
+            .map(|call| Item::Json(self.result(call).json()));
         let summary = summary.map(|summary| Item::Json(text_block(summary)));
         let prompts = self.parts.iter().map(|part| match part {
             Part::Text(text) => Item::Json(text_block(text)),
@@ -102,18 +124,21 @@ impl Open {
 
     /// The results alone.
     pub(super) fn results(&self) -> impl Iterator<Item = Value> {
-        self.calls.iter().map(|call| {
-            let (text, is_error) = match &call.result {
-                Some((text, is_error)) => (text.as_str(), *is_error),
-                None => (self.unanswered.text(), true),
-            };
-            json!({
-                "type": "tool_result",
-                "tool_use_id": call.id,
-                "content": text,
-                "is_error": is_error,
-            })
-        })
+        let value = |result: ToolResult<'_>| serde_json::to_value(&result).unwrap_or_default();
+        self.calls.iter().map(move |call| value(self.result(call)))
+    }
+
+    fn result<'a>(&'a self, call: &'a Call) -> ToolResult<'a> {
+        let (content, is_error) = match &call.result {
+            Some((text, is_error)) => (text.as_str(), *is_error),
+            None => (self.unanswered.text(), true),
+        };
+        ToolResult {
+            kind: "tool_result",
+            tool_use_id: &call.id,
+            content,
+            is_error,
+        }
     }
 
     /// Its size, without the summary. A call without a result counts nothing: it gets one.
