@@ -10,7 +10,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Longer than any part takes that is not stuck.
 limit=3600
-parts=(crash replies queues compaction cancels drops random corpus durability limits strangers soak benches)
+parts=(
+    crash replies queues compaction cancels drops attaches together random corpus folders durability
+    limits strangers soak crowd benches
+)
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
 for part in "$@"; do
@@ -39,6 +42,9 @@ run() {
         compaction) count="200 kills"; HARNESS_COMPACT_KILLS=200 service compacting::a_kill_at_any_moment ;;
         cancels) count="10000 cancels"; HARNESS_CANCELS=10000 service cancel::at_random ;;
         drops) count="1000 cuts"; HARNESS_DROPS=1000 service terminal::drops ;;
+        attaches) count="10000 clients"; HARNESS_ATTACHES=10000 service attach::clients_that_come_and_go ;;
+        together) count="all of it"; service together:: ;;
+        folders) count="1000000 entries"; HARNESS_ENTRIES=1000000 properties harness-actors list_dir:: ;;
         random) count="20000 cases"; PROPTEST_CASES=20000 properties harness-actors random ;;
         corpus) count="10000 changes"
             HARNESS_CHANGES=10000 service corpus:: && PROPTEST_CASES=10000 properties harness-tui corpus:: ;;
@@ -46,6 +52,7 @@ run() {
         limits) count="all limits"; script tests/limits.py ;;
         strangers) count="all of it"; script tests/strangers.py ;;
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
+        crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd ;;
         benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
     esac
 }

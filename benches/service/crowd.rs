@@ -10,6 +10,7 @@ use tokio::net::TcpSocket;
 use crate::process::{Client, Service, positions, prompt};
 
 const CLIENTS: usize = 1000;
+/// How many events each of them gets; `HARNESS_EVENTS` sets another number.
 const EVENTS: usize = 2000;
 /// How many events come at once, and how long it takes until the next ones do.
 const BURST: usize = 20;
@@ -54,6 +55,8 @@ pub(crate) fn blocks(count: usize, burst: usize, pause: Duration) -> Reply {
 }
 
 async fn crowd(with_stalled: bool) -> (Duration, Duration) {
+    let events = std::env::var("HARNESS_EVENTS");
+    let events = events.map_or(EVENTS, |events| events.parse().unwrap());
     let (upstream, script) = Standin::scripted().unwrap();
     let service = Service::start(&upstream.base_url());
     let mut clients = vec![Client::attach(service.address, "", "").await];
@@ -78,7 +81,7 @@ async fn crowd(with_stalled: bool) -> (Duration, Duration) {
     let each = (service.kilobytes("VmRSS") - first) as f64 / (CLIENTS - 1) as f64;
     println!("{CLIENTS} clients: {each:.1} kB of RSS each over the first");
 
-    script.push(blocks(EVENTS, BURST, PAUSE));
+    script.push(blocks(events, BURST, PAUSE));
     let began = Instant::now();
     let gone = stalled.map(|stalled| {
         let service = service.address.port();
@@ -95,9 +98,9 @@ async fn crowd(with_stalled: bool) -> (Duration, Duration) {
         .into_iter()
         .map(|mut client| {
             tokio::spawn(async move {
-                let mut seen = Vec::with_capacity(EVENTS + 16);
-                let mut at = Vec::with_capacity(EVENTS + 16);
-                while seen.len() < EVENTS + 8 {
+                let mut seen = Vec::with_capacity(events + 16);
+                let mut at = Vec::with_capacity(events + 16);
+                while seen.len() < events + 8 {
                     seen.push(client.next_id().await.expect("the stream goes on"));
                     at.push(began.elapsed());
                 }
@@ -112,7 +115,7 @@ async fn crowd(with_stalled: bool) -> (Duration, Duration) {
     }
     let took = began.elapsed();
     let expected = positions(&service.journal());
-    assert_eq!(expected.len(), EVENTS + 8);
+    assert_eq!(expected.len(), events + 8);
     for (seen, _) in &all {
         assert_eq!(
             *seen, expected,
@@ -121,7 +124,7 @@ async fn crowd(with_stalled: bool) -> (Duration, Duration) {
     }
     // Each event at each client, against when the first client had it.
     let mut late = Vec::new();
-    for place in BURST..EVENTS {
+    for place in BURST..events {
         let earliest = all.iter().map(|(_, at)| at[place]).min().unwrap();
         late.extend(all.iter().map(|(_, at)| at[place] - earliest));
     }

@@ -2,6 +2,7 @@
 # Real EventSource clients lose nothing: Chromium, npm's `eventsource` and Python's `httpx-sse`
 # follow the event streams while their connections are cut at random bytes and the service is
 # killed and started again. Each must have seen exactly the records of the journal behind its start.
+# Then pages that mean ill try in Chromium what a page can: the service takes nothing of it.
 #
 #   tests/eventsource/run.sh               with cuts that differ each time; prints their seed
 #   SEED=… tests/eventsource/run.sh        the cuts of that seed
@@ -57,3 +58,4 @@ if [[ -z "${HARNESS_BIN:-}" ]]; then
 fi
 export HARNESS_BIN PYTHONDONTWRITEBYTECODE=1
 timeout --kill-after=10 "$LIMIT" "$venv/bin/python" "$root/tests/eventsource/check.py"
+timeout --kill-after=10 "$LIMIT" "$venv/bin/python" "$root/tests/eventsource/hostile.py"

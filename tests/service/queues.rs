@@ -406,6 +406,23 @@ async fn two_follow_ups_and_a_steer_survive_a_kill_and_run_once() {
 /// How often the service is killed at random; `HARNESS_QUEUE_KILLS` sets another number.
 const KILLS: u64 = 30;
 
+/// From how many messages on those that wait are said before others are queued: a hundred may wait.
+const NEARLY_FULL: usize = 90;
+
+/// Lets runs say all that waits.
+async fn say_all(talk: &Talk<'_>) {
+    loop {
+        talk.idle().await;
+        let answer = talk.send("POST", "/continue", &json!({})).await;
+        if answer.status == 409 {
+            let kind = "urn:harness:problem:nothing-to-continue";
+            assert_eq!(answer.json()["type"], kind);
+            return;
+        }
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+}
+
 /// Quick replies that depend on nothing but the request: a call for what an operator said, and
 /// then a text.
 fn quick(request: &MessagesRequest) -> Reply {
@@ -433,6 +450,9 @@ async fn whenever_the_service_dies_each_queued_message_is_said_once() {
     let mut sent: HashMap<u64, String> = HashMap::new();
     for cycle in 0..kills {
         let talk = Talk::with(&service);
+        if talk.waiting().await.len() > NEARLY_FULL {
+            say_all(&talk).await;
+        }
         for number in 0..random.u64(1..5) {
             let queue = ["steer", "follow-up"][random.usize(..2)];
             let content = format!("{queue} {cycle} {number}");
@@ -450,18 +470,7 @@ async fn whenever_the_service_dies_each_queued_message_is_said_once() {
         service = service.restart().await;
     }
     let talk = Talk::with(&service);
-    loop {
-        talk.idle().await;
-        let answer = talk.send("POST", "/continue", &json!({})).await;
-        if answer.status == 409 {
-            assert_eq!(
-                answer.json()["type"],
-                "urn:harness:problem:nothing-to-continue"
-            );
-            break;
-        }
-        assert_eq!(answer.status, 200, "{answer:?}");
-    }
+    say_all(&talk).await;
     assert_eq!(talk.waiting().await, [Value::Null; 0]);
     let said_at = |user: &Value| {
         let content = user["content"].as_str().unwrap().to_owned();
