@@ -26,6 +26,8 @@ EPOCH = "1b7c42d30cf55e18"
 AT = 1763770000000
 # How often another conversation is asked for.
 PAUSE = 0.005
+# How long a run is followed at most.
+RUN = 20.0
 WORDS = "The quick brown fox reads src/main.rs, line by line, and says what is \\n \"in\" it. "
 
 
@@ -156,6 +158,18 @@ def whole_history(service, name):
     return "200", time.monotonic() - began
 
 
+def until_it_ends(service, name, order, body):
+    """Gives an order, and waits for the end of the run; a summary of all that takes as long as the
+    model takes for its pieces, so the first of them are enough."""
+    status, _ = curl(service, "POST", f"/v1/conversations/{name}/{order}", body)
+    began = time.monotonic()
+    while time.monotonic() - began < RUN:
+        if service.snapshot(name)["summary"]["state"] != "running":
+            break
+        time.sleep(0.2)
+    return status, time.monotonic() - began
+
+
 def works(name):
     """What is done with a huge conversation."""
     at = f"/v1/conversations/{name}"
@@ -167,6 +181,7 @@ def works(name):
         "fork": lambda service: curl(service, "POST", f"{at}/fork", {}),
         "fork in the middle": lambda service: curl(service, "POST", f"{at}/fork", {"seq": 20}),
         "pages": lambda service: whole_history(service, name),
+        "prompt": lambda service: until_it_ends(service, name, "prompt", {"content": "hello"}),
     }
 
 

@@ -44,7 +44,14 @@ pub struct Cut {
     pub tokens_before: u64,
     /// The estimate of the next request after it, in tokens, with a summary of full length.
     pub tokens_after: u64,
-    /// The pieces of what is to be summarized, for one request each; at least one.
+    /// What is dropped, when it is told.
+    pub told: Told,
+}
+
+/// What is dropped by a cut, as it is to be summarized.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// In pieces for one request each; at least one.
     pub pieces: Vec<String>,
     /// The summary that the first one goes on from, without its lists of files.
     pub previous: Option<String>,
@@ -56,6 +63,6 @@ pub struct Cut {
 impl Cut {
     /// The prompt for the first piece.
     pub(crate) fn first_prompt(&self) -> String {
-        super::prompt(&self.pieces[0], self.previous.as_deref())
+        super::prompt(&self.told.pieces[0], self.told.previous.as_deref())
     }
 }

@@ -8,7 +8,7 @@ mod transcript;
 use futures_util::future::BoxFuture;
 use harness_protocol::FullSettings;
 
-pub use cut::{Cut, Goal};
+pub use cut::{Cut, Goal, Told};
 pub use files::Files;
 pub use prompt::{SYSTEM_PROMPT, finish, prompt};
 pub(crate) use transcript::Transcript;

@@ -58,7 +58,7 @@ pub fn prompt(piece: &str, earlier_summary: Option<&str>) -> String {
 pub fn finish(summary: &str, cut: &Cut) -> String {
     // The model may list files nevertheless, if only those of its piece.
     let (text, _) = Files::split(summary.trim());
-    let lists = cut.files.lists();
+    let lists = cut.told.files.lists();
     if lists.is_empty() {
         return text.to_owned();
     }

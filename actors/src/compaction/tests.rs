@@ -62,9 +62,11 @@ fn cut_of(messages: &[Value], instructions: Option<&str>, earlier: Option<&str>)
         kept: 0,
         tokens_before: 0,
         tokens_after: 0,
-        pieces,
-        previous,
-        files,
+        told: Told {
+            pieces,
+            previous,
+            files,
+        },
     }
 }
 
@@ -136,7 +138,7 @@ fn a_summary_is_asked_for_in_sections() {
         user(&json!([result("found", false), result("bad", true)])),
     ];
     let cut = cut_of(&said, Some(" the tests "), None);
-    assert_eq!(cut.pieces.len(), 1);
+    assert_eq!(cut.told.pieces.len(), 1);
     let prompt = cut.first_prompt();
     let conversation = "<conversation>\n[user]: hi\n\n[user attached]: a.png (image/png)\n\n\
         [assistant thinking]: hm\n\n[assistant]: so\n\n[tool call]: grep {\"pattern\":\"x\"}\n\n\
@@ -163,7 +165,7 @@ fn a_summary_is_asked_for_in_sections() {
 
     // A summary that is there is brought up to date.
     let cut = cut_of(&said, None, Some("before\n\n## Files read\n- a"));
-    assert_eq!(cut.previous.as_deref(), Some("before"));
+    assert_eq!(cut.told.previous.as_deref(), Some("before"));
     let prompt = cut.first_prompt();
     let summary = "<earlier_summary>\nbefore\n</earlier_summary>\n\n<conversation>\n";
     assert!(prompt.starts_with(summary), "{prompt}");
@@ -171,7 +173,7 @@ fn a_summary_is_asked_for_in_sections() {
     assert!(!prompt.contains("<focus>"));
 
     // There is something to send even if nothing can be told.
-    assert_eq!(cut_of(&[], None, None).pieces.len(), 1);
+    assert_eq!(cut_of(&[], None, None).told.pieces.len(), 1);
 }
 
 /// Spec: [COMP-13]
@@ -199,7 +201,7 @@ fn nothing_that_was_said_ends_its_element() {
 #[test]
 fn what_is_long_is_cut_with_a_note() {
     let long = "é".repeat(20_001);
-    let piece = |message: Value| cut_of(&[message], None, None).pieces.concat();
+    let piece = |message: Value| cut_of(&[message], None, None).told.pieces.concat();
     let note = |chars: usize, more: usize| {
         format!(
             "]: {}\n[… {more} more characters are left out]",
@@ -255,7 +257,7 @@ fn the_files_of_a_conversation_add_up() {
         named("read", "c")
     ]))];
     let cut = cut_of(&said, None, Some(&summary));
-    assert_eq!(cut.previous.as_deref(), Some("## Next steps\n- go on"));
+    assert_eq!(cut.told.previous.as_deref(), Some("## Next steps\n- go on"));
     let next = finish("text", &cut);
     assert_eq!(
         next,
@@ -269,7 +271,7 @@ fn the_files_of_a_conversation_add_up() {
         .collect();
     let cut = cut_of(&[assistant(&many.into())], None, None);
     assert_eq!(
-        (cut.files.read.len(), cut.files.read[99].as_str()),
+        (cut.told.files.read.len(), cut.told.files.read[99].as_str()),
         (100, "249")
     );
 }

@@ -88,7 +88,8 @@ pub struct ConversationActor {
     pub(super) last: Option<(RunId, RunOutcome)>,
     /// Who waits for the end of a compaction.
     pub(super) compacting: Vec<oneshot::Sender<Result<Compacted, CompactError>>>,
-    /// The summaries that somebody else than the model writes.
+    /// What is done beside for summaries: what is dropped is told, or somebody else than the model
+    /// writes them.
     pub(super) summaries: HashMap<CallId, SpawnHandle>,
 }
 
@@ -237,6 +238,7 @@ impl ConversationActor {
                 Effect::Show(_)
                 | Effect::CallModel(_)
                 | Effect::DescribeModel { .. }
+                | Effect::TellDropped(..)
                 | Effect::Summarize(..)
                 | Effect::Rewrite { .. }
                 | Effect::EndCompaction(_)
@@ -345,6 +347,7 @@ impl ConversationActor {
                 model,
                 key_source,
             } => self.describe_model(call_id, model, key_source, ctx),
+            Effect::TellDropped(call_id, dropped) => self.tell_dropped(call_id, dropped, ctx),
             Effect::Summarize(call_id, call) => self.summarize(call_id, call, ctx),
             Effect::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
             Effect::EndCompaction(result) => self.end_compaction(&result),

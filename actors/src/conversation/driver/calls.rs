@@ -8,7 +8,9 @@ use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::actor::ConversationActor;
+use crate::blocking;
 use crate::conversation::machine::{Input, Machine, SummaryCall};
+use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::model::messages::{CancelModelCall, DescribeModel, ModelEvent, StartModelCall};
 use crate::model::{HeadSettings, ModelChoice, ModelError, ModelRequest, Piece, RequestHead};
@@ -70,6 +72,29 @@ impl ConversationActor {
         if self.downstream.describe_model.try_send(order).is_err() {
             ctx.notify(Lost(call_id));
         }
+    }
+
+    /// Tells what a cut drops, on a thread of its own.
+    pub(super) fn tell_dropped(
+        &mut self,
+        call_id: CallId,
+        dropped: Dropped,
+        ctx: &mut Context<Self>,
+    ) {
+        let id = call_id.clone();
+        let telling = blocking(move || dropped.tell()).into_actor(self);
+        let telling = telling.map(move |told, actor, ctx| {
+            actor.summaries.remove(&id);
+            let input = match told {
+                Ok(told) => Input::Told { call_id: id, told },
+                Err(error) => {
+                    let reason = error.to_string();
+                    Input::Model(ModelEvent::failed(id, ModelError::Compaction { reason }))
+                }
+            };
+            actor.advance(input, ctx);
+        });
+        self.summaries.insert(call_id, ctx.spawn(telling));
     }
 
     /// Asks for a summary: the model, or whoever writes them in its place.

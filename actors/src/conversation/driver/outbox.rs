@@ -150,6 +150,7 @@ impl<A> Outbox<A> {
             Step::Do(
                 Effect::CallModel(made)
                 | Effect::DescribeModel { call_id: made, .. }
+                | Effect::TellDropped(made, _)
                 | Effect::Summarize(made, _)
                 | Effect::RunTool(made, _),
             ) => made == id,

@@ -12,8 +12,9 @@ use super::manual::Manual;
 use super::order::{Order, Taken};
 use super::run::Step;
 use super::summary::{Summarizing, describe, object};
-use crate::compaction::Cut;
+use crate::compaction::{Cut, Told};
 use crate::conversation::messages::{CompactConversation, CompactError, Compacted, SubmitError};
+use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record};
 use crate::model::messages::ModelEvent;
@@ -70,7 +71,7 @@ impl Machine {
         let history = self.ledger.history();
         Some(
             match manual.look(info, &self.planner, history, &mut self.last_call) {
-                Ok(summarizing) => self.compacting(summarizing),
+                Ok((summarizing, dropped)) => self.compacting(summarizing, dropped),
                 // What was summarized already stays summarized for good.
                 Err(tokens) if self.ledger.totals().compacted => {
                     vec![self.rewriting(tokens, tokens)]
@@ -97,32 +98,36 @@ impl Machine {
     }
 
     /// Begins a summary.
-    fn compacting(&mut self, summarizing: Summarizing) -> Vec<Effect> {
+    fn compacting(&mut self, summarizing: Summarizing, dropped: Dropped) -> Vec<Effect> {
         let started = self.note(Record::CompactionStarted {
             reason: summarizing.reason,
             tokens: summarizing.cut.tokens_before,
             by: self.compaction.asked_by(),
         });
         let status = self.status(Activity::Thinking, "compacting");
-        vec![started, status, self.compaction.begin(summarizing)]
+        vec![started, status, self.compaction.begin(summarizing, dropped)]
     }
 
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
-    pub(super) fn cut_for_overflow(&mut self) -> Option<Cut> {
+    pub(super) fn cut_for_overflow(&mut self) -> Option<(Cut, Dropped)> {
         let next = Next::of(self.run.as_ref()?, &self.ledger);
         self.compaction.cut_for_overflow(&next)
     }
 
     /// Ends the turn that was too long, and summarizes.
-    pub(super) fn compact_overflow(&mut self, cut: Cut) -> Vec<Effect> {
+    pub(super) fn compact_overflow(&mut self, cut: (Cut, Dropped)) -> Vec<Effect> {
         let mut effects = self.end_turn(Outcome::Error);
         effects.extend(self.compact_run(CompactionReason::Overflow, cut));
         effects
     }
 
     /// Begins a summary within a run.
-    pub(super) fn compact_run(&mut self, reason: CompactionReason, cut: Cut) -> Vec<Effect> {
+    pub(super) fn compact_run(
+        &mut self,
+        reason: CompactionReason,
+        (cut, dropped): (Cut, Dropped),
+    ) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
         };
@@ -130,15 +135,26 @@ impl Machine {
         let next = Next::of(run, &self.ledger);
         let call_id = self.last_call.next();
         let summarizing = self.compaction.attempt(reason, cut, &next, call_id);
-        self.compacting(summarizing)
+        self.compacting(summarizing, dropped)
+    }
+
+    /// Takes what is to be summarized.
+    pub(super) fn dropped_told(&mut self, call_id: &CallId, told: Told) -> Vec<Effect> {
+        let progress = self.compaction.told(call_id, told);
+        self.summary_progressed(progress)
     }
 
     /// Takes what the model says of a summary.
     pub(super) fn summary_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
-        match self
+        let history = self.ledger.history();
+        let progress = self
             .compaction
-            .answered(event, self.ledger.history(), &mut self.last_call)
-        {
+            .answered(event, history, &mut self.last_call);
+        self.summary_progressed(progress)
+    }
+
+    fn summary_progressed(&mut self, progress: Progress) -> Vec<Effect> {
+        match progress {
             Progress::Waits => vec![],
             Progress::Remark(remark) => vec![self.status(Activity::Thinking, &remark)],
             Progress::Asks(effect) => vec![effect],

@@ -12,9 +12,9 @@ use super::manual::Manual;
 use super::plan::Plan;
 use super::run::Run;
 use super::summary::{Room, Summarizing, fitting, readable, summary_tokens, window};
-use crate::compaction::{Cut, Goal, finish};
+use crate::compaction::{Cut, Goal, Told, finish};
 use crate::conversation::messages::{CompactError, Compacted};
-use crate::conversation::past::{History, Ledger, add};
+use crate::conversation::past::{Dropped, History, Ledger, add};
 use crate::ids::CallId;
 use crate::model::ModelInfo;
 use crate::model::messages::ModelEvent;
@@ -62,7 +62,7 @@ pub(super) enum Verdict {
     /// First look up what the model can take.
     Describe,
     /// First put a summary in place of so much of the past.
-    Summarize(Cut),
+    Summarize(Cut, Dropped),
     /// It does not fit, and no summary helps.
     TooLong { tokens: u64, window: u64 },
 }
@@ -118,7 +118,7 @@ impl Compaction {
         let is_hopeless = self.failures >= MAX_ATTEMPTS && tokens <= window;
         let may_try = self.attempts < MAX_ATTEMPTS && !is_hopeless;
         match may_try.then(|| self.plan_cut(next, window)).flatten() {
-            Some(cut) => Verdict::Summarize(cut),
+            Some((cut, dropped)) => Verdict::Summarize(cut, dropped),
             None if tokens > window => Verdict::TooLong { tokens, window },
             None => Verdict::Fits,
         }
@@ -142,7 +142,7 @@ impl Compaction {
 
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
-    pub(super) fn cut_for_overflow(&mut self, next: &Next<'_>) -> Option<Cut> {
+    pub(super) fn cut_for_overflow(&mut self, next: &Next<'_>) -> Option<(Cut, Dropped)> {
         let may_try = !self.overflowed && self.attempts < MAX_ATTEMPTS;
         if !may_try || !next.plan.compaction.auto {
             return None;
@@ -181,7 +181,7 @@ impl Compaction {
         Some(known.map_or(tokens, |known| known.min(tokens)))
     }
 
-    fn plan_cut(&self, next: &Next<'_>, window: u64) -> Option<Cut> {
+    fn plan_cut(&self, next: &Next<'_>, window: u64) -> Option<(Cut, Dropped)> {
         let settings = fitting(next.plan.compaction, window);
         let info = self.info.as_deref();
         let goal = Goal {
@@ -212,9 +212,25 @@ impl Compaction {
         Summarizing::new(call_id, reason, cut, next.plan, room)
     }
 
-    /// Begins a summary.
-    pub(super) fn begin(&mut self, summarizing: Summarizing) -> Effect {
-        self.summarizing.insert(summarizing).ask()
+    /// Begins a summary: what is dropped is told first.
+    pub(super) fn begin(&mut self, summarizing: Summarizing, dropped: Dropped) -> Effect {
+        let summarizing = self.summarizing.insert(summarizing);
+        Effect::TellDropped(summarizing.call_id.clone(), dropped)
+    }
+
+    /// Takes what is dropped, and asks for the first piece of its summary.
+    pub(super) fn told(&mut self, call_id: &CallId, told: Told) -> Progress {
+        let summarizing = self.summarizing.as_mut();
+        let Some(summarizing) = summarizing.filter(|it| it.call_id == *call_id) else {
+            return Progress::Waits;
+        };
+        if summarizing.cancelled {
+            let error = "cancelled".to_owned();
+            let ended = self.summarizing.take();
+            return ended.map_or(Progress::Waits, |ended| Progress::Failed { ended, error });
+        }
+        summarizing.take(told);
+        Progress::Asks(summarizing.ask())
     }
 
     /// Takes what the model says of a summary.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::compaction::SummaryRequest;
 use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
+use crate::conversation::past::Dropped;
 use crate::event::Passing;
 use crate::ids::{CallId, RunId};
 use crate::journal::Record;
@@ -28,6 +29,8 @@ pub enum Effect {
         /// Where the key comes from.
         key_source: Option<Arc<str>>,
     },
+    /// Tell what a cut drops: that takes as long as there is of it.
+    TellDropped(CallId, Dropped),
     /// Ask a model for a summary.
     Summarize(CallId, SummaryCall),
     /// Put the summary in place of the past for good; then the operator's order is done.

@@ -1,5 +1,6 @@
 //! What a conversation is told.
 
+use crate::compaction::Told;
 use crate::conversation::messages::CancelRun;
 use crate::ids::CallId;
 use crate::model::messages::ModelEvent;
@@ -14,6 +15,13 @@ pub enum Input {
     StopRequested,
     /// The model's actor answered.
     Model(ModelEvent),
+    /// What a cut drops was told.
+    Told {
+        /// The summary's call.
+        call_id: CallId,
+        /// What is to be summarized.
+        told: Told,
+    },
     /// The tools' actor answered.
     Tool(ToolEvent),
     /// The actor that has the call will not answer: it did not take it, or is gone.

@@ -8,7 +8,7 @@ use super::summary::{
 };
 use crate::compaction::Goal;
 use crate::conversation::messages::CompactConversation;
-use crate::conversation::past::History;
+use crate::conversation::past::{Dropped, History};
 use crate::ids::CallId;
 use crate::model::ModelInfo;
 
@@ -45,7 +45,7 @@ impl Manual {
         planner: &Planner,
         history: &History,
         last_call: &mut CallId,
-    ) -> Result<Summarizing, u64> {
+    ) -> Result<(Summarizing, Dropped), u64> {
         let (plan, force) = (&self.plan, self.order.force);
         let head = planner.head(plan, history);
         self.head_tokens = head.map_or(0, |head| head.tokens());
@@ -76,9 +76,10 @@ impl Manual {
             goal.settings.keep_tokens /= 2;
             cut = plan_cut(&goal);
         }
-        let cut = cut.ok_or(tokens)?;
+        let (cut, dropped) = cut.ok_or(tokens)?;
         let reason = CompactionReason::Manual;
         let room = Room::new(summary, info, window);
-        Ok(Summarizing::new(last_call.next(), reason, cut, plan, room))
+        let summarizing = Summarizing::new(last_call.next(), reason, cut, plan, room);
+        Ok((summarizing, dropped))
     }
 }

@@ -150,6 +150,7 @@ impl Machine {
             Input::CancelRequested(order) => self.cancel(order),
             Input::StopRequested => self.stop(),
             Input::Model(event) => self.model_answered(event),
+            Input::Told { call_id, told } => self.dropped_told(&call_id, told),
             Input::Tool(ToolEvent::Output {
                 call_id,
                 offset,

@@ -6,7 +6,7 @@ use harness_protocol::{CompactionReason, Usage};
 
 use super::effect::{Effect, SummaryCall};
 use super::plan::Plan;
-use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, prompt};
+use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, Told, prompt};
 use crate::ids::CallId;
 use crate::model::{ModelChoice, ModelInfo};
 use crate::reply::{Object, StopReason};
@@ -57,7 +57,7 @@ impl Summarizing {
             key_source: plan.key_source.clone(),
             max_tokens: u32::try_from(room).unwrap_or(u32::MAX),
             allowance,
-            summary: cut.previous.clone(),
+            summary: None,
             cut,
             done: 0,
             text: String::new(),
@@ -66,10 +66,21 @@ impl Summarizing {
         }
     }
 
+    /// Takes what is dropped, as it was told.
+    pub(super) fn take(&mut self, told: Told) {
+        self.summary.clone_from(&told.previous);
+        self.cut.told = told;
+    }
+
     /// Asks for the next piece.
     pub(super) fn ask(&self) -> Effect {
         let earlier = self.summary.as_deref();
-        let piece = self.cut.pieces.get(self.done).map_or("", String::as_str);
+        let piece = self
+            .cut
+            .told
+            .pieces
+            .get(self.done)
+            .map_or("", String::as_str);
         let call = SummaryCall {
             model: self.model.clone(),
             key_source: self.key_source.clone(),
@@ -102,7 +113,7 @@ impl Summarizing {
         } else {
             self.summary = Some(text);
             self.done += 1;
-            return Ok(self.done >= self.cut.pieces.len());
+            return Ok(self.done >= self.cut.told.pieces.len());
         };
         Err(error.to_owned())
     }

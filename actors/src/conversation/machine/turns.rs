@@ -78,7 +78,9 @@ impl Machine {
                 run.step = Step::Describe(call_id.clone());
                 vec![describe(call_id, &run.plan)]
             }
-            Verdict::Summarize(cut) => self.compact_run(CompactionReason::Threshold, cut),
+            Verdict::Summarize(cut, dropped) => {
+                self.compact_run(CompactionReason::Threshold, (cut, dropped))
+            }
             Verdict::TooLong { tokens, window } => self.fail_too_long(tokens, window),
         }
     }

@@ -6,6 +6,7 @@ mod ledger;
 mod read_back;
 mod rewrite;
 
+pub(super) use history::Dropped;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;
 pub use ledger::{INTERRUPTED, Keyed, Ledger, Named};

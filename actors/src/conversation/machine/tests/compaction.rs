@@ -11,6 +11,7 @@ use serde_json::json;
 use super::talk::{Talk, long};
 use super::testing::*;
 use super::*;
+use crate::model::ModelInfo;
 
 type Step = fn(&mut Talk) -> Vec<String>;
 
@@ -103,6 +104,44 @@ fn a_cancel_or_a_stop_ends_the_look_at_the_model() {
         let end = talk.lose();
         assert_eq!(end.last().unwrap(), "end 2");
         assert_eq!(talk.machine.run(), None);
+    }
+}
+
+/// Spec: [CONV-172]
+#[test]
+fn what_a_summary_drops_is_told_beside_and_a_cancel_does_not_wait_for_it() {
+    for input in [cancel(), Input::StopRequested] {
+        for is_told in [true, false] {
+            let mut talk = described();
+            let call_id = talk.call.take().unwrap();
+            let info = Some(Arc::new(ModelInfo {
+                id: "m".to_owned(),
+                max_input_tokens: Some(10_000),
+                ..ModelInfo::default()
+            }));
+            let described = ModelEvent::Described { call_id, info };
+            let effects = talk.machine.handle(Input::Model(described));
+            let Some(Effect::TellDropped(call_id, dropped)) = effects.last().cloned() else {
+                panic!("{effects:?}");
+            };
+            let told = || Input::Told {
+                call_id: call_id.clone(),
+                told: dropped.tell(),
+            };
+            let cancelled = talk.machine.handle(input.clone());
+            assert_eq!(cancelled, [Effect::CancelModel(call_id.clone())]);
+            let end = if is_told {
+                talk.machine.handle(told())
+            } else {
+                let lost = ModelEvent::failed(call_id.clone(), ModelError::Cancelled);
+                talk.machine.handle(Input::Model(lost))
+            };
+            assert!(
+                matches!(end.last(), Some(Effect::EndRun(RunId(2), _))),
+                "{end:?}"
+            );
+            assert_eq!(talk.machine.handle(told()), [], "it is late");
+        }
     }
 }
 

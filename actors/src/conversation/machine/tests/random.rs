@@ -452,6 +452,7 @@ impl World {
                 Effect::CancelModel(_)
                 | Effect::DescribeModel { .. }
                 | Effect::CancelTool(_)
+                | Effect::TellDropped(..)
                 | Effect::Summarize(..)
                 | Effect::Rewrite { .. }
                 | Effect::EndCompaction(_) => {

@@ -53,6 +53,7 @@ fn kinds(effects: &[Effect]) -> Vec<String> {
         Effect::Show(Passing::Failed(_)) => "fail".to_owned(),
         Effect::CallModel(id) => format!("call {}", id.number),
         Effect::DescribeModel { call_id, .. } => format!("describe {}", call_id.number),
+        Effect::TellDropped(..) => "tell".to_owned(),
         Effect::Summarize(id, _) => format!("summarize {}", id.number),
         Effect::Rewrite { .. } => "rewrite".to_owned(),
         Effect::EndCompaction(result) => format!("end compaction {result:?}"),

@@ -80,6 +80,7 @@ impl Talk {
 
     /// Takes what a step came to, and tells it in short.
     pub(super) fn take(&mut self, effects: Vec<Effect>) -> Vec<String> {
+        let effects: Vec<Effect> = effects.into_iter().flat_map(|it| self.told(it)).collect();
         for effect in &effects {
             match effect {
                 Effect::Record(record) => {
@@ -112,6 +113,15 @@ impl Talk {
         let told = effects.iter().filter_map(brief).collect();
         self.last = effects;
         told
+    }
+
+    /// An effect; in place of the order to tell what is dropped, what follows when it is told.
+    fn told(&mut self, effect: Effect) -> Vec<Effect> {
+        let Effect::TellDropped(call_id, dropped) = effect else {
+            return vec![effect];
+        };
+        let told = dropped.tell();
+        self.machine.handle(Input::Told { call_id, told })
     }
 
     pub(super) fn handle(&mut self, input: Input) -> Vec<String> {
@@ -386,6 +396,7 @@ fn brief(effect: &Effect) -> Option<String> {
         Effect::Show(_) => return None,
         Effect::CallModel(_) => "ask".to_owned(),
         Effect::DescribeModel { .. } => "describe".to_owned(),
+        Effect::TellDropped(..) => "tell".to_owned(),
         Effect::Summarize(..) => "summarize".to_owned(),
         Effect::Rewrite { .. } => "rewrite".to_owned(),
         Effect::EndCompaction(result) => match result {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harness_protocol::CompactionReason;
 
-use super::super::compaction::{Compaction, Next, Verdict};
+use super::super::compaction::{Compaction, Next, Progress, Verdict};
 use super::super::plan::Plan;
 use super::super::tools::Tools;
 use super::talk::long;
@@ -43,7 +43,7 @@ fn look(compaction: &mut Compaction, plan: &Plan, thousands: usize) -> Verdict {
 
 /// Begins the summary that is due.
 fn summarize(compaction: &mut Compaction, plan: &Plan, thousands: usize) {
-    let Verdict::Summarize(cut) = look(compaction, plan, thousands) else {
+    let Verdict::Summarize(cut, dropped) = look(compaction, plan, thousands) else {
         panic!("a summary is due");
     };
     let next = Next {
@@ -52,7 +52,10 @@ fn summarize(compaction: &mut Compaction, plan: &Plan, thousands: usize) {
         history: &past(thousands),
     };
     let summarizing = compaction.attempt(CompactionReason::Threshold, cut, &next, id(1));
-    compaction.begin(summarizing);
+    let told = dropped.tell();
+    compaction.begin(summarizing, dropped);
+    let asks = compaction.told(&id(1), told);
+    assert!(matches!(asks, Progress::Asks(_)));
 }
 
 /// Spec: [CONV-114] [CONV-115] [CONV-118]

@@ -1,23 +1,27 @@
 //! Where to cut the past, so that the next request is much shorter.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
+use super::estimate::Ratio;
 use super::message::Message;
 use super::{History, Place, estimate};
-use crate::compaction::{Cut, Goal, Transcript};
+use crate::compaction::{Cut, Goal, Told, Transcript};
 use crate::tool::Registry;
 
 impl History {
     /// Where to cut, if that makes the next request much shorter: at the first message that may
     /// begin what is kept, behind the place from which on the last `keep_tokens` stand. A prompt
-    /// near it is preferred. Fewer are kept if those alone are too long for the window.
+    /// near it is preferred. Fewer are kept if those alone are too long for the window. What is
+    /// dropped is not looked at: that takes as long as there is of it.
     #[must_use]
     pub fn plan_cut(
         &self,
         goal: &Goal,
         instructions: Option<&str>,
         tools: &Registry,
-    ) -> Option<Cut> {
+    ) -> Option<(Cut, Dropped)> {
         let tokens_before = self.estimate(goal.head_tokens);
         let sizes = self.sizes();
         let first = self.first_choice(goal, tokens_before, &sizes)?;
@@ -35,19 +39,27 @@ impl History {
         let fits = |limit: u64| places.iter().find(|(_, after)| *after <= limit);
         // One that is over the limit at once is worth it only where there is no other.
         let (place, tokens_after) = *fits(goal.limit()).or_else(|| fits(goal.window))?;
-        let transcript = self.transcript(place, sizes.len(), tools);
-        let (pieces, files, previous) =
-            transcript.pieces(goal, instructions, self.summary(), |tokens| {
-                self.meter.corrected(tokens)
-            });
-        Some(Cut {
+        let cut = Cut {
             kept: (sizes.len() - place) as u64,
             tokens_before,
             tokens_after,
-            pieces,
-            previous,
-            files,
-        })
+            told: Told::default(),
+        };
+        let dropped = self.dropped(place, sizes.len(), goal, instructions, tools);
+        Some((cut, dropped))
+    }
+
+    /// A cut with what it drops.
+    #[cfg(test)]
+    pub(super) fn told_cut(
+        &self,
+        goal: &Goal,
+        instructions: Option<&str>,
+        tools: &Registry,
+    ) -> Option<Cut> {
+        let (cut, dropped) = self.plan_cut(goal, instructions, tools)?;
+        let told = dropped.tell();
+        Some(Cut { told, ..cut })
     }
 
     /// The corrected estimates of the messages; the one that may still change is the last.
@@ -148,13 +160,81 @@ impl History {
     }
 
     /// What is dropped if the past is cut there.
-    fn transcript<'t>(&self, place: usize, all: usize, tools: &'t Registry) -> Transcript<'t> {
-        let mut transcript = Transcript::new(tools);
-        let told = self.summary.as_ref().filter(|it| it.place == Place::Sealed);
-        for (number, message) in self.sealed.messages().iter().take(place).enumerate() {
+    fn dropped(
+        &self,
+        place: usize,
+        all: usize,
+        goal: &Goal,
+        instructions: Option<&str>,
+        tools: &Registry,
+    ) -> Dropped {
+        let has_told = self
+            .summary
+            .as_ref()
+            .is_some_and(|it| it.place == Place::Sealed);
+        let sealed = self.sealed.messages().iter().take(place);
+        let mut open = Vec::new();
+        if place == all {
+            let results: Vec<Value> = self.open.results().collect();
+            open.push(json!({"role": "user", "content": results}));
+            let paused: Vec<Value> = self
+                .paused
+                .iter()
+                .map(|block| block.json().clone().into())
+                .collect();
+            open.push(json!({"role": "assistant", "content": paused}));
+        }
+        Dropped(Arc::new(Messages {
+            sealed: sealed.cloned().collect(),
+            has_told,
+            open,
+            goal: *goal,
+            instructions: instructions.map(str::to_owned),
+            earlier: self.summary().map(str::to_owned),
+            ratio: self.meter.ratio(),
+            tools: tools.clone(),
+        }))
+    }
+}
+
+/// What is dropped by a cut, not yet told. Shares its memory with the history.
+#[derive(Debug, Clone)]
+pub struct Dropped(Arc<Messages>);
+
+#[derive(Debug)]
+struct Messages {
+    sealed: Vec<Message>,
+    /// Whether the first of them begins with the summary before.
+    has_told: bool,
+    /// What of the message at the end is dropped, and of the reply that was paused.
+    open: Vec<Value>,
+    goal: Goal,
+    instructions: Option<String>,
+    /// The summary before.
+    earlier: Option<String>,
+    ratio: Ratio,
+    /// They know which files their calls touched.
+    tools: Registry,
+}
+
+impl PartialEq for Dropped {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Dropped {}
+
+impl Dropped {
+    /// What is dropped, as it is to be summarized. Takes as long as there is of it.
+    #[must_use]
+    pub fn tell(&self) -> Told {
+        let dropped = &*self.0;
+        let mut transcript = Transcript::new(&dropped.tools);
+        for (number, message) in dropped.sealed.iter().enumerate() {
             let mut message = message.value();
             if number == 0
-                && told.is_some()
+                && dropped.has_told
                 && let Some(content) = message["content"].as_array_mut()
                 && !content.is_empty()
             {
@@ -162,16 +242,20 @@ impl History {
             }
             transcript.add(&message);
         }
-        if place == all {
-            let results: Vec<Value> = self.open.results().collect();
-            transcript.add(&json!({"role": "user", "content": results}));
-            let paused: Vec<Value> = self
-                .paused
-                .iter()
-                .map(|block| block.json().clone().into())
-                .collect();
-            transcript.add(&json!({"role": "assistant", "content": paused}));
+        dropped
+            .open
+            .iter()
+            .for_each(|message| transcript.add(message));
+        let (pieces, files, previous) = transcript.pieces(
+            &dropped.goal,
+            dropped.instructions.as_deref(),
+            dropped.earlier.as_deref(),
+            |tokens| dropped.ratio.corrected(tokens),
+        );
+        Told {
+            pieces,
+            previous,
+            files,
         }
-        transcript
     }
 }

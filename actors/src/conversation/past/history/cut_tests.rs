@@ -174,12 +174,12 @@ fn an_old_count_does_not_trigger_again() {
     history.anchor(198_000);
     let goal = usual();
     assert!(goal.is_exceeded_by(history.estimate(HEAD)));
-    let cut = history.plan_cut(&goal, None, &Registry::default()).unwrap();
+    let cut = history.told_cut(&goal, None, &Registry::default()).unwrap();
     assert_eq!(cut.tokens_before, 198_000);
     history.compact("S", cut.kept);
     assert!(!goal.is_exceeded_by(history.estimate(HEAD)));
     assert!(history.estimate(HEAD) <= cut.tokens_after);
-    assert_eq!(history.plan_cut(&goal, None, &Registry::default()), None);
+    assert_eq!(history.told_cut(&goal, None, &Registry::default()), None);
 }
 
 /// What came of a conversation in a window of 200,000 tokens.
@@ -193,7 +193,7 @@ struct Lived {
 fn ask(history: &mut History, factor: u64, lived: &mut Lived, answer: &Value) {
     let goal = usual();
     if goal.is_exceeded_by(history.estimate(HEAD)) {
-        let cut = history.plan_cut(&goal, None, &Registry::default()).unwrap();
+        let cut = history.told_cut(&goal, None, &Registry::default()).unwrap();
         let before = history.own_estimate();
         let summary = finish(&tokens(2000), &cut);
         history.compact(&summary, cut.kept);
@@ -246,10 +246,10 @@ fn a_long_conversation_stays_within_the_window() {
                 cut.tokens_before > 183_616 && cut.tokens_after < 60_000,
                 "{cut:?}"
             );
-            assert!(cut.pieces.len() < 4);
+            assert!(cut.told.pieces.len() < 4);
         }
-        assert!(lived.cuts[0].previous.is_none());
-        assert!(lived.cuts[1].previous.is_some());
+        assert!(lived.cuts[0].told.previous.is_none());
+        assert!(lived.cuts[1].told.previous.is_some());
     }
 }
 
@@ -284,7 +284,7 @@ fn a_prompt_near_the_place_is_preferred() {
     // 20,000 tokens back is a result; the prompt of its turn is near.
     let history = turns(60);
     let cut = history
-        .plan_cut(&goal(200_000, 20_000), None, &Registry::default())
+        .told_cut(&goal(200_000, 20_000), None, &Registry::default())
         .unwrap();
     let first = first_kept(&history, &cut);
     assert_eq!((first["role"].as_str(), cut.kept), (Some("user"), 28));
@@ -296,7 +296,7 @@ fn a_prompt_near_the_place_is_preferred() {
         tool(&mut history, &format!("u{number}"), 2000);
     }
     let cut = history
-        .plan_cut(&goal(200_000, 20_000), None, &Registry::default())
+        .told_cut(&goal(200_000, 20_000), None, &Registry::default())
         .unwrap();
     let first = first_kept(&history, &cut);
     assert_eq!((first["role"].as_str(), cut.kept), (Some("assistant"), 18));
@@ -306,7 +306,7 @@ fn a_prompt_near_the_place_is_preferred() {
     reply(&mut later, &json!([text("a")]));
     later.push_prompt(&tokens(11_000), &[]);
     let cut = later
-        .plan_cut(&goal(200_000, 21_000), None, &Registry::default())
+        .told_cut(&goal(200_000, 21_000), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 1);
 }
@@ -319,11 +319,11 @@ fn what_is_too_long_to_be_kept_goes_too() {
     history.push_prompt("see", &[]);
     tool(&mut history, "g", 250_000);
     let cut = history
-        .plan_cut(&usual(), None, &Registry::default())
+        .told_cut(&usual(), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 0);
-    assert!(cut.pieces[0].contains("[tool result]: abc abc"));
-    assert!(cut.pieces[0].contains("998000 more characters are left out]"));
+    assert!(cut.told.pieces[0].contains("[tool result]: abc abc"));
+    assert!(cut.told.pieces[0].contains("998000 more characters are left out]"));
     history.compact("S", 0);
     assert!(!usual().is_exceeded_by(history.estimate(HEAD)));
 
@@ -337,11 +337,14 @@ fn what_is_too_long_to_be_kept_goes_too() {
     }
     history.push_prompt("steer", &[]);
     let cut = history
-        .plan_cut(&usual(), None, &Registry::default())
+        .told_cut(&usual(), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 0);
-    assert!(!cut.pieces.concat().contains("steer"));
-    assert_eq!(cut.pieces.concat().matches("[tool result]").count(), 51);
+    assert!(!cut.told.pieces.concat().contains("steer"));
+    assert_eq!(
+        cut.told.pieces.concat().matches("[tool result]").count(),
+        51
+    );
     history.compact("S", 0);
     assert!(sent(&history).contains("steer"));
 
@@ -349,7 +352,7 @@ fn what_is_too_long_to_be_kept_goes_too() {
     let mut history = turns(30);
     tool(&mut history, "g", 90_000);
     let cut = history
-        .plan_cut(&goal(180_000, 20_000), None, &Registry::default())
+        .told_cut(&goal(180_000, 20_000), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 2);
 
@@ -358,7 +361,7 @@ fn what_is_too_long_to_be_kept_goes_too() {
     tool(&mut history, "g", 120_000);
     tool(&mut history, "h", 120_000);
     let cut = history
-        .plan_cut(&goal(200_000, 130_000), None, &Registry::default())
+        .told_cut(&goal(200_000, 130_000), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 2);
 }
@@ -368,32 +371,32 @@ fn what_is_too_long_to_be_kept_goes_too() {
 fn nothing_is_cut_where_that_would_not_help() {
     // All of it is to be kept, or it is nothing.
     assert_eq!(
-        turns(6).plan_cut(&usual(), None, &Registry::default()),
+        turns(6).told_cut(&usual(), None, &Registry::default()),
         None
     );
     assert_eq!(
-        History::default().plan_cut(&usual(), None, &Registry::default()),
+        History::default().told_cut(&usual(), None, &Registry::default()),
         None
     );
     // The prompt alone is too long.
     let mut history = History::default();
     history.push_prompt(&tokens(300_000), &[]);
-    assert_eq!(history.plan_cut(&usual(), None, &Registry::default()), None);
+    assert_eq!(history.told_cut(&usual(), None, &Registry::default()), None);
     // Nothing but the summary stands before it.
     history.compact(&tokens(3000), 0);
-    assert_eq!(history.plan_cut(&usual(), None, &Registry::default()), None);
+    assert_eq!(history.told_cut(&usual(), None, &Registry::default()), None);
     let mut history = turns(1);
     history.compact(&tokens(50_000), 1);
     history.push_prompt(&tokens(19_000), &[]);
     reply(&mut history, &json!([text(&tokens(19_000))]));
     assert_eq!(history.len(), 4);
     let cut = history
-        .plan_cut(&usual(), None, &Registry::default())
+        .told_cut(&usual(), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 2, "the reply between them is new");
     history.compact(&tokens(50_000), 1);
     assert_eq!(history.len(), 2);
-    assert_eq!(history.plan_cut(&usual(), None, &Registry::default()), None);
+    assert_eq!(history.told_cut(&usual(), None, &Registry::default()), None);
 
     // A fifth at least has to go, with a summary of full length.
     let shrunk = |dropped: usize| {
@@ -401,7 +404,7 @@ fn nothing_is_cut_where_that_would_not_help() {
         history.push_prompt(&tokens(dropped), &[]);
         reply(&mut history, &json!([text("a")]));
         history.push_prompt(&tokens(20_000), &[]);
-        history.plan_cut(&usual(), None, &Registry::default())
+        history.told_cut(&usual(), None, &Registry::default())
     };
     // (2,000 + 4,000 + 20,000) / 0.8 is 32,500.
     assert_eq!(shrunk(10_498), None);
@@ -430,8 +433,8 @@ fn a_plan_knows_nothing_but_what_was_said() {
     // Two pasts of the same length.
     let (one, other) = (said("one"), said("two"));
     let (first, second) = (
-        one.plan_cut(&usual(), None, &Registry::default()),
-        other.plan_cut(&usual(), None, &Registry::default()),
+        one.told_cut(&usual(), None, &Registry::default()),
+        other.told_cut(&usual(), None, &Registry::default()),
     );
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!(first.kept, second.kept);
@@ -445,7 +448,7 @@ fn a_plan_knows_nothing_but_what_was_said() {
     );
     let before = sent(&one);
     assert_eq!(
-        one.plan_cut(&usual(), None, &Registry::default()),
+        one.told_cut(&usual(), None, &Registry::default()),
         Some(first)
     );
     assert_eq!(sent(&one), before);
@@ -466,18 +469,18 @@ fn each_request_for_a_summary_fits_into_the_window() {
             history.compact(&tokens(3000), 119);
             let goal = goal(window, 5000);
             let cut = history
-                .plan_cut(&goal, Some("the tests"), &Registry::default())
+                .told_cut(&goal, Some("the tests"), &Registry::default())
                 .unwrap();
-            assert!(cut.pieces.len() > 1);
+            assert!(cut.told.pieces.len() > 1);
             let earlier = tokens(4000 / usize::try_from(factor).unwrap());
-            for piece in &cut.pieces {
+            for piece in &cut.told.pieces {
                 let prompt = prompt(piece, Some(&earlier));
                 let chars = (SYSTEM_PROMPT.len() + prompt.len()) as u64;
                 let size = chars / 4 * factor + goal.summary_tokens;
                 assert!(size <= window * 3 / 4, "{size} of {window}");
             }
             // All of it is told, once and in its order.
-            let told = cut.pieces.concat();
+            let told = cut.told.pieces.concat();
             let places: Vec<Option<usize>> = (1..55)
                 .map(|n| told.find(&format!("[user]: p{n} ")))
                 .collect();

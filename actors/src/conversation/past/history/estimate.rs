@@ -76,11 +76,19 @@ struct Count {
 
 /// What the API counts for a token of the own estimate, in thousandths.
 #[derive(Debug, Clone, Copy)]
-enum Ratio {
+pub(super) enum Ratio {
     /// From one count, which holds what stands before the messages too.
     Guessed(u64),
     /// From two counts, whose difference are messages alone.
     Measured(u64),
+}
+
+impl Ratio {
+    /// What the API would count for so many estimated tokens.
+    pub(super) fn corrected(self, tokens: u64) -> u64 {
+        let (Self::Guessed(ratio) | Self::Measured(ratio)) = self;
+        tokens.saturating_mul(ratio).div_ceil(1000)
+    }
 }
 
 impl Default for Ratio {
@@ -117,8 +125,12 @@ impl Meter {
 
     /// What the API would count for so many estimated tokens.
     pub(super) fn corrected(&self, tokens: u64) -> u64 {
-        let (Ratio::Guessed(ratio) | Ratio::Measured(ratio)) = self.ratio;
-        tokens.saturating_mul(ratio).div_ceil(1000)
+        self.ratio.corrected(tokens)
+    }
+
+    /// How the API counts, as far as that is known now.
+    pub(super) fn ratio(&self) -> Ratio {
+        self.ratio
     }
 
     /// A request of `head` tokens and messages of `own`.

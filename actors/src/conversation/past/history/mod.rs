@@ -21,6 +21,7 @@ use crate::model::{Caching, Piece};
 use crate::reply::Block;
 
 pub use check::first_violation;
+pub(in crate::conversation) use cut::Dropped;
 use estimate::Meter;
 use message::Message;
 use open::{Open, Part};

@@ -119,14 +119,14 @@ fn cut(history: &mut History, window: u64, keep: u64) {
         summary_tokens: 20,
     };
     let before = history.messages();
-    let plan = history.plan_cut(&goal, None, &Registry::default());
+    let plan = history.told_cut(&goal, None, &Registry::default());
     assert_eq!(history.messages(), before, "a plan changes nothing");
     let Some(cut) = plan else {
         return;
     };
     assert!(cut.tokens_after < cut.tokens_before);
-    assert!(!cut.pieces.is_empty());
-    assert_eq!(cut.previous.is_some(), history.summary().is_some());
+    assert!(!cut.told.pieces.is_empty());
+    assert_eq!(cut.told.previous.is_some(), history.summary().is_some());
     history.compact(&finish("S", &cut), cut.kept);
     let messages = history.messages();
     // Nothing more than planned is kept: the cut is where one may be.
@@ -134,7 +134,7 @@ fn cut(history: &mut History, window: u64, keep: u64) {
     assert!(more <= 2, "{cut:?} {messages:?}");
     assert!(
         history
-            .plan_cut(&goal, None, &Registry::default())
+            .told_cut(&goal, None, &Registry::default())
             .is_none_or(|again| again.kept < cut.kept.max(1) || cut.kept == 0)
     );
 }
