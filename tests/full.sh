@@ -43,7 +43,8 @@ run() {
         cancels) count="10000 cancels"; HARNESS_CANCELS=10000 service cancel::at_random ;;
         drops) count="1000 cuts"; HARNESS_DROPS=1000 service terminal::drops ;;
         attaches) count="10000 clients"; HARNESS_ATTACHES=10000 service attach::clients_that_come_and_go ;;
-        together) count="all of it"; service together:: ;;
+        together) count="200 at once"
+            service together:: && timeout "$limit" cargo bench --locked --bench service -- together ;;
         folders) count="1000000 entries"; HARNESS_ENTRIES=1000000 properties harness-actors list_dir:: ;;
         random) count="20000 cases"; PROPTEST_CASES=20000 properties harness-actors random ;;
         corpus) count="10000 changes"

@@ -34,8 +34,8 @@ impl Goal {
 }
 
 /// Where the past is cut, and what is to be summarized. The summary is made by one request after
-/// the other: each is [`super::prompt()`] of the next piece, the first with the summary before, each later
-/// one with the answer to the one before. [`super::finish`] makes the summary of the last answer.
+/// the other: each is [`super::prompt()`] of the next piece of what is dropped, the first with the summary
+/// before, each later one with the answer to the one before. [`super::finish`] makes the summary of the last answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// How many of the last messages are kept; see `Record::Compacted`.
@@ -44,16 +44,16 @@ pub struct Cut {
     pub tokens_before: u64,
     /// The estimate of the next request after it, in tokens, with a summary of full length.
     pub tokens_after: u64,
-    /// What is dropped, when it is told.
+    /// The piece of what is dropped that was told last.
     pub told: Told,
 }
 
-/// What is dropped by a cut, as it is to be summarized.
+/// A piece of what is dropped by a cut, as it is to be summarized.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Told {
-    /// In pieces for one request each; at least one.
-    pub pieces: Vec<String>,
-    /// The summary that the first one goes on from, without its lists of files.
+    /// The piece, for one request.
+    pub piece: String,
+    /// The summary that it goes on from, without its lists of files; of the first piece only.
     pub previous: Option<String>,
     /// The files that were read and changed in what is dropped now or was before.
     pub files: Files,
@@ -63,6 +63,6 @@ pub struct Told {
 impl Cut {
     /// The prompt for the first piece.
     pub(crate) fn first_prompt(&self) -> String {
-        super::prompt(&self.told.pieces[0], self.told.previous.as_deref())
+        super::prompt(&self.told.piece, self.told.previous.as_deref())
     }
 }

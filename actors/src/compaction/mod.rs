@@ -11,7 +11,7 @@ use harness_protocol::FullSettings;
 pub use cut::{Cut, Goal, Told};
 pub use files::Files;
 pub use prompt::{SYSTEM_PROMPT, finish, prompt};
-pub(crate) use transcript::Transcript;
+pub(crate) use transcript::{Frame, Place, add_files};
 
 /// How much of the past is kept, and when the rest is summarized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

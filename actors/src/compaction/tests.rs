@@ -42,12 +42,7 @@ fn on_files() -> Registry {
     Registry::new(tools).unwrap()
 }
 
-fn transcript<'t>(messages: &[Value], tools: &'t Registry) -> Transcript<'t> {
-    let mut transcript = Transcript::new(tools);
-    messages.iter().for_each(|message| transcript.add(message));
-    transcript
-}
-
+/// The cut of these messages; their first piece is told.
 fn cut_of(messages: &[Value], instructions: Option<&str>, earlier: Option<&str>) -> Cut {
     let goal = Goal {
         window: 200_000,
@@ -55,17 +50,23 @@ fn cut_of(messages: &[Value], instructions: Option<&str>, earlier: Option<&str>)
         head_tokens: 0,
         summary_tokens: 4000,
     };
+    let mut files = Files::default();
     let tools = on_files();
-    let transcript = transcript(messages, &tools);
-    let (pieces, files, previous) = transcript.pieces(&goal, instructions, earlier, |it| it);
+    messages
+        .iter()
+        .for_each(|message| add_files(message, &tools, &mut files));
+    let frame = Frame::new(&files, &goal, instructions, earlier, |it| it);
+    let message = |number: usize| messages.get(number).cloned();
+    let (piece, rest) = frame.piece(message, Place::default());
+    assert_eq!(rest, None);
     Cut {
         kept: 0,
         tokens_before: 0,
         tokens_after: 0,
         told: Told {
-            pieces,
-            previous,
-            files,
+            piece,
+            previous: frame.earlier,
+            files: frame.files,
         },
     }
 }
@@ -138,7 +139,6 @@ fn a_summary_is_asked_for_in_sections() {
         user(&json!([result("found", false), result("bad", true)])),
     ];
     let cut = cut_of(&said, Some(" the tests "), None);
-    assert_eq!(cut.told.pieces.len(), 1);
     let prompt = cut.first_prompt();
     let conversation = "<conversation>\n[user]: hi\n\n[user attached]: a.png (image/png)\n\n\
         [assistant thinking]: hm\n\n[assistant]: so\n\n[tool call]: grep {\"pattern\":\"x\"}\n\n\
@@ -173,7 +173,7 @@ fn a_summary_is_asked_for_in_sections() {
     assert!(!prompt.contains("<focus>"));
 
     // There is something to send even if nothing can be told.
-    assert_eq!(cut_of(&[], None, None).told.pieces.len(), 1);
+    assert!(!cut_of(&[], None, None).told.piece.is_empty());
 }
 
 /// Spec: [COMP-13]
@@ -201,7 +201,7 @@ fn nothing_that_was_said_ends_its_element() {
 #[test]
 fn what_is_long_is_cut_with_a_note() {
     let long = "é".repeat(20_001);
-    let piece = |message: Value| cut_of(&[message], None, None).told.pieces.concat();
+    let piece = |message: Value| cut_of(&[message], None, None).told.piece;
     let note = |chars: usize, more: usize| {
         format!(
             "]: {}\n[… {more} more characters are left out]",

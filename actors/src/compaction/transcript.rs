@@ -16,89 +16,91 @@ const MAX_FOCUS: usize = 4000;
 /// A piece has at least so many bytes, however small the window is.
 const MIN_PIECE: usize = 2000;
 
-/// What is to be summarized: an entry for each thing that was said or done.
-#[derive(Debug)]
-pub(crate) struct Transcript<'t> {
-    /// They know which files their calls touched.
-    tools: &'t Registry,
-    entries: Vec<String>,
-    files: Files,
+/// The texts of a message in the form of a request: an entry for each thing that was said or done.
+fn entries(message: &Value) -> Vec<String> {
+    let is_user = message["role"] == "user";
+    let content = message["content"].as_array().map(Vec::as_slice);
+    let blocks = content.unwrap_or_default().iter();
+    blocks.filter_map(|block| entry(block, is_user)).collect()
 }
 
-impl<'t> Transcript<'t> {
-    /// Nothing yet.
-    pub(crate) fn new(tools: &'t Registry) -> Self {
-        Self {
-            tools,
-            entries: Vec::new(),
-            files: Files::default(),
+fn entry(block: &Value, is_user: bool) -> Option<String> {
+    match block["type"].as_str()? {
+        "tool_result" => {
+            let what = if block["is_error"] == true {
+                "tool error"
+            } else {
+                "tool result"
+            };
+            return Some(said(what, block["content"].as_str()?, MAX_RESULT));
+        }
+        "attachment" => return Some(attached(&block["attachment"])),
+        _ => {}
+    }
+    let block = Block::new(block.as_object()?.clone());
+    match block.kind() {
+        BlockKind::Text(text) => {
+            let who = if is_user { "user" } else { "assistant" };
+            Some(said(who, text, MAX_TEXT))
+        }
+        BlockKind::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
+            Some(said("assistant thinking", thinking, MAX_RESULT))
+        }
+        BlockKind::ToolCall { name, input, .. } => {
+            let input = serde_json::to_string(input).unwrap_or_default();
+            let call = format!("{name} {}", cut(&input, MAX_RESULT));
+            Some(format!("[tool call]: {call}"))
+        }
+        BlockKind::ServerToolCall { .. } | BlockKind::ServerToolResult { .. } => {
+            let json = serde_json::to_string(block.json()).unwrap_or_default();
+            Some(said(block.type_name(), &json, MAX_RESULT))
+        }
+        BlockKind::Thinking { .. } | BlockKind::RedactedThinking | BlockKind::Unknown => None,
+    }
+}
+
+/// Adds the files that the calls of a message touched.
+pub(crate) fn add_files(message: &Value, tools: &Registry, files: &mut Files) {
+    let content = message["content"].as_array().map(Vec::as_slice);
+    for block in content.unwrap_or_default() {
+        if block["type"] == "tool_use"
+            && let (Some(name), Some(input)) = (block["name"].as_str(), block["input"].as_object())
+            && let Some(tool) = tools.get(name)
+        {
+            tool.touches(input).iter().for_each(|it| files.add(it));
         }
     }
+}
 
-    /// Adds a message, in the form of a request.
-    pub(crate) fn add(&mut self, message: &Value) {
-        let is_user = message["role"] == "user";
-        let content = message["content"].as_array().map(Vec::as_slice);
-        for block in content.unwrap_or_default() {
-            if let Some(entry) = self.entry(block, is_user) {
-                self.entries.push(entry);
-            }
-        }
-    }
+/// What all pieces of one summary have in common.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// What stands behind the conversation.
+    beside: String,
+    /// How many bytes of the conversation a piece has at most, so that the request for its summary
+    /// fits into the window.
+    bytes: usize,
+    /// The files that were touched, also those of the earlier summary.
+    pub(crate) files: Files,
+    /// The text of the earlier summary.
+    pub(crate) earlier: Option<String>,
+}
 
-    fn entry(&mut self, block: &Value, is_user: bool) -> Option<String> {
-        match block["type"].as_str()? {
-            "tool_result" => {
-                let what = if block["is_error"] == true {
-                    "tool error"
-                } else {
-                    "tool result"
-                };
-                return Some(said(what, block["content"].as_str()?, MAX_RESULT));
-            }
-            "attachment" => return Some(attached(&block["attachment"])),
-            _ => {}
-        }
-        let block = Block::new(block.as_object()?.clone());
-        match block.kind() {
-            BlockKind::Text(text) => {
-                let who = if is_user { "user" } else { "assistant" };
-                Some(said(who, text, MAX_TEXT))
-            }
-            BlockKind::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
-                Some(said("assistant thinking", thinking, MAX_RESULT))
-            }
-            BlockKind::ToolCall { name, input, .. } => {
-                let tool = self.tools.get(name);
-                let touched = tool.map(|tool| tool.touches(input));
-                touched.iter().flatten().for_each(|it| self.files.add(it));
-                let input = serde_json::to_string(input).unwrap_or_default();
-                let call = format!("{name} {}", cut(&input, MAX_RESULT));
-                Some(format!("[tool call]: {call}"))
-            }
-            BlockKind::ServerToolCall { .. } | BlockKind::ServerToolResult { .. } => {
-                let json = serde_json::to_string(block.json()).unwrap_or_default();
-                Some(said(block.type_name(), &json, MAX_RESULT))
-            }
-            BlockKind::Thinking { .. } | BlockKind::RedactedThinking | BlockKind::Unknown => None,
-        }
-    }
-
-    /// The pieces, each short enough that the request for its summary fits into the window; the
-    /// files, and the text of the earlier summary. `corrected` says how many tokens the API
-    /// counts for an estimate.
-    pub(crate) fn pieces(
-        self,
+impl Frame {
+    /// The frame of a conversation that touched these files. `corrected` says how many tokens the
+    /// API counts for an estimate.
+    pub(crate) fn new(
+        touched: &Files,
         goal: &Goal,
         instructions: Option<&str>,
         earlier: Option<&str>,
         corrected: impl Fn(u64) -> u64,
-    ) -> (Vec<String>, Files, Option<String>) {
+    ) -> Self {
         let (earlier, mut files) = earlier.map_or((None, Files::default()), |earlier| {
             let (text, files) = Files::split(earlier);
             (Some(text.to_owned()), files)
         });
-        files.add_all(&self.files);
+        files.add_all(touched);
         let mut beside = String::new();
         let lists = files.lists();
         if !lists.is_empty() {
@@ -120,39 +122,66 @@ impl<'t> Transcript<'t> {
         // Bytes are at least as many as characters, so a piece is rather too short than too long.
         let per_thousand = corrected(1000).max(1);
         let bytes = room.saturating_mul(4 * 1000) / per_thousand;
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).max(MIN_PIECE);
-        let texts = divided(&self.entries, bytes);
-        let pieces = texts
-            .into_iter()
-            .map(|text| enclosed("conversation", &text) + &beside)
-            .collect();
-        (pieces, files, earlier)
+        Self {
+            beside,
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX).max(MIN_PIECE),
+            files,
+            earlier,
+        }
+    }
+
+    /// The piece of a conversation that begins there, and where the next one begins; none if that
+    /// is all. `message` gives one after the other.
+    pub(crate) fn piece(
+        &self,
+        message: impl Fn(usize) -> Option<Value>,
+        from: Place,
+    ) -> (String, Option<Place>) {
+        let (text, next) = text(message, from, self.bytes);
+        (enclosed("conversation", &text) + &self.beside, next)
     }
 }
 
-/// Entries joined to texts of at most so many bytes; at least one text.
-fn divided(entries: &[String], bytes: usize) -> Vec<String> {
-    let mut texts = Vec::new();
+/// A place in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    message: usize,
+    entry: usize,
+    /// In bytes of the entry.
+    offset: usize,
+}
+
+/// Entries from a place on, joined to a text of at most so many bytes, and where it ends.
+fn text(
+    message: impl Fn(usize) -> Option<Value>,
+    mut place: Place,
+    bytes: usize,
+) -> (String, Option<Place>) {
     let mut text = String::new();
-    for entry in entries {
-        let mut rest = entry.as_str();
-        if !text.is_empty() && text.len() + 2 + rest.len() > bytes {
-            texts.push(std::mem::take(&mut text));
+    while let Some(message) = message(place.message) {
+        for entry in entries(&message).iter().skip(place.entry) {
+            let rest = &entry[place.offset..];
+            if !text.is_empty() && text.len() + 2 + rest.len() > bytes {
+                return (text, Some(place));
+            }
+            if rest.len() > bytes {
+                let part = &rest[..rest.floor_char_boundary(bytes)];
+                place.offset += part.len();
+                return (part.to_owned(), Some(place));
+            }
+            if !text.is_empty() {
+                text += "\n\n";
+            }
+            text += rest;
+            place.entry += 1;
+            place.offset = 0;
         }
-        while rest.len() > bytes {
-            let (part, after) = rest.split_at(rest.floor_char_boundary(bytes));
-            texts.push(part.to_owned());
-            rest = after;
-        }
-        if !text.is_empty() {
-            text += "\n\n";
-        }
-        text += rest;
+        place = Place {
+            message: place.message + 1,
+            ..Place::default()
+        };
     }
-    if !text.is_empty() || texts.is_empty() {
-        texts.push(text);
-    }
-    texts
+    (text, None)
 }
 
 fn said(who: &str, text: &str, max: usize) -> String {

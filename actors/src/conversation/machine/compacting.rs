@@ -139,7 +139,11 @@ impl Machine {
     }
 
     /// Takes what is to be summarized.
-    pub(super) fn dropped_told(&mut self, call_id: &CallId, told: Told) -> Vec<Effect> {
+    pub(super) fn dropped_told(
+        &mut self,
+        call_id: &CallId,
+        told: (Told, Option<Dropped>),
+    ) -> Vec<Effect> {
         let progress = self.compaction.told(call_id, told);
         self.summary_progressed(progress)
     }

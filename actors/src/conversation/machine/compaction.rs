@@ -218,8 +218,12 @@ impl Compaction {
         Effect::TellDropped(summarizing.call_id.clone(), dropped)
     }
 
-    /// Takes what is dropped, and asks for the first piece of its summary.
-    pub(super) fn told(&mut self, call_id: &CallId, told: Told) -> Progress {
+    /// Takes a piece of what is dropped, and asks for a summary with it.
+    pub(super) fn told(
+        &mut self,
+        call_id: &CallId,
+        (told, rest): (Told, Option<Dropped>),
+    ) -> Progress {
         let summarizing = self.summarizing.as_mut();
         let Some(summarizing) = summarizing.filter(|it| it.call_id == *call_id) else {
             return Progress::Waits;
@@ -229,7 +233,7 @@ impl Compaction {
             let ended = self.summarizing.take();
             return ended.map_or(Progress::Waits, |ended| Progress::Failed { ended, error });
         }
-        summarizing.take(told);
+        summarizing.take(told, rest);
         Progress::Asks(summarizing.ask())
     }
 
@@ -282,9 +286,12 @@ impl Compaction {
             ModelEvent::Failed { .. } if summarizing.cancelled => Err("cancelled".to_owned()),
             ModelEvent::Failed { failure, .. } => Err(failure.to_string()),
         };
-        if is_whole == Ok(false) {
+        if is_whole == Ok(false)
+            && let Some(rest) = summarizing.rest.take()
+        {
             summarizing.call_id = last_call.next();
-            return Progress::Asks(summarizing.ask());
+            let tells = Effect::TellDropped(summarizing.call_id.clone(), rest);
+            return Progress::Asks(tells);
         }
         let Some(ended) = self.summarizing.take() else {
             return Progress::Waits;

@@ -29,7 +29,7 @@ pub enum Effect {
         /// Where the key comes from.
         key_source: Option<Arc<str>>,
     },
-    /// Tell what a cut drops: that takes as long as there is of it.
+    /// Tell the next piece of what a cut drops: that takes as long as there is of it.
     TellDropped(CallId, Dropped),
     /// Ask a model for a summary.
     Summarize(CallId, SummaryCall),

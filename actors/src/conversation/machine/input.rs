@@ -2,6 +2,7 @@
 
 use crate::compaction::Told;
 use crate::conversation::messages::CancelRun;
+use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::model::messages::ModelEvent;
 use crate::tool::messages::ToolEvent;
@@ -15,12 +16,12 @@ pub enum Input {
     StopRequested,
     /// The model's actor answered.
     Model(ModelEvent),
-    /// What a cut drops was told.
+    /// A piece of what a cut drops was told.
     Told {
         /// The summary's call.
         call_id: CallId,
-        /// What is to be summarized.
-        told: Told,
+        /// The piece, and what is dropped behind it.
+        told: (Told, Option<Dropped>),
     },
     /// The tools' actor answered.
     Tool(ToolEvent),

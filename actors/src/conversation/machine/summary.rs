@@ -7,6 +7,7 @@ use harness_protocol::{CompactionReason, Usage};
 use super::effect::{Effect, SummaryCall};
 use super::plan::Plan;
 use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, Told, prompt};
+use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::model::{ModelChoice, ModelInfo};
 use crate::reply::{Object, StopReason};
@@ -27,8 +28,8 @@ pub(super) struct Summarizing {
     /// How many tokens the cut was planned with for the summary.
     pub(super) allowance: u64,
     pub(super) cut: Cut,
-    /// How many of the cut's pieces are in the summary.
-    done: usize,
+    /// What of it comes behind the piece that was told last.
+    pub(super) rest: Option<Dropped>,
     /// The summary so far.
     pub(super) summary: Option<String>,
     /// What came of the summary that includes the next piece.
@@ -59,28 +60,25 @@ impl Summarizing {
             allowance,
             summary: None,
             cut,
-            done: 0,
+            rest: None,
             text: String::new(),
             usage: Usage::default(),
             cancelled: false,
         }
     }
 
-    /// Takes what is dropped, as it was told.
-    pub(super) fn take(&mut self, told: Told) {
-        self.summary.clone_from(&told.previous);
+    /// Takes a piece of what is dropped.
+    pub(super) fn take(&mut self, told: Told, rest: Option<Dropped>) {
+        if let Some(previous) = &told.previous {
+            self.summary = Some(previous.clone());
+        }
         self.cut.told = told;
+        self.rest = rest;
     }
 
     /// Asks for the next piece.
     pub(super) fn ask(&self) -> Effect {
         let earlier = self.summary.as_deref();
-        let piece = self
-            .cut
-            .told
-            .pieces
-            .get(self.done)
-            .map_or("", String::as_str);
         let call = SummaryCall {
             model: self.model.clone(),
             key_source: self.key_source.clone(),
@@ -88,7 +86,7 @@ impl Summarizing {
                 model: self.model.id.to_string(),
                 max_tokens: self.max_tokens,
                 system_prompt: SYSTEM_PROMPT,
-                prompt: prompt(piece, earlier),
+                prompt: prompt(&self.cut.told.piece, earlier),
             },
         };
         Effect::Summarize(self.call_id.clone(), call)
@@ -112,8 +110,7 @@ impl Summarizing {
             "the summary is empty"
         } else {
             self.summary = Some(text);
-            self.done += 1;
-            return Ok(self.done >= self.cut.told.pieces.len());
+            return Ok(self.rest.is_none());
         };
         Err(error.to_owned())
     }

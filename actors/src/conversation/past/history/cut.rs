@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::estimate::Ratio;
 use super::message::Message;
 use super::{History, Place, estimate};
-use crate::compaction::{Cut, Goal, Told, Transcript};
+use crate::compaction::{self, Cut, Files, Frame, Goal, Told, add_files};
 use crate::tool::Registry;
 
 impl History {
@@ -47,19 +47,6 @@ impl History {
         };
         let dropped = self.dropped(place, sizes.len(), goal, instructions, tools);
         Some((cut, dropped))
-    }
-
-    /// A cut with what it drops.
-    #[cfg(test)]
-    pub(super) fn told_cut(
-        &self,
-        goal: &Goal,
-        instructions: Option<&str>,
-        tools: &Registry,
-    ) -> Option<Cut> {
-        let (cut, dropped) = self.plan_cut(goal, instructions, tools)?;
-        let told = dropped.tell();
-        Some(Cut { told, ..cut })
     }
 
     /// The corrected estimates of the messages; the one that may still change is the last.
@@ -184,7 +171,7 @@ impl History {
                 .collect();
             open.push(json!({"role": "assistant", "content": paused}));
         }
-        Dropped(Arc::new(Messages {
+        let messages = Arc::new(Messages {
             sealed: sealed.cloned().collect(),
             has_told,
             open,
@@ -193,13 +180,24 @@ impl History {
             earlier: self.summary().map(str::to_owned),
             ratio: self.meter.ratio(),
             tools: tools.clone(),
-        }))
+        });
+        Dropped {
+            messages,
+            from: compaction::Place::default(),
+            frame: None,
+        }
     }
 }
 
-/// What is dropped by a cut, not yet told. Shares its memory with the history.
+/// What is dropped by a cut, or what of it is not told yet. Shares its memory with the history.
 #[derive(Debug, Clone)]
-pub struct Dropped(Arc<Messages>);
+pub struct Dropped {
+    messages: Arc<Messages>,
+    /// Where the next piece begins.
+    from: compaction::Place,
+    /// What its pieces have in common; none before the first.
+    frame: Option<Arc<Frame>>,
+}
 
 #[derive(Debug)]
 struct Messages {
@@ -219,43 +217,105 @@ struct Messages {
 
 impl PartialEq for Dropped {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.messages, &other.messages) && self.from == other.from
     }
 }
 
 impl Eq for Dropped {}
 
 impl Dropped {
-    /// What is dropped, as it is to be summarized. Takes as long as there is of it.
+    /// The next piece, as it is to be summarized, and what is dropped behind it. The first takes as
+    /// long as all that is dropped, which is looked through for files.
     #[must_use]
-    pub fn tell(&self) -> Told {
-        let dropped = &*self.0;
-        let mut transcript = Transcript::new(&dropped.tools);
-        for (number, message) in dropped.sealed.iter().enumerate() {
-            let mut message = message.value();
-            if number == 0
-                && dropped.has_told
-                && let Some(content) = message["content"].as_array_mut()
-                && !content.is_empty()
-            {
-                content.remove(0);
-            }
-            transcript.add(&message);
+    pub fn tell(&self) -> (Told, Option<Self>) {
+        let is_first = self.frame.is_none();
+        let frame = self.frame.clone();
+        let frame = frame.unwrap_or_else(|| Arc::new(self.messages.frame()));
+        let (piece, next) = frame.piece(|number| self.messages.message(number), self.from);
+        let told = Told {
+            piece,
+            previous: frame.earlier.clone().filter(|_| is_first),
+            files: frame.files.clone(),
+        };
+        let rest = next.map(|from| Self {
+            messages: Arc::clone(&self.messages),
+            from,
+            frame: Some(frame),
+        });
+        (told, rest)
+    }
+}
+
+impl Messages {
+    fn frame(&self) -> Frame {
+        let mut touched = Files::default();
+        let mut numbers = 0..;
+        while let Some(message) = numbers.next().and_then(|number| self.message(number)) {
+            add_files(&message, &self.tools, &mut touched);
         }
-        dropped
-            .open
-            .iter()
-            .for_each(|message| transcript.add(message));
-        let (pieces, files, previous) = transcript.pieces(
-            &dropped.goal,
-            dropped.instructions.as_deref(),
-            dropped.earlier.as_deref(),
-            |tokens| dropped.ratio.corrected(tokens),
-        );
-        Told {
-            pieces,
-            previous,
-            files,
+        Frame::new(
+            &touched,
+            &self.goal,
+            self.instructions.as_deref(),
+            self.earlier.as_deref(),
+            |tokens| self.ratio.corrected(tokens),
+        )
+    }
+
+    /// A message, in the form of a request, without the summary before.
+    fn message(&self, number: usize) -> Option<Value> {
+        let Some(sealed) = self.sealed.get(number) else {
+            return self.open.get(number - self.sealed.len()).cloned();
+        };
+        let mut message = sealed.value();
+        if number == 0
+            && self.has_told
+            && let Some(content) = message["content"].as_array_mut()
+            && !content.is_empty()
+        {
+            content.remove(0);
+        }
+        Some(message)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// A cut with the first piece of what it drops, and all pieces.
+    #[derive(Debug, PartialEq)]
+    pub(in super::super) struct ToldCut {
+        pub(in super::super) cut: Cut,
+        pub(in super::super) pieces: Vec<String>,
+    }
+
+    impl std::ops::Deref for ToldCut {
+        type Target = Cut;
+
+        fn deref(&self) -> &Cut {
+            &self.cut
+        }
+    }
+
+    impl History {
+        /// Plans a cut, and tells all that it drops.
+        pub(in super::super) fn told_cut(
+            &self,
+            goal: &Goal,
+            instructions: Option<&str>,
+            tools: &Registry,
+        ) -> Option<ToldCut> {
+            let (mut cut, dropped) = self.plan_cut(goal, instructions, tools)?;
+            let (told, mut rest) = dropped.tell();
+            let mut pieces = vec![told.piece.clone()];
+            cut.told = told;
+            while let Some(dropped) = rest {
+                let (told, behind) = dropped.tell();
+                pieces.push(told.piece);
+                rest = behind;
+            }
+            Some(ToldCut { cut, pieces })
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How long a request is taken to be, and where the past is cut.
 
+use super::cut::testing::ToldCut;
 use super::*;
 use crate::compaction::{CompactionSettings, Cut, Goal, SYSTEM_PROMPT, finish, prompt};
 use crate::tool::Registry;
@@ -185,7 +186,7 @@ fn an_old_count_does_not_trigger_again() {
 /// What came of a conversation in a window of 200,000 tokens.
 struct Lived {
     over: usize,
-    cuts: Vec<Cut>,
+    cuts: Vec<ToldCut>,
     largest: u64,
 }
 
@@ -246,7 +247,7 @@ fn a_long_conversation_stays_within_the_window() {
                 cut.tokens_before > 183_616 && cut.tokens_after < 60_000,
                 "{cut:?}"
             );
-            assert!(cut.told.pieces.len() < 4);
+            assert!(cut.pieces.len() < 4);
         }
         assert!(lived.cuts[0].told.previous.is_none());
         assert!(lived.cuts[1].told.previous.is_some());
@@ -322,8 +323,8 @@ fn what_is_too_long_to_be_kept_goes_too() {
         .told_cut(&usual(), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 0);
-    assert!(cut.told.pieces[0].contains("[tool result]: abc abc"));
-    assert!(cut.told.pieces[0].contains("998000 more characters are left out]"));
+    assert!(cut.pieces[0].contains("[tool result]: abc abc"));
+    assert!(cut.pieces[0].contains("998000 more characters are left out]"));
     history.compact("S", 0);
     assert!(!usual().is_exceeded_by(history.estimate(HEAD)));
 
@@ -340,11 +341,8 @@ fn what_is_too_long_to_be_kept_goes_too() {
         .told_cut(&usual(), None, &Registry::default())
         .unwrap();
     assert_eq!(cut.kept, 0);
-    assert!(!cut.told.pieces.concat().contains("steer"));
-    assert_eq!(
-        cut.told.pieces.concat().matches("[tool result]").count(),
-        51
-    );
+    assert!(!cut.pieces.concat().contains("steer"));
+    assert_eq!(cut.pieces.concat().matches("[tool result]").count(), 51);
     history.compact("S", 0);
     assert!(sent(&history).contains("steer"));
 
@@ -471,16 +469,16 @@ fn each_request_for_a_summary_fits_into_the_window() {
             let cut = history
                 .told_cut(&goal, Some("the tests"), &Registry::default())
                 .unwrap();
-            assert!(cut.told.pieces.len() > 1);
+            assert!(cut.pieces.len() > 1);
             let earlier = tokens(4000 / usize::try_from(factor).unwrap());
-            for piece in &cut.told.pieces {
+            for piece in &cut.pieces {
                 let prompt = prompt(piece, Some(&earlier));
                 let chars = (SYSTEM_PROMPT.len() + prompt.len()) as u64;
                 let size = chars / 4 * factor + goal.summary_tokens;
                 assert!(size <= window * 3 / 4, "{size} of {window}");
             }
             // All of it is told, once and in its order.
-            let told = cut.told.pieces.concat();
+            let told = cut.pieces.concat();
             let places: Vec<Option<usize>> = (1..55)
                 .map(|n| told.find(&format!("[user]: p{n} ")))
                 .collect();

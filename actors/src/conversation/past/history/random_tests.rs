@@ -125,7 +125,7 @@ fn cut(history: &mut History, window: u64, keep: u64) {
         return;
     };
     assert!(cut.tokens_after < cut.tokens_before);
-    assert!(!cut.told.pieces.is_empty());
+    assert!(!cut.pieces.is_empty());
     assert_eq!(cut.told.previous.is_some(), history.summary().is_some());
     history.compact(&finish("S", &cut), cut.kept);
     let messages = history.messages();
