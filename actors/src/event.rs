@@ -71,6 +71,40 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             message: message.clone(),
             timestamp,
         },
+        Record::ApprovalAsked(approval) => Event::ApprovalAsked {
+            approval: approval.clone(),
+            timestamp,
+        },
+        Record::ApprovalAnswered {
+            id,
+            answer,
+            scope,
+            message,
+            by,
+            ..
+        } => Event::ApprovalAnswered {
+            id: *id,
+            answer: *answer,
+            scope: *scope,
+            message: message.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::ApprovalWithdrawn { id, reason, by } => Event::ApprovalWithdrawn {
+            id: *id,
+            reason: *reason,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::EffectBegan { call, .. } => Event::EffectBegan {
+            call: call.clone(),
+            timestamp,
+        },
+        Record::FilesChanged { call, changes } => Event::FilesChanged {
+            call: call.clone(),
+            changes: changes.clone(),
+            timestamp,
+        },
         Record::TurnStarted { run, turn, .. } => Event::TurnStarted {
             run_id: run.0,
             turn: *turn,

@@ -3,6 +3,8 @@
 //!
 //! Invariant: no IO, no clock, no actor.
 
+mod approval;
+mod change;
 mod conversations;
 mod event;
 mod guidance;
@@ -17,6 +19,10 @@ mod settings;
 mod usage;
 pub mod words;
 
+pub use approval::{
+    AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict, Withdrawal,
+};
+pub use change::{ChangeAction, FileChange, Place};
 pub use conversations::{
     ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,
     ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,
@@ -41,7 +47,7 @@ pub use service::{
 };
 pub use setting::{Setting, SettingKind};
 pub use settings::{
-    ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings, SettingsAnswer,
+    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings, SettingsAnswer,
     SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

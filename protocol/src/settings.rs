@@ -121,6 +121,10 @@ settings! {
     tool_execution: ToolExecution => ToolExecution = ToolExecution::default(),
         SettingKind::OneOf("MODE", &["sequential_fail_fast", "sequential", "parallel"]),
         "How the tool calls of one reply run: sequential_fail_fast, sequential or parallel";
+    /// How much of what tools change is asked before.
+    mode: ApprovalMode => ApprovalMode = ApprovalMode::default(),
+        SettingKind::OneOf("MODE", &["plan", "ask", "edits", "sandbox", "locked"]),
+        "What tools may change: plan nothing, ask before, edits in the workspace, sandbox, or locked to what rules allow";
     /// How many steering messages are said at once.
     steering_mode: QueueMode => QueueMode = QueueMode::default(),
         SettingKind::OneOf("MODE", QUEUE_MODES), "Steering messages said at once: one_at_a_time or all";
@@ -253,6 +257,25 @@ pub enum ToolExecution {
     Sequential,
     /// All at once, unless one of them may only run alone. Results come in the reply's order.
     Parallel,
+}
+
+/// How much of what tools change is asked before. A mode refuses a call and never changes the list of
+/// tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// Nothing is changed.
+    Plan,
+    /// Operators are asked before every change that no rule allows.
+    #[default]
+    Ask,
+    /// What is in the conversation's folder is changed without asking, but for what tells other
+    /// programs what to do.
+    Edits,
+    /// As `edits`; commands run unasked where they are contained.
+    Sandbox,
+    /// Only what a rule allows is changed, and nobody is asked.
+    Locked,
 }
 
 /// How many messages of a queue are said at once.

@@ -1,5 +1,6 @@
 //! The HTTP surface: the routes, who may use them, and errors that say what to do.
 
+mod approvals;
 mod ask;
 mod attachable;
 mod attachments;

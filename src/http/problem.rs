@@ -86,6 +86,10 @@ kinds! {
     NoPrompt INTERNAL_SERVER_ERROR "no-system-prompt", "The system prompt cannot be built";
     NoModels BAD_GATEWAY "no-models", "The API does not list its models";
     NoItem NOT_FOUND "no-item", "No such message waits";
+    NoApproval NOT_FOUND "no-approval", "There is no such approval";
+    ApprovalAnswered CONFLICT "approval-answered", "Somebody answered before";
+    ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
+    OtherChange CONFLICT "other-change", "The answer is to another change";
     Cancelled CONFLICT "cancelled", "It was cancelled";
     CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";
     Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";

@@ -3,7 +3,11 @@
 use actix::Message;
 use derive_more::{Display, Error, From};
 
-use harness_protocol::{Attachment, Order, Queue, SettingsAnswer, SettingsPatch};
+use harness_protocol::words::{self, by as told_by, verdict as told};
+use harness_protocol::{
+    AnswerOrder, Answered, Approval, Attachment, Order, Queue, SettingsAnswer, SettingsPatch, Verdict,
+    Withdrawal,
+};
 
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Piece, Position, Status, Totals};
@@ -226,6 +230,69 @@ pub struct RenameConversation {
     pub by: Option<String>,
 }
 
+/// An operator's answer to an approval.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Answered, AnswerError>")]
+pub struct AnswerApproval {
+    /// The approval.
+    pub id: u64,
+    /// The answer.
+    pub order: AnswerOrder,
+}
+
+/// Why an answer is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum AnswerError {
+    /// Somebody said something else before.
+    #[display("approval {id} was {}{} before", told(*answer), told_by(by.as_deref()))]
+    #[from(ignore)]
+    Answered {
+        /// The approval.
+        id: u64,
+        /// What was said.
+        answer: Verdict,
+        /// Who said it.
+        by: Option<String>,
+    },
+    /// It was withdrawn.
+    #[display("approval {id} was withdrawn: {}", words::withdrawal(*reason))]
+    #[from(ignore)]
+    Withdrawn {
+        /// The approval.
+        id: u64,
+        /// Why.
+        reason: Withdrawal,
+    },
+    /// There is none of that number.
+    #[display("there is no approval {id} in this conversation")]
+    #[from(ignore)]
+    Unknown {
+        /// What was given.
+        id: u64,
+    },
+    /// The answer names no change or another one.
+    #[display("to allow, the answer names the digest of approval {id}: look at what it is now")]
+    #[from(ignore)]
+    OtherDigest {
+        /// The approval.
+        id: u64,
+    },
+    /// It may not reach that far.
+    #[display("an answer to approval {id} may not reach that far; its scopes are in the approval")]
+    #[from(ignore)]
+    NoScope {
+        /// The approval.
+        id: u64,
+    },
+    /// It says neither.
+    #[display("an answer is \"allow\" or \"deny\"")]
+    #[from(ignore)]
+    NoVerdict,
+    /// As for all orders.
+    #[display("{_0}")]
+    Order(SubmitError),
+}
+
 /// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
 /// one, false if the conversation was idle or another run goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Message)]
@@ -257,6 +324,8 @@ pub struct Overview {
     pub is_running: bool,
     /// The blocks that an interrupted run left unfinished, as far as they came.
     pub unfinished: Vec<Piece>,
+    /// What waits for an operator's answer.
+    pub approval: Option<Box<Approval>>,
     /// The sums so far.
     pub totals: Totals,
     /// When its last record was written, in milliseconds since the Unix epoch.

@@ -180,7 +180,9 @@ impl Parts {
 fn now(glance: &Glance) -> Now {
     let status = &glance.ledger.resting_status();
     let interrupted = glance.ledger.run().is_some();
-    let (state, message) = if interrupted {
+    let (state, message) = if let Some(approval) = glance.ledger.open_approval() {
+        (harness_protocol::State::WaitingApproval, approval.tool)
+    } else if interrupted {
         (harness_protocol::State::Error, INTERRUPTED.to_owned())
     } else {
         (state(status.activity), status.message.clone())

@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use harness_protocol::{Attachment, CompactionReason, Queue, QueueItem, Settings, Usage};
+use harness_protocol::{
+    Approval, Attachment, CompactionReason, FileChange, Queue, QueueItem, Scope, Settings, Usage,
+    Verdict, Withdrawal,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -62,6 +65,51 @@ pub enum Record {
         activity: Activity,
         /// The running tool's name, an error's text or a remark.
         message: String,
+    },
+    /// A tool waits for an operator's answer.
+    ApprovalAsked(Box<Approval>),
+    /// An operator answered.
+    ApprovalAnswered {
+        /// The approval.
+        id: u64,
+        /// What was said.
+        answer: Verdict,
+        /// How far it reaches.
+        #[serde(default)]
+        scope: Scope,
+        /// A line for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// Who said it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// The key under which a repetition is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// Nobody has to answer any more.
+    ApprovalWithdrawn {
+        /// The approval.
+        id: u64,
+        /// Why not.
+        reason: Withdrawal,
+        /// Who caused it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// A tool call is about to change something. Its result tells that it has.
+    EffectBegan {
+        /// The id of the call.
+        call: String,
+        /// What it changes, without the diff.
+        change: FileChange,
+    },
+    /// A tool call changed files.
+    FilesChanged {
+        /// The id of the call.
+        call: String,
+        /// What it changed.
+        changes: Vec<FileChange>,
     },
     /// The model is asked.
     TurnStarted {
@@ -396,6 +444,12 @@ pub struct Totals {
     /// What waits to be said, in the order in which it came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueueItem>,
+    /// The name of the last approval.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub approvals: u64,
+    /// What operators allowed for the whole conversation, as rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// Whether the model is told a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
@@ -433,7 +487,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 21] = [
+    pub const KNOWN: [&'static str; 26] = [
         "run_started",
         "prompt",
         "status",
@@ -455,6 +509,11 @@ impl Record {
         "compaction_failed",
         "checkpoint",
         "tools_renewed",
+        "approval_asked",
+        "approval_answered",
+        "approval_withdrawn",
+        "effect_began",
+        "files_changed",
     ];
 
     /// Whether no block is unfinished behind this record that was begun before it.
@@ -482,7 +541,12 @@ impl Record {
             | Self::Queued { .. }
             | Self::Withdrawn { .. }
             | Self::SettingsChanged { .. }
-            | Self::ToolsRenewed { .. } => Durability::Synced,
+            | Self::ToolsRenewed { .. }
+            | Self::ApprovalAsked(_)
+            | Self::ApprovalAnswered { .. }
+            | Self::ApprovalWithdrawn { .. }
+            | Self::EffectBegan { .. }
+            | Self::FilesChanged { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
             | Self::TurnStarted { .. }

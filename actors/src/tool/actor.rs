@@ -10,14 +10,17 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::FutureExt as _;
+use harness_protocol::FileChange;
 
 use super::cap::MAX_RESULT_BYTES;
 use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::waiting::Waiting;
-use super::{Cancellation, Registry, ToolCall, ToolContext, ToolOutcome};
+use super::plan::{Done, EffectError, digest};
+use super::{Cancellation, Registry, Tool, ToolCall, ToolContext, ToolError, ToolOutcome};
 use crate::blocking;
 use crate::ids::CallId;
+use crate::reply::Object;
 use crate::secret::Redaction;
 use crate::send::tell;
 
@@ -73,6 +76,7 @@ impl ToolActor {
         let RunTool {
             call_id,
             call,
+            allowed,
             tools,
             folder,
             reply_to,
@@ -86,10 +90,10 @@ impl ToolActor {
             cancellation: cancellation.clone(),
             redaction: self.redaction.of(&call_id.conversation),
         };
-        let work = run(tools, call, self.limit, context);
+        let work = run(tools, call, allowed, self.limit, context);
         let id = call_id.clone();
-        let future = ctx.spawn(work.into_actor(self).map(move |outcome, actor, ctx| {
-            actor.finish(id, outcome);
+        let future = ctx.spawn(work.into_actor(self).map(move |end, actor, ctx| {
+            actor.end(id, end);
             actor.begin(ctx);
         }));
         let running = RunningTool {
@@ -118,11 +122,27 @@ impl ToolActor {
         }
     }
 
+    fn end(&mut self, call_id: CallId, end: End) {
+        match end {
+            End::Outcome(outcome) => self.finish(call_id, outcome),
+            End::Planned(change) => {
+                let is_cancelled = |call: &RunningTool| call.cancellation.is_cancelled();
+                if self.calls.get(&call_id).is_some_and(is_cancelled) {
+                    self.finish(call_id, ToolOutcome::failed("cancelled by user"));
+                } else if let Some(call) = self.calls.remove(&call_id) {
+                    tell(&call.reply_to, ToolEvent::Planned { call_id, change });
+                }
+            }
+        }
+    }
+
     fn finish(&mut self, call_id: CallId, outcome: ToolOutcome) {
         let Some(call) = self.calls.remove(&call_id) else {
             return; // It was given up, and that was its end.
         };
-        let outcome = if call.cancellation.is_cancelled() {
+        // What was changed is told, also of a call that was cancelled too late.
+        let is_void = call.cancellation.is_cancelled() && outcome.changes.is_empty();
+        let outcome = if is_void {
             ToolOutcome::failed("cancelled by user")
         } else {
             let redaction = self.redaction.of(&call_id.conversation);
@@ -190,11 +210,13 @@ impl Handler<CancelTool> for ToolActor {
 async fn run(
     registry: Registry,
     call: ToolCall,
+    allowed: Option<String>,
     limit: Duration,
     context: ToolContext,
-) -> ToolOutcome {
+) -> End {
     let Some(tool) = registry.get(&call.name) else {
-        return ToolOutcome::failed(&format!("unknown tool: {}", call.name));
+        let reason = format!("unknown tool: {}", call.name);
+        return End::Outcome(ToolOutcome::failed(&reason));
     };
     let stop = context.cancellation.child_token();
     let _stop_at_end = stop.clone().drop_guard();
@@ -204,13 +226,14 @@ async fn run(
     };
     let folder = Arc::clone(&context.folder);
     // A panic while the future is made counts like one while it runs.
-    let work = AssertUnwindSafe(async { tool.execute_in(call.input, context).await });
-    match tokio::time::timeout(limit, work.catch_unwind()).await {
+    let work = AssertUnwindSafe(work(&*tool, call.input, allowed, context));
+    let outcome = match tokio::time::timeout(limit, work.catch_unwind()).await {
         Ok(Ok(Err(_))) if is_gone(&folder).await => ToolOutcome::failed(&format!(
             "the folder of this conversation is gone: {}",
             folder.display()
         )),
-        Ok(Ok(result)) => result.into(),
+        Ok(Ok(Ok(end))) => return end,
+        Ok(Ok(Err(error))) => Err(error).into(),
         Ok(Err(panic)) => {
             let reason = panic_text(&*panic);
             log::error!("the tool {} panicked: {reason}", call.name);
@@ -220,6 +243,43 @@ async fn run(
             "the tool {} took longer than {limit:?}",
             call.name
         )),
+    };
+    End::Outcome(outcome)
+}
+
+/// What a call came to.
+enum End {
+    /// The tool returned or failed.
+    Outcome(ToolOutcome),
+    /// It would make this change.
+    Planned(Box<FileChange>),
+}
+
+/// Runs a tool. One that plans makes the change that is allowed, or tells what it would change.
+async fn work(
+    tool: &dyn Tool,
+    input: Object,
+    allowed: Option<String>,
+    context: ToolContext,
+) -> Result<End, ToolError> {
+    let Some(planned) = tool.plan(input.clone(), context.clone()).await? else {
+        let result = tool.execute_in(input, context).await?;
+        return Ok(End::Outcome(Ok(result).into()));
+    };
+    let change = planned.change.clone();
+    if allowed != Some(digest(&change)) {
+        return Ok(End::Planned(Box::new(change)));
+    }
+    match planned.carry_out().await {
+        Ok(Done { result, change, .. }) => Ok(End::Outcome(ToolOutcome {
+            changes: vec![change],
+            ..ToolOutcome::from(Ok(result))
+        })),
+        Err(EffectError::Failed(error)) => Err(error),
+        Err(EffectError::Changed) => match tool.plan(input, context).await? {
+            Some(planned) => Ok(End::Planned(Box::new(planned.change))),
+            None => Err("the file was changed meanwhile; nothing was done".into()),
+        },
     }
 }
 

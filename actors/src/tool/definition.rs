@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
+use harness_protocol::FileChange;
 use serde_json::{Value, json};
 
 use super::live::LiveOutput;
+use super::plan::PlanFuture;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -80,6 +82,12 @@ pub trait Tool: Send + Sync + 'static {
     /// Runs the tool. The future must not block its thread. When `cancellation` fires it should
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;
+
+    /// Finds what a call would change, and changes nothing. `None` if the tool changes nothing that
+    /// operators are asked about; it is run as it is then.
+    fn plan(&self, _input: Object, _context: ToolContext) -> PlanFuture<'_> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// Runs the tool for a conversation: in its folder, and with a way to show output meanwhile.
     /// Also for tools that cut what they return: secrets are taken out of every result, but of one
@@ -160,6 +168,8 @@ pub struct ToolOutcome {
     pub result: String,
     /// Whether the call failed.
     pub is_error: bool,
+    /// What was changed.
+    pub changes: Vec<FileChange>,
 }
 
 impl ToolOutcome {
@@ -169,6 +179,7 @@ impl ToolOutcome {
         Self {
             result: json!({ "error": error }).to_string(),
             is_error: true,
+            changes: Vec::new(),
         }
     }
 }
@@ -179,6 +190,7 @@ impl From<Result<String, ToolError>> for ToolOutcome {
             Ok(result) => Self {
                 result,
                 is_error: false,
+                changes: Vec::new(),
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

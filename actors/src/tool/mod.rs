@@ -12,6 +12,7 @@ mod list_dir;
 mod live;
 pub mod messages;
 mod path;
+mod plan;
 mod procfs;
 mod read;
 mod registry;
@@ -27,6 +28,7 @@ pub use definition::{
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
+pub use plan::{Done, EffectError, PlanFuture, Planned, digest};
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;

@@ -7,5 +7,7 @@ mod names;
 mod settings;
 
 pub use event::{Words, call, saved, unreadable, unreadable_block};
-pub use names::{by, conversation_state, outcome, queue, state, thinking};
+pub use names::{
+    by, conversation_state, outcome, queue, state, thinking, verdict, withdrawal,
+};
 pub use settings::{named_settings, settings};

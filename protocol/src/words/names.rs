@@ -1,6 +1,9 @@
 //! What states, outcomes and queues are called.
 
-use crate::{CompactionReason, ConversationState, DeltaKind, Outcome, Queue, State, ThinkingLevel};
+use crate::{
+    ChangeAction, CompactionReason, ConversationState, DeltaKind, Outcome, Queue, Scope, State,
+    ThinkingLevel, Verdict, Withdrawal,
+};
 
 /// What a conversation is doing.
 #[must_use]
@@ -10,6 +13,7 @@ pub fn state(state: State) -> &'static str {
         State::Thinking => "thinking",
         State::RunningTool => "running tool",
         State::Error => "error",
+        State::WaitingApproval => "waits for approval",
         State::Unknown => "unknown",
     }
 }
@@ -20,6 +24,7 @@ pub fn conversation_state(state: ConversationState) -> &'static str {
     match state {
         ConversationState::Idle => "idle",
         ConversationState::Running => "running",
+        ConversationState::WaitingApproval => "waits for approval",
         ConversationState::Interrupted => "interrupted",
         ConversationState::Unreadable => "unreadable",
         ConversationState::Unknown => "unknown",
@@ -84,5 +89,44 @@ pub(super) fn delta_kind(kind: DeltaKind) -> &'static str {
         DeltaKind::Reasoning => "reasoning",
         DeltaKind::ToolInput => "tool input",
         DeltaKind::Unknown => "unknown",
+    }
+}
+
+/// What is said to an approval.
+#[must_use]
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Deny => "denied",
+        Verdict::Unknown => "answered",
+    }
+}
+
+/// How far an answer reaches, behind it; empty for once.
+pub(super) fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Run => " for this run",
+        Scope::Conversation => " for this conversation",
+        Scope::Once | Scope::Unknown => "",
+    }
+}
+
+/// Why an approval is not open any more.
+#[must_use]
+pub fn withdrawal(reason: Withdrawal) -> &'static str {
+    match reason {
+        Withdrawal::Cancelled => "the run was cancelled",
+        Withdrawal::Changed => "the file is another now",
+        Withdrawal::Decided => "a rule decides it",
+        Withdrawal::RunEnded => "the run ended",
+        Withdrawal::Unknown => "withdrawn",
+    }
+}
+
+/// What happens to a file.
+pub(super) fn action(action: ChangeAction) -> &'static str {
+    match action {
+        ChangeAction::Made => "makes",
+        ChangeAction::Changed | ChangeAction::Unknown => "changes",
     }
 }

@@ -181,6 +181,7 @@ impl ConversationActor {
     }
 
     fn revived(&mut self, revived: Result<(Ledger, u64), StorageError>, ctx: &mut Context<Self>) {
+        let mut resumed = Vec::new();
         let (next, result) = match revived {
             Ok((ledger, end)) => {
                 // If an append of an earlier machine came in between, the next one is refused.
@@ -189,6 +190,8 @@ impl ConversationActor {
                     Machine::new(self.id.clone(), self.planner.clone(), ledger, self.calls);
                 if self.stopping {
                     machine.handle(Input::StopRequested);
+                } else {
+                    resumed = machine.resume();
                 }
                 (State::Alive(Box::new(machine)), Ok(()))
             }
@@ -197,6 +200,7 @@ impl ConversationActor {
         let State::Reviving(orders) = std::mem::replace(&mut self.state, next) else {
             return;
         };
+        self.carry_out(resumed, ctx);
         for order in orders {
             order(self, result.clone(), ctx);
         }
@@ -263,7 +267,7 @@ impl ConversationActor {
     fn durability_before(&self, effect: &Effect) -> Durability {
         let may_change_something = |call: &ToolCall| !self.tools().is_harmless(&call.name);
         if matches!(effect, Effect::Rewrite { .. })
-            || matches!(effect, Effect::RunTool(_, call) if may_change_something(call))
+            || matches!(effect, Effect::RunTool(_, call, _) if may_change_something(call))
         {
             Durability::Synced
         } else {
@@ -352,7 +356,9 @@ impl ConversationActor {
             Effect::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
             Effect::EndCompaction(result) => self.end_compaction(&result),
             Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
-            Effect::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
+            Effect::RunTool(call_id, call, allowed) => {
+                self.run_tool(call_id, call, allowed, ctx);
+            }
             Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
             Effect::EndRun(run, outcome) => {
                 self.forget_kept();

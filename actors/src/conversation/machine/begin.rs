@@ -1,14 +1,12 @@
 //! How runs begin: with a prompt, or without a new one.
 
-use std::collections::HashSet;
-
 use harness_protocol::Queue;
 
 use super::Machine;
 use super::compaction::Compaction;
 use super::effect::Effect;
 use super::order::{Order, Taken};
-use super::run::{Run, Step};
+use super::run::Run;
 use crate::conversation::messages::{ContinueRun, Resumption, SubmitError, SubmitPrompt};
 use crate::conversation::past::Named;
 use crate::ids::RunId;
@@ -136,20 +134,7 @@ impl Machine {
         let effects = self.close();
         let id = RunId(self.ledger.totals().runs + 1);
         self.compaction = Compaction::default();
-        self.run = Some(Run {
-            id,
-            plan,
-            head,
-            turns: 0,
-            asked: 0,
-            pauses: 0,
-            step: Step::Summarize,
-            ending: None,
-            cancelled_by: None,
-            has_remark: false,
-            remarks: HashSet::new(),
-            is_steered: false,
-        });
+        self.run = Some(Run::new(id, plan, head));
         Ok((id, effects))
     }
 }

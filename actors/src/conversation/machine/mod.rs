@@ -4,6 +4,7 @@
 //! adds up, here as after a crash. A run ends with exactly one `Effect::EndRun`, and the record
 //! before it is its `idle` or `error` status.
 
+mod approvals;
 mod begin;
 mod cancel;
 mod compacting;
@@ -158,6 +159,9 @@ impl Machine {
             }) => self.tool_shows(&call_id, offset, text),
             Input::Tool(ToolEvent::Finished { call_id, outcome }) => {
                 self.tool_finished(&call_id, outcome)
+            }
+            Input::Tool(ToolEvent::Planned { call_id, change }) => {
+                self.tool_planned(&call_id, *change)
             }
             Input::CallLost(call_id) => self.call_lost(&call_id),
         }

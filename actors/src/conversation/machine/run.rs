@@ -31,6 +31,26 @@ pub(super) struct Run {
     pub(super) is_steered: bool,
 }
 
+impl Run {
+    /// A run that is about to begin.
+    pub(super) fn new(id: RunId, plan: Plan, head: RequestHead) -> Self {
+        Self {
+            id,
+            plan,
+            head,
+            turns: 0,
+            asked: 0,
+            pauses: 0,
+            step: Step::Summarize,
+            ending: None,
+            cancelled_by: None,
+            has_remark: false,
+            remarks: HashSet::new(),
+            is_steered: false,
+        }
+    }
+}
+
 /// What a run waits for.
 #[derive(Debug)]
 pub(super) enum Step {

@@ -1,11 +1,13 @@
 //! What was said, and what it adds up to: the one fold over a journal.
 
+mod approvals;
 mod digest;
 mod history;
 mod ledger;
 mod read_back;
 mod rewrite;
 
+pub(super) use approvals::ApprovalEnd;
 pub(super) use history::Dropped;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;

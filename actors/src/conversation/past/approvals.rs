@@ -1,0 +1,147 @@
+//! What the records of a conversation say of its approvals: which is open, how the others ended, what
+//! was allowed for longer, and which change was begun.
+
+use std::collections::BTreeMap;
+
+use harness_protocol::{Approval, FileChange, Scope, Verdict, Withdrawal};
+
+use crate::journal::{Record, Totals};
+
+/// How an approval ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalEnd {
+    /// An operator answered.
+    Answered {
+        /// What was said.
+        answer: Verdict,
+        /// Who said it.
+        by: Option<String>,
+        /// The key that it was said with.
+        key: Option<String>,
+    },
+    /// It was withdrawn.
+    Withdrawn(Withdrawal),
+}
+
+/// The approvals of a conversation.
+#[derive(Debug, Default)]
+pub struct Approvals {
+    open: Option<Box<Approval>>,
+    ends: BTreeMap<u64, ApprovalEnd>,
+    /// What was allowed last, until it begins or its call has a result.
+    allowed: Option<Box<Approval>>,
+    /// The change that was begun and has no result: the call, and what it changes.
+    began: Option<(String, FileChange)>,
+    /// What was allowed to the end of the run, as rules.
+    run_rules: Vec<String>,
+}
+
+impl Approvals {
+    /// Adds a record. What lasts longer than the journal is in the sums.
+    pub(super) fn apply(&mut self, record: &Record, totals: &mut Totals) {
+        match record {
+            Record::ApprovalAsked(approval) => {
+                totals.approvals = totals.approvals.max(approval.id);
+                // A change that was begun was not made: its file was another by then.
+                self.began = None;
+                self.open = Some(approval.clone());
+            }
+            Record::ApprovalAnswered {
+                id,
+                answer,
+                scope,
+                by,
+                key,
+                ..
+            } => {
+                let end = ApprovalEnd::Answered {
+                    answer: *answer,
+                    by: by.clone(),
+                    key: key.clone(),
+                };
+                let Some(approval) = self.end(*id, end) else {
+                    return;
+                };
+                if *answer != Verdict::Allow {
+                    return;
+                }
+                let rules = match scope {
+                    Scope::Run => Some(&mut self.run_rules),
+                    Scope::Conversation => Some(&mut totals.rules),
+                    Scope::Once | Scope::Unknown => None,
+                };
+                if let (Some(rules), Some(rule)) = (rules, &approval.rule)
+                    && !rules.contains(rule)
+                {
+                    rules.push(rule.clone());
+                }
+                self.allowed = Some(approval);
+            }
+            Record::ApprovalWithdrawn { id, reason, .. } => {
+                self.end(*id, ApprovalEnd::Withdrawn(*reason));
+            }
+            Record::EffectBegan { call, change } => {
+                self.allowed = None;
+                self.began = Some((call.clone(), change.clone()));
+            }
+            Record::ToolResult { .. } | Record::CallsSkipped { .. } => {
+                self.allowed = None;
+                self.began = None;
+            }
+            Record::RunStarted { .. } | Record::RunEnded { .. } | Record::Checkpoint { .. } => {
+                if let Some(open) = self.open.take() {
+                    let end = ApprovalEnd::Withdrawn(Withdrawal::RunEnded);
+                    self.ends.insert(open.id, end);
+                }
+                self.allowed = None;
+                self.began = None;
+                self.run_rules.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends an approval; tells it if it was open.
+    fn end(&mut self, id: u64, end: ApprovalEnd) -> Option<Box<Approval>> {
+        // The first end counts.
+        self.ends.entry(id).or_insert(end);
+        self.open.take_if(|open| open.id == id)
+    }
+
+    /// The approval that waits for an answer.
+    #[must_use]
+    pub fn open(&self) -> Option<&Approval> {
+        self.open.as_deref()
+    }
+
+    /// How an approval ended.
+    #[must_use]
+    pub fn end_of(&self, id: u64) -> Option<&ApprovalEnd> {
+        self.ends.get(&id)
+    }
+
+    /// What was allowed and has not begun.
+    #[must_use]
+    pub fn allowed(&self) -> Option<&Approval> {
+        self.allowed.as_deref()
+    }
+
+    /// The change that was begun and has no result, behind its call.
+    #[must_use]
+    pub fn began(&self) -> Option<&(String, FileChange)> {
+        self.began.as_ref()
+    }
+
+    /// The rules of answers that hold to the end of the run.
+    #[must_use]
+    pub fn run_rules(&self) -> &[String] {
+        &self.run_rules
+    }
+
+    /// Whether a run that has not ended waits for an answer, or for what the answer allowed to begin:
+    /// it goes on after a crash.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.open.is_some() || self.allowed.is_some()
+    }
+}
