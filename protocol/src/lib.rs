@@ -47,7 +47,7 @@ pub use service::{
 };
 pub use setting::{Setting, SettingKind};
 pub use settings::{
-    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings, SettingsAnswer,
-    SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
+    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings,
+    SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

@@ -8,8 +8,8 @@ use harness_protocol::RenewTools;
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
-    approvals, attachments, compaction, conversations, events, given, history, models, prompt, queue, run,
-    service, settings, skills, snapshot, tools, usage,
+    approvals, attachments, compaction, conversations, events, given, history, models, prompt,
+    queue, run, service, settings, skills, snapshot, tools, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with

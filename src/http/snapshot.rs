@@ -81,7 +81,11 @@ pub(super) async fn snapshot(
         attached: conversation.attendance.count(),
         history: page_up_to(&**journal, seq, tail).await?,
         unfinished: overview.unfinished.iter().cloned().map(delta).collect(),
-        approvals: overview.approval.iter().map(|open| (**open).clone()).collect(),
+        approvals: overview
+            .approval
+            .iter()
+            .map(|open| (**open).clone())
+            .collect(),
         position: overview.position.to_string(),
         damage: (!damage.is_none()).then_some(Damage {
             parts: damage.parts,

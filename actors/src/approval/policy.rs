@@ -40,7 +40,9 @@ impl Policy<'_> {
             rule,
         };
         if self.mode == ApprovalMode::Plan {
-            return refuse("the mode is plan, in which nothing is changed; say what you would change");
+            return refuse(
+                "the mode is plan, in which nothing is changed; say what you would change",
+            );
         }
         let is_locked = self.mode == ApprovalMode::Locked;
         match (change.place, path) {

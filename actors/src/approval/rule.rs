@@ -168,8 +168,16 @@ mod tests {
     #[test]
     fn a_rule_covers_its_tool_and_the_paths_of_its_pattern() {
         for (rule, covered, not_covered) in [
-            ("edit(src/**)", &["src/a", "src/a/b.rs"][..], &["a", "srcs/a", "src2"][..]),
-            ("edit(docs/*.md)", &["docs/a.md", "docs/.md"], &["docs/a/b.md", "docs/a.mdx"]),
+            (
+                "edit(src/**)",
+                &["src/a", "src/a/b.rs"][..],
+                &["a", "srcs/a", "src2"][..],
+            ),
+            (
+                "edit(docs/*.md)",
+                &["docs/a.md", "docs/.md"],
+                &["docs/a/b.md", "docs/a.mdx"],
+            ),
             ("edit(**/x?)", &["x1", "a/b/xy"], &["x", "a/x", "xyz"]),
             ("edit(a*b*c)", &["abc", "aXbXbc"], &["ab", "abcd", "a/b/c"]),
             ("edit(a\\*b)", &["a*b"], &["aXb"]),
@@ -202,7 +210,16 @@ mod tests {
     /// Spec: [APPR-06]
     #[test]
     fn what_is_no_rule_is_refused_by_name() {
-        for text in ["edit", "edit(", "(a)", "ed it(a)", "edit(/etc/passwd)", "edit(../a)", "edit(a//b)", "edit()"] {
+        for text in [
+            "edit",
+            "edit(",
+            "(a)",
+            "ed it(a)",
+            "edit(/etc/passwd)",
+            "edit(../a)",
+            "edit(a//b)",
+            "edit()",
+        ] {
             let refused = text.parse::<Rule>().unwrap_err().to_string();
             assert!(refused.contains(&format!("{text:?}")), "{refused}");
         }

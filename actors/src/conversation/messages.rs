@@ -5,8 +5,8 @@ use derive_more::{Display, Error, From};
 
 use harness_protocol::words::{self, by as told_by, verdict as told};
 use harness_protocol::{
-    AnswerOrder, Answered, Approval, Attachment, Order, Queue, SettingsAnswer, SettingsPatch, Verdict,
-    Withdrawal,
+    AnswerOrder, Answered, Approval, Attachment, Order, Queue, SettingsAnswer, SettingsPatch,
+    Verdict, Withdrawal,
 };
 
 use crate::ids::{ItemId, RunId};

@@ -33,6 +33,11 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::Compacted { .. } => "compacted",
         Record::CompactionFailed { .. } => "compaction_failed",
         Record::Checkpoint { .. } => "checkpoint",
+        Record::ApprovalAsked(_) => "approval_asked",
+        Record::ApprovalAnswered { .. } => "approval_answered",
+        Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
+        Record::EffectBegan { .. } => "effect_began",
+        Record::FilesChanged { .. } => "files_changed",
         Record::Unknown { .. } => return None,
     })
 }
@@ -78,7 +83,15 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
     let new: Vec<&str> = second.iter().copied().filter(is_new).collect();
     assert_eq!(new, Record::KNOWN[12..20]);
     // Held by the next test.
-    assert_eq!(Record::KNOWN[20..], ["tools_renewed"]);
+    let since = [
+        "tools_renewed",
+        "approval_asked",
+        "approval_answered",
+        "approval_withdrawn",
+        "effect_began",
+        "files_changed",
+    ];
+    assert_eq!(Record::KNOWN[20..], since);
     for more in [
         "run_started",
         "prompt",

@@ -15,8 +15,9 @@ use harness_protocol::FileChange;
 use super::cap::MAX_RESULT_BYTES;
 use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
-use super::waiting::Waiting;
 use super::plan::{Done, EffectError, digest};
+use super::seen::Seen;
+use super::waiting::Waiting;
 use super::{Cancellation, Registry, Tool, ToolCall, ToolContext, ToolError, ToolOutcome};
 use crate::blocking;
 use crate::ids::CallId;
@@ -85,6 +86,8 @@ impl ToolActor {
         let output = LiveOutput::of(call_id.clone(), ctx.address().recipient());
         let context = ToolContext {
             output: output.clone(),
+            seen: Seen::default(),
+            closed: Arc::default(),
             call_id: call.id.clone(),
             folder,
             cancellation: cancellation.clone(),

@@ -127,6 +127,7 @@ impl Bench {
                 name: name.to_owned(),
                 input: object(input),
             },
+            allowed: None,
             tools: self.registry.clone(),
             folder: self.folder.clone(),
             reply_to: self.asker.clone(),
@@ -144,7 +145,7 @@ impl Bench {
     async fn answer(&mut self) -> (CallId, ToolOutcome) {
         match self.event().await {
             ToolEvent::Finished { call_id, outcome } => (call_id, outcome),
-            shown @ ToolEvent::Output { .. } => panic!("{shown:?}"),
+            shown @ (ToolEvent::Output { .. } | ToolEvent::Planned { .. }) => panic!("{shown:?}"),
         }
     }
 
@@ -171,6 +172,7 @@ fn done(result: &str) -> ToolOutcome {
     ToolOutcome {
         result: result.to_owned(),
         is_error: false,
+        changes: Vec::new(),
     }
 }
 
@@ -178,6 +180,7 @@ fn failed(error: &str) -> ToolOutcome {
     ToolOutcome {
         result: format!(r#"{{"error":"{error}"}}"#),
         is_error: true,
+        changes: Vec::new(),
     }
 }
 
@@ -613,6 +616,7 @@ async fn an_asker_that_is_gone_harms_nobody() {
             name: "echo".to_owned(),
             input: Object::new(),
         },
+        allowed: None,
         tools: bench.registry.clone(),
         folder: bench.folder.clone(),
         reply_to: asker.clone().recipient(),

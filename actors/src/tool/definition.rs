@@ -1,6 +1,6 @@
 //! What a tool is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use derive_more::{Display, Error, From};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
+use super::seen::Seen;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -120,6 +121,10 @@ pub struct ToolContext {
     pub redaction: Redaction,
     /// Shows operators what the call does before its result is there.
     pub output: LiveOutput,
+    /// The contents of files that the model knows.
+    pub seen: Seen,
+    /// Folders that are closed to tools, whatever name leads there.
+    pub closed: Arc<[PathBuf]>,
 }
 
 impl ToolContext {
@@ -132,6 +137,8 @@ impl ToolContext {
             cancellation,
             redaction: Redaction::default(),
             output: LiveOutput::default(),
+            seen: Seen::default(),
+            closed: Arc::default(),
         }
     }
 

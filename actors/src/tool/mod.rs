@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 mod actor;
 mod cap;
+mod change;
 mod command;
 mod definition;
+mod edit;
 mod grep;
 mod input;
 mod list_dir;
@@ -16,15 +18,18 @@ mod plan;
 mod procfs;
 mod read;
 mod registry;
+mod seen;
 mod shelf;
 #[cfg(test)]
 mod testing;
 mod waiting;
+mod write;
 
 pub use actor::ToolActor;
 pub use definition::{
     Cancellation, Tool, ToolCall, ToolContext, ToolError, ToolFuture, ToolOutcome, Touched,
 };
+pub use edit::Edit;
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
@@ -33,7 +38,9 @@ pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
+pub use seen::Seen;
 pub use shelf::ToolShelf;
+pub use write::Write;
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]

@@ -170,7 +170,10 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         }
         Event::ApprovalAsked { approval, .. } => {
             let change = changed(&approval.change);
-            let text = format!("{} {}: {change}: {}", approval.id, approval.tool, approval.because);
+            let text = format!(
+                "{} {}: {change}: {}",
+                approval.id, approval.tool, approval.because
+            );
             (text, Some(&approval.change.diff))
         }
         Event::ApprovalAnswered {
@@ -181,7 +184,10 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             ..
         } => {
             let answer = format!("{id} {}{}", verdict(*answer), scope(*reach));
-            (remark(&answer, message.as_deref().unwrap_or_default()), None)
+            (
+                remark(&answer, message.as_deref().unwrap_or_default()),
+                None,
+            )
         }
         Event::ApprovalWithdrawn { id, reason, .. } => {
             (format!("{id} {}", withdrawal(*reason)), None)

@@ -125,10 +125,7 @@ impl Transcript {
                 (State::Thinking, message) => self.status(&message),
                 (State::RunningTool, tool) => self.status(&format!("running {tool}")),
                 // The end of the run says more.
-                (
-                    State::Idle | State::Error | State::WaitingApproval | State::Unknown,
-                    _,
-                ) => None,
+                (State::Idle | State::Error | State::WaitingApproval | State::Unknown, _) => None,
             },
             Event::RunEnded {
                 run_id,

@@ -364,6 +364,11 @@ fn name(record: &Record) -> &'static str {
         Record::Compacted { .. } => "compacted",
         Record::CompactionFailed { .. } => "compaction_failed",
         Record::Checkpoint { .. } => "checkpoint",
+        Record::ApprovalAsked(_) => "approval_asked",
+        Record::ApprovalAnswered { .. } => "approval_answered",
+        Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
+        Record::EffectBegan { .. } => "effect_began",
+        Record::FilesChanged { .. } => "files_changed",
         Record::Unknown { .. } => "unknown",
     }
 }

@@ -1,7 +1,7 @@
 //! Approvals: what a tool may change only when an operator says so. An approval is on record before it
 //! is shown, has one end, and outlives the service: its run goes on where it waited.
 
-use harness_protocol::{Approval, Answered, FileChange, Scope, Verdict, Withdrawal};
+use harness_protocol::{Answered, Approval, FileChange, Scope, Verdict, Withdrawal};
 
 use super::Machine;
 use super::effect::Effect;

@@ -148,6 +148,7 @@ fn answer() -> impl Strategy<Value = Answer> {
         3 => select(vec!["", "x", "\n"]).prop_map(|result| ToolOutcome {
             result: result.to_owned(),
             is_error: false,
+            changes: Vec::new(),
         }),
         1 => Just(ToolOutcome::failed("no")),
     ];
@@ -437,7 +438,7 @@ impl World {
                     assert_eq!(place, last);
                     self.check_request();
                 }
-                Effect::RunTool(call_id, call) => {
+                Effect::RunTool(call_id, call, _) => {
                     self.start(call_id, Waiting::Tool(call.id.clone()));
                     assert_eq!(place, last);
                     assert!(self.shown.contains(&call.id));
@@ -504,6 +505,11 @@ impl World {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -612,6 +618,11 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -653,6 +664,11 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -724,6 +740,7 @@ fn go_on(records: &[Record]) -> Vec<Record> {
     let found = ToolOutcome {
         result: "x".to_owned(),
         is_error: false,
+        changes: Vec::new(),
     };
     machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
     valid_request(&machine);

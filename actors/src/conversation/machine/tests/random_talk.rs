@@ -304,6 +304,11 @@ impl World {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
             | Record::Unknown { .. } => None,
         });
         let messages = messages(&self.talk.machine);

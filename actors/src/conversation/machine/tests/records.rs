@@ -58,7 +58,7 @@ fn kinds(effects: &[Effect]) -> Vec<String> {
         Effect::Rewrite { .. } => "rewrite".to_owned(),
         Effect::EndCompaction(result) => format!("end compaction {result:?}"),
         Effect::CancelModel(id) => format!("cancel {}", id.number),
-        Effect::RunTool(id, call) => format!("tool {} {}", id.number, call.id),
+        Effect::RunTool(id, call, _) => format!("tool {} {}", id.number, call.id),
         Effect::CancelTool(id) => format!("cancel tool {}", id.number),
         Effect::EndRun(run, _) => format!("end {}", run.0),
     };

@@ -98,7 +98,7 @@ impl Talk {
                     self.call = Some(call_id.clone());
                     self.asked = Some(effect.clone());
                 }
-                Effect::RunTool(call_id, _) => self.tools.push_back(call_id.clone()),
+                Effect::RunTool(call_id, _, _) => self.tools.push_back(call_id.clone()),
                 Effect::EndRun(..) => {
                     assert_eq!(self.call, None, "a call outlives its run");
                     assert!(self.tools.is_empty(), "a tool outlives its run");
@@ -312,6 +312,7 @@ impl Talk {
         let outcome = ToolOutcome {
             result: result.to_owned(),
             is_error: false,
+            changes: Vec::new(),
         };
         self.tool(place, outcome)
     }
@@ -404,7 +405,7 @@ fn brief(effect: &Effect) -> Option<String> {
             Err(error) => format!("compaction ended: {error}"),
         },
         Effect::CancelModel(_) => "cancel model".to_owned(),
-        Effect::RunTool(_, call) => format!("run {}", call.id),
+        Effect::RunTool(_, call, _) => format!("run {}", call.id),
         Effect::CancelTool(_) => "cancel tool".to_owned(),
         Effect::EndRun(run, _) => format!("end {}", run.0),
     })
@@ -444,7 +445,13 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::CompactionStarted { reason, .. } => format!("compacting {reason:?}"),
         Record::Compacted { kept, .. } => format!("compacted, {kept} kept"),
         Record::CompactionFailed { error, .. } => format!("not compacted: {error}"),
-        Record::Checkpoint { .. } | Record::Unknown { .. } => panic!("{record:?}"),
+        Record::Checkpoint { .. }
+        | Record::ApprovalAsked(_)
+        | Record::ApprovalAnswered { .. }
+        | Record::ApprovalWithdrawn { .. }
+        | Record::EffectBegan { .. }
+        | Record::FilesChanged { .. }
+        | Record::Unknown { .. } => panic!("{record:?}"),
     })
 }
 

@@ -186,6 +186,7 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
     let outcome = ToolOutcome {
         result: result.to_owned(),
         is_error: false,
+        changes: Vec::new(),
     };
     Input::Tool(ToolEvent::Finished {
         call_id: id(call),
@@ -271,7 +272,7 @@ pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
         name: "read".to_owned(),
         input: Object::new(),
     };
-    Effect::RunTool(id(call), tool)
+    Effect::RunTool(id(call), tool, None)
 }
 
 /// A result as clients see it.

@@ -1,0 +1,15 @@
+//! Changes of files: where a text is, what the change is, and how it gets onto the disk.
+
+mod diff;
+mod line_ends;
+mod matching;
+mod near;
+mod place;
+mod planned;
+mod replace;
+
+pub(super) use line_ends::with_line_ends_of;
+pub(super) use matching::{Matches, find};
+pub(super) use near::nearest;
+pub(super) use planned::planned;
+pub(super) use replace::Known;

@@ -1,0 +1,105 @@
+//! A change as a plan: what it would do, and what does it.
+
+use std::fs;
+use std::path::Path;
+
+use harness_protocol::{ChangeAction, FileChange};
+
+use super::diff::diff;
+use super::place::{self, Found};
+use super::replace::{Known, read_file, replace};
+use crate::attachment::sha256;
+use crate::blocking;
+use crate::tool::{Done, EffectError, Planned, ToolContext, ToolError};
+
+/// How much of a content before a change is kept, in bytes.
+const MAX_KEPT: usize = 8 * 1024 * 1024;
+
+/// Plans a change of the file that a path leads to. `change` makes the content after of the one before,
+/// with what there is to say of it. Blocks.
+///
+/// # Errors
+/// Why there is no such change.
+pub(in crate::tool) fn planned(
+    asked: &Path,
+    context: &ToolContext,
+    change: impl FnOnce(Option<&Known>) -> Result<(Vec<u8>, Vec<String>), ToolError>,
+) -> Result<Planned, ToolError> {
+    let found = place::find(&context.folder, asked, &context.closed)?;
+    let known = read_file(&found.path)?;
+    let (content, mut notes) = change(known.as_ref())?;
+    if let Some(known) = &known
+        && context.seen.is_another(&known.path, &known.hash)
+    {
+        notes.push("the file was not as you last saw it".to_owned());
+    }
+    for folder in &found.missing {
+        notes.push(format!("makes the folder {}", folder.display()));
+    }
+    let before = known.as_ref().map_or(&[][..], |known| &known.bytes);
+    let diff = diff(before, &content);
+    let change = FileChange {
+        path: found.path.to_string_lossy().into_owned(),
+        action: match known {
+            Some(_) => ChangeAction::Changed,
+            None => ChangeAction::Made,
+        },
+        before: known.as_ref().map(|known| known.hash.clone()),
+        after: sha256(&content),
+        added: diff.added,
+        removed: diff.removed,
+        diff: context.redaction.apply(diff.text),
+        diff_cut: diff.is_cut,
+        place: found.place,
+        notes,
+    };
+    let (told, context) = (change.clone(), context.clone());
+    let effect = async move {
+        let work = move || carry_out(&found, known, &content, told, &context);
+        let worked = blocking(work).await;
+        worked
+            .map_err(|error| EffectError::Failed(ToolError(format!("changing failed: {error}"))))?
+    };
+    Ok(Planned::new(change, effect))
+}
+
+/// Makes the change. Blocks.
+fn carry_out(
+    found: &Found,
+    known: Option<Known>,
+    content: &[u8],
+    change: FileChange,
+    context: &ToolContext,
+) -> Result<Done, EffectError> {
+    for folder in &found.missing {
+        fs::create_dir(folder).map_err(|error| {
+            EffectError::Failed(ToolError(format!(
+                "cannot make {}: {error}",
+                folder.display()
+            )))
+        })?;
+    }
+    let notes = replace(&found.path, known.as_ref(), content)?;
+    context.seen.note(&found.path, change.after.clone());
+    let mut change = change;
+    change.notes.extend(notes);
+    let done = match change.action {
+        ChangeAction::Made => "made",
+        ChangeAction::Changed | ChangeAction::Unknown => "changed",
+    };
+    let mut result = format!(
+        "{done} {} (+{} -{} lines)",
+        change.path, change.added, change.removed
+    );
+    for note in &change.notes {
+        result.push_str("; ");
+        result.push_str(note);
+    }
+    Ok(Done {
+        result,
+        change,
+        before: known
+            .map(|known| known.bytes)
+            .filter(|bytes| bytes.len() <= MAX_KEPT),
+    })
+}
