@@ -45,5 +45,11 @@ pub use write::Write;
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]
 pub fn standard_tools() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(Read), Arc::new(ListDir), Arc::new(Grep)]
+    vec![
+        Arc::new(Read),
+        Arc::new(ListDir),
+        Arc::new(Grep),
+        Arc::new(Edit),
+        Arc::new(Write),
+    ]
 }

@@ -3,9 +3,11 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
@@ -116,6 +118,11 @@ pub(in crate::tool) fn replace(
     let temporary = Temporary::make(&folder)?;
     let mut notes = Notes::new();
     fill(&temporary.file, known, content, &mut notes).map_err(|error| failed(error))?;
+    // Two changes of ours never meet: one that was taken back could take another along.
+    let turn = turn(place);
+    if known.is_some_and(|known| !holds(&folder, name, known)) {
+        return Err(EffectError::Changed);
+    }
     match known {
         None => put(&temporary, name, Exchange::Nothing)?,
         Some(known) => match put(&temporary, name, Exchange::Both) {
@@ -137,12 +144,21 @@ pub(in crate::tool) fn replace(
             Err(changed) => return Err(changed),
         },
     }
-    drop(temporary);
+    drop((turn, temporary));
     folder.sync_all().map_err(|error| failed(error))?;
     if known.is_some_and(|known| known.names > 1) {
         notes.push("the file had other names (hard links), which keep the old content".to_owned());
     }
     Ok(notes)
+}
+
+/// Waits until no other change of that file is put in its place. Some files share a turn.
+fn turn(place: &Path) -> MutexGuard<'static, ()> {
+    static TURNS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    let turn = &TURNS[(hasher.finish() % TURNS.len() as u64) as usize];
+    turn.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens a folder by a path without links.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use harness_protocol::SettingsPatch;
+use harness_protocol::{FileChange, SettingsPatch, Verdict};
 use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use serde_json::{Value, json};
 
@@ -321,6 +321,28 @@ impl Talk {
         self.tool(place, ToolOutcome::failed("no"))
     }
 
+    /// The tool that runs would make that change.
+    pub(super) fn planned(&mut self, change: FileChange) -> Vec<String> {
+        let call_id = self.tools.pop_front().unwrap();
+        let change = Box::new(change);
+        self.handle(Input::Tool(ToolEvent::Planned { call_id, change }))
+    }
+
+    /// The tool that runs has made that change.
+    pub(super) fn changed(&mut self, change: FileChange) -> Vec<String> {
+        let outcome = ToolOutcome {
+            changes: vec![change],
+            ..ToolOutcome::from(Ok("done".to_owned()))
+        };
+        self.tool(0, outcome)
+    }
+
+    /// What a conversation does that comes back.
+    pub(super) fn revive(&mut self) -> Vec<String> {
+        let effects = self.machine.resume();
+        self.take(effects)
+    }
+
     // What the next request says.
 
     /// The texts and results of the last message.
@@ -445,13 +467,15 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::CompactionStarted { reason, .. } => format!("compacting {reason:?}"),
         Record::Compacted { kept, .. } => format!("compacted, {kept} kept"),
         Record::CompactionFailed { error, .. } => format!("not compacted: {error}"),
-        Record::Checkpoint { .. }
-        | Record::ApprovalAsked(_)
-        | Record::ApprovalAnswered { .. }
-        | Record::ApprovalWithdrawn { .. }
-        | Record::EffectBegan { .. }
-        | Record::FilesChanged { .. }
-        | Record::Unknown { .. } => panic!("{record:?}"),
+        Record::ApprovalAsked(approval) => format!("asked {}", approval.id),
+        Record::ApprovalAnswered { id, answer, .. } => match answer {
+            Verdict::Allow => format!("allowed {id}"),
+            Verdict::Deny | Verdict::Unknown => format!("denied {id}"),
+        },
+        Record::ApprovalWithdrawn { id, .. } => format!("withdrawn approval {id}"),
+        Record::EffectBegan { call, .. } => format!("began {call}"),
+        Record::FilesChanged { call, .. } => format!("changed by {call}"),
+        Record::Checkpoint { .. } | Record::Unknown { .. } => panic!("{record:?}"),
     })
 }
 
