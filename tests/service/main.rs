@@ -9,6 +9,7 @@
 )]
 
 mod alone;
+mod approvals;
 mod attach;
 mod attachments;
 mod caching;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
 use harness_protocol::FileChange;
 use serde_json::{Value, json};
 
+use super::error::ToolError;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
 use super::seen::Seen;
@@ -151,11 +151,6 @@ impl ToolContext {
         }
     }
 }
-
-/// Why a tool failed, in words for the model.
-#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
-#[from(String, &str)]
-pub struct ToolError(#[error(not(source))] pub String);
 
 /// A call of a tool, as the model asked for it.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Known, Matches, find, nearest, planned, with_line_ends_of};
-use super::plan::{PlanFuture, carry_out_at_once};
+use super::change::{Known, Matches, carry_out_at_once, find, nearest, planned, with_line_ends_of};
+use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
 

@@ -8,6 +8,7 @@ mod change;
 mod command;
 mod definition;
 mod edit;
+mod error;
 mod grep;
 mod input;
 mod list_dir;
@@ -26,10 +27,9 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
-pub use definition::{
-    Cancellation, Tool, ToolCall, ToolContext, ToolError, ToolFuture, ToolOutcome, Touched,
-};
+pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched};
 pub use edit::Edit;
+pub use error::ToolError;
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use live::LiveOutput;

@@ -4,9 +4,8 @@ use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
 use harness_protocol::FileChange;
 
-use super::{Tool, ToolContext, ToolError, ToolFuture};
+use super::error::ToolError;
 use crate::attachment::sha256;
-use crate::reply::Object;
 
 /// What becomes of a plan: `None` if the tool changes nothing that is asked about.
 pub type PlanFuture<'a> = BoxFuture<'a, Result<Option<Planned>, ToolError>>;
@@ -72,28 +71,4 @@ impl std::fmt::Debug for Planned {
 #[must_use]
 pub fn digest(change: &FileChange) -> String {
     sha256(&serde_json::to_vec(change).unwrap_or_default())
-}
-
-/// How often a change is planned anew whose file changes meanwhile.
-const MAX_PLANS: usize = 3;
-
-/// Plans a change and makes it, without asking anybody: for programs that let a tool do what it wants.
-pub(super) fn carry_out_at_once<T: Tool>(
-    tool: &T,
-    input: Object,
-    context: ToolContext,
-) -> ToolFuture<'_> {
-    Box::pin(async move {
-        for _ in 0..MAX_PLANS {
-            let Some(planned) = tool.plan(input.clone(), context.clone()).await? else {
-                return Err("there is nothing to change".into());
-            };
-            match planned.carry_out().await {
-                Ok(done) => return Ok(done.result),
-                Err(EffectError::Failed(error)) => return Err(error),
-                Err(EffectError::Changed) => {}
-            }
-        }
-        Err("the file changes again and again; nothing was done".into())
-    })
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Known, planned};
-use super::plan::{PlanFuture, carry_out_at_once};
+use super::change::{Known, carry_out_at_once, planned};
+use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
 

@@ -1,5 +1,6 @@
 //! Changes of files: where a text is, what the change is, and how it gets onto the disk.
 
+mod at_once;
 mod diff;
 mod line_ends;
 mod matching;
@@ -8,6 +9,7 @@ mod place;
 mod planned;
 mod replace;
 
+pub(super) use at_once::carry_out_at_once;
 pub(super) use line_ends::with_line_ends_of;
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
