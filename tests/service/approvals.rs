@@ -220,3 +220,45 @@ async fn a_cancel_withdraws_and_a_mode_decides() {
     }
     assert_eq!(standin.violations(), [""; 0]);
 }
+
+/// Spec: [APPR-08]
+#[tokio::test]
+async fn after_a_crash_in_a_change_the_file_says_whether_it_was_made() {
+    for (content, told) in [
+        (
+            "one\n2\n",
+            "was changed; the service ended before it could say so",
+        ),
+        ("one\ntwo\n", "interrupted"),
+        ("another", "interrupted, effect unknown"),
+    ] {
+        let (mut service, standin, script, file) = asking().await;
+        let approval = open(&service).await;
+        answer(&service, &approval, json!({"answer": "allow"})).await;
+        service.idle("default").await;
+        service.kill();
+        // As if it had died right behind the record.
+        let journal = service.journal("default");
+        let past = std::fs::read_to_string(&journal).unwrap();
+        let begun = past.find("\"type\":\"effect_began\"").unwrap();
+        let end = begun + past[begun..].find('\n').unwrap() + 1;
+        std::fs::write(&journal, &past[..end]).unwrap();
+        std::fs::write(&file, content).unwrap();
+        let service = service.restart().await;
+        assert_eq!(service.get(AT).await["summary"]["state"], "interrupted");
+        script.push(Reply::text("I see"));
+        service.submit("go on").await;
+        service.idle("default").await;
+        let past = std::fs::read_to_string(&journal).unwrap();
+        let results: Vec<&str> = past
+            .lines()
+            .filter(|line| line.contains("\"type\":\"tool_result\""))
+            .collect();
+        assert_eq!(results.len(), 1);
+        assert!(results[0].contains(told), "{content:?}: {results:?}");
+        let is_made = content == "one\n2\n";
+        assert_eq!(past.contains("\"type\":\"files_changed\""), is_made);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), content);
+        assert_eq!(standin.violations(), [""; 0]);
+    }
+}

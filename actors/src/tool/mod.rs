@@ -53,3 +53,9 @@ pub fn standard_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(Write),
     ]
 }
+
+/// Whether a change that was begun has been made, as far as its file tells; none if that is another one by
+/// now. Blocks.
+pub(crate) fn has_happened(change: &harness_protocol::FileChange) -> Option<bool> {
+    change::has_happened(change)
+}

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::outbox::{AppendId, Outbox, Step};
+use crate::blocking;
 use crate::broadcast::Attendance;
 use crate::broadcast::messages::Publish;
 use crate::clock::Clock;
@@ -27,6 +28,7 @@ use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Positio
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
+use crate::tool::has_happened;
 use crate::tool::messages::{CancelTool, RunTool};
 use crate::tool::{Registry, ToolCall};
 
@@ -170,7 +172,7 @@ impl ConversationActor {
             State::Reviving(orders) => orders.push(order),
             State::Dormant => {
                 self.state = State::Reviving(vec![order]);
-                let reviving = revive(Arc::clone(&self.downstream.journal));
+                let reviving = revived(Arc::clone(&self.downstream.journal));
                 ctx.spawn(
                     reviving
                         .into_actor(self)
@@ -421,6 +423,18 @@ impl ConversationActor {
         }
         receiver.map(Result::ok)
     }
+}
+
+/// Reads a conversation back. Of a change that was begun when the service died, the file says whether it
+/// was made.
+async fn revived(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageError> {
+    let (mut ledger, end) = revive(journal).await?;
+    if let Some((_, change)) = ledger.approvals().began().cloned() {
+        let looked = blocking(move || has_happened(&change)).await;
+        // Without a look it is not known.
+        ledger.note_happened(looked.ok().flatten());
+    }
+    Ok((ledger, end))
 }
 
 impl Actor for ConversationActor {

@@ -14,4 +14,4 @@ pub(super) use line_ends::with_line_ends_of;
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use planned::planned;
-pub(super) use replace::Known;
+pub(super) use replace::{Known, has_happened};

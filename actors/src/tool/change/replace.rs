@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use harness_protocol::FileChange;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
@@ -94,6 +95,18 @@ pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolErro
         owner: (found.uid(), found.gid()),
         names: found.nlink(),
     }))
+}
+
+/// Whether a change that was begun has been made, as far as the file tells. Blocks.
+pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
+    let now = match read_file(Path::new(&change.path)) {
+        Ok(now) => now.map(|now| now.hash),
+        Err(_) => return None,
+    };
+    if now.as_ref() == Some(&change.after) {
+        return Some(true);
+    }
+    (now == change.before).then_some(false)
 }
 
 fn too_large(bytes: u64) -> ToolError {
