@@ -232,7 +232,7 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
 
 /// A change of a file in short, such as `changes src/main.rs +2 -1`.
 #[must_use]
-pub(super) fn changed(change: &FileChange) -> String {
+pub fn changed(change: &FileChange) -> String {
     let FileChange {
         path,
         added,

@@ -6,6 +6,6 @@ mod event;
 mod names;
 mod settings;
 
-pub use event::{Words, call, saved, unreadable, unreadable_block};
+pub use event::{Words, call, changed, saved, unreadable, unreadable_block};
 pub use names::{by, conversation_state, outcome, queue, state, thinking, verdict, withdrawal};
 pub use settings::{named_settings, settings};

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnyOrder, CancelAnswer, CancelOrder, ChangeConversation, ChangeSettings, CompactAnswer,
-    CompactOrder, ContinueOrder, ConversationPage, Deleted, ForkOrder, History, ModelList,
-    PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList, ServiceInfo, SettingsAnswer,
-    Snapshot, Summary, UsageAnswer, WithdrawAnswer,
+    AnswerOrder, Answered, AnyOrder, Approvals, CancelAnswer, CancelOrder, ChangeConversation,
+    ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage, Deleted,
+    ForkOrder, History, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList,
+    ServiceInfo, SettingsAnswer, Snapshot, Summary, UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -156,6 +156,21 @@ pub(crate) fn withdraw(
 ) -> Route<WithdrawAnswer> {
     let item = item.map_or_else(String::new, |item| format!("/{item}"));
     Route::delete(path(conversation, &format!("/queue{item}"))).with("by", by)
+}
+
+/// What waits for an answer in a conversation.
+pub(crate) fn approvals(conversation: &str) -> Route<Approvals> {
+    Route::get(path(conversation, "/approvals"))
+}
+
+/// What waits for an answer in all conversations.
+pub(crate) fn all_approvals() -> Route<Approvals> {
+    Route::get("/v1/approvals".to_owned())
+}
+
+/// Answers an approval.
+pub(crate) fn answer(conversation: &str, approval: u64, order: &AnswerOrder) -> Route<Answered> {
+    Route::post(path(conversation, &format!("/approvals/{approval}")), order)
 }
 
 /// The settings of a conversation.
