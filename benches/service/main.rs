@@ -156,7 +156,7 @@ fn run(machine: &mut Machine, number: usize) {
     let block = Block::tool_call(&format!("t{number}"), "read", Object::new());
     step(machine, block_finished(&call, block));
     let effects = step(machine, finished(&call));
-    let Some(Effect::RunTool(call_id, _)) = effects.last() else {
+    let Some(Effect::RunTool(call_id, ..)) = effects.last() else {
         unreachable!("the machine runs the tool");
     };
     let event = ToolEvent::Finished {
@@ -164,6 +164,7 @@ fn run(machine: &mut Machine, number: usize) {
         outcome: ToolOutcome {
             result: "{}".to_owned(),
             is_error: false,
+            changes: Vec::new(),
         },
     };
     let call = model_call(&step(machine, Input::Tool(event)));

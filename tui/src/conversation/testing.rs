@@ -76,6 +76,7 @@ pub(crate) fn history(records: &[Event], first: u64, last: u64) -> History {
 /// A snapshot behind record `last` with the records from `first` on.
 pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
     Snapshot {
+        approvals: Vec::new(),
         summary: Summary {
             workspace: None,
             id: "c".to_owned(),
