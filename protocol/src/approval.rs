@@ -40,6 +40,8 @@ pub enum Scope {
     Run,
     /// All that the rule covers in the conversation.
     Conversation,
+    /// All that the rule covers in every conversation that works in the same folder.
+    Workspace,
     /// A scope that this version does not know. Never sent.
     #[serde(other)]
     Unknown,
@@ -70,6 +72,10 @@ pub enum Withdrawal {
     Decided,
     /// The run ended without an answer.
     RunEnded,
+    /// Nobody answered within the time that the setting `approval_timeout` gives.
+    Expired,
+    /// The conversation is a fork: the one that it was forked from waits for the answer.
+    Forked,
     /// A reason that this version does not know. Never sent.
     #[serde(other)]
     Unknown,

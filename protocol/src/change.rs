@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct FileChange {
     /// The absolute path, as it was opened; what cannot be shown is replaced.
     pub path: String,
+    /// The absolute path that was asked for, if it leads to the file through a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// What happens to the file.
     pub action: ChangeAction,
     /// SHA-256 of the bytes before, in hexadecimal digits; none if there was no file.

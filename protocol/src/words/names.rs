@@ -107,6 +107,7 @@ pub(super) fn scope(scope: Scope) -> &'static str {
     match scope {
         Scope::Run => " for this run",
         Scope::Conversation => " for this conversation",
+        Scope::Workspace => " for this folder",
         Scope::Once | Scope::Unknown => "",
     }
 }
@@ -119,6 +120,8 @@ pub fn withdrawal(reason: Withdrawal) -> &'static str {
         Withdrawal::Changed => "the file is another now",
         Withdrawal::Decided => "a rule decides it",
         Withdrawal::RunEnded => "the run ended",
+        Withdrawal::Expired => "nobody answered in time",
+        Withdrawal::Forked => "the conversation is a fork",
         Withdrawal::Unknown => "withdrawn",
     }
 }

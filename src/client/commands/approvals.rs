@@ -56,6 +56,8 @@ enum Reach {
     Run,
     /// In this conversation
     Conversation,
+    /// In all conversations of this folder
+    Workspace,
 }
 
 /// The flags of `harness deny`.
@@ -116,6 +118,7 @@ pub(super) async fn approve(
             Reach::Once => Scope::Once,
             Reach::Run => Scope::Run,
             Reach::Conversation => Scope::Conversation,
+            Reach::Workspace => Scope::Workspace,
         },
         message: None,
         stop: false,

@@ -68,7 +68,7 @@ impl Approvals {
                 let rules = match scope {
                     Scope::Run => Some(&mut self.run_rules),
                     Scope::Conversation => Some(&mut totals.rules),
-                    Scope::Once | Scope::Unknown => None,
+                    Scope::Once | Scope::Workspace | Scope::Unknown => None,
                 };
                 if let (Some(rules), Some(rule)) = (rules, &approval.rule)
                     && !rules.contains(rule)

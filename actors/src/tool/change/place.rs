@@ -55,6 +55,8 @@ const BARE: &[&str] = &["HEAD", "objects", "refs", "hooks", "config"];
 pub(in crate::tool) struct Found {
     /// Without links; also of a file that is not there yet.
     pub(in crate::tool) path: PathBuf,
+    /// The path that was asked for, without `.` and `..`, if it is another: it leads there by a link.
+    pub(in crate::tool) asked: Option<PathBuf>,
     pub(in crate::tool) place: Place,
     /// The folders above it that are not there yet, the uppermost first.
     pub(in crate::tool) missing: Vec<PathBuf>,
@@ -70,8 +72,9 @@ pub(in crate::tool) fn find(
     closed: &[PathBuf],
 ) -> Result<Found, ToolError> {
     let refused = |error: &std::io::Error| path::io_error(error, "the folder is gone");
-    let folder = fs::canonicalize(folder).map_err(|error| refused(&error))?;
-    let asked = folder.join(asked);
+    let given = folder;
+    let folder = fs::canonicalize(given).map_err(|error| refused(&error))?;
+    let asked = folder.join(asked.strip_prefix(given).unwrap_or(asked));
     let (path, missing) = match fs::canonicalize(&asked) {
         Ok(path) => (path, Vec::new()),
         Err(_) => resolve_new(&asked)?,
@@ -85,11 +88,28 @@ pub(in crate::tool) fn find(
         Ok(_) => Place::Workspace,
         Err(_) => Place::Outside,
     };
+    let asked = Some(lexical(&asked)).filter(|asked| *asked != path);
     Ok(Found {
         path,
+        asked,
         place,
         missing,
     })
+}
+
+/// A path without `.` and `..`, as its text says; links are not looked at.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                plain.push(component);
+            }
+        }
+    }
+    plain
 }
 
 /// A path of which the last names are not there yet, and the folders among them.

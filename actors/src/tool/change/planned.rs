@@ -40,6 +40,10 @@ pub(in crate::tool) fn planned(
     let diff = diff(before, &content);
     let change = FileChange {
         path: found.path.to_string_lossy().into_owned(),
+        asked: found
+            .asked
+            .as_ref()
+            .map(|asked| asked.to_string_lossy().into_owned()),
         action: match known {
             Some(_) => ChangeAction::Changed,
             None => ChangeAction::Made,

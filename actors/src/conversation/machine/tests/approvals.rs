@@ -13,6 +13,7 @@ use crate::tool::{digest, tools};
 
 fn change(path: &str, after: &str) -> FileChange {
     FileChange {
+        asked: None,
         path: path.to_owned(),
         action: ChangeAction::Changed,
         before: Some("old".to_owned()),
