@@ -43,7 +43,7 @@ pub enum Passing {
 )]
 pub fn event(record: &Record, timestamp: u64) -> Event {
     match record {
-        Record::RunStarted { run, by } => Event::RunStarted {
+        Record::RunStarted { run, by, .. } => Event::RunStarted {
             run_id: run.0,
             by: by.clone(),
             timestamp,
@@ -105,6 +105,12 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             changes: changes.clone(),
             timestamp,
         },
+        Record::RulesChanged { added, removed, by } => Event::RulesChanged {
+            added: added.clone(),
+            removed: removed.clone(),
+            by: by.clone(),
+            timestamp,
+        },
         Record::TurnStarted { run, turn, .. } => Event::TurnStarted {
             run_id: run.0,
             turn: *turn,
@@ -130,6 +136,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             id,
             result,
             is_error,
+            ..
         } => Event::ToolResult {
             id: id.clone(),
             result: result.clone(),

@@ -165,6 +165,7 @@ fn run(machine: &mut Machine, number: usize) {
             result: "{}".to_owned(),
             is_error: false,
             changes: Vec::new(),
+            seen: Vec::new(),
         },
     };
     let call = model_call(&step(machine, Input::Tool(event)));

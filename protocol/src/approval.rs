@@ -114,6 +114,12 @@ pub struct Answered {
     pub id: u64,
     /// What was said, by the first who said something.
     pub answer: Verdict,
+    /// How far it reaches.
+    #[serde(default)]
+    pub scope: Scope,
+    /// The rule that it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// Who said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,

@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Approval, Attachment, FileChange, Queue, Scope, Settings, Verdict, Withdrawal};
+use crate::{
+    Approval, Attachment, FileChange, HeldRule, Queue, Scope, Settings, Verdict, Withdrawal,
+};
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
 /// position as the SSE id; those that carry none are passing and never repeated.
@@ -335,6 +337,20 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// The rules of the conversation are others.
+    RulesChanged {
+        /// What holds from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        added: Vec<HeldRule>,
+        /// What holds no more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        removed: Vec<HeldRule>,
+        /// The name of the client that changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// Something that only a newer service knows.
     Record {
         /// The type of the record in the journal.
@@ -528,6 +544,7 @@ impl Event {
             }
             Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
             Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
+            Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
             Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
             Self::Delta { .. } => Facts::passing("delta"),
             Self::Discarded {} => Facts::passing("discarded"),
@@ -624,7 +641,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 37] = [
+    const NAMES: [&str; 38] = [
         "user",
         "text",
         "tool_call",
@@ -654,6 +671,7 @@ mod tests {
         "approval_withdrawn",
         "effect_began",
         "files_changed",
+        "rules_changed",
         "record",
         "delta",
         "discarded",

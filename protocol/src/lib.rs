@@ -13,6 +13,7 @@ mod order;
 mod problem;
 mod queue;
 mod rest;
+mod rules;
 mod service;
 mod setting;
 mod settings;
@@ -41,6 +42,7 @@ pub use rest::{
     CancelAnswer, CancelOrder, CompactAnswer, CompactOrder, ContinueOrder, PromptAnswer,
     PromptOrder,
 };
+pub use rules::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, RunRules};
 pub use service::{
     Discovery, GivenSetting, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue,
     StartOptions, Upstream, UpstreamKind, challenge,

@@ -125,6 +125,10 @@ settings! {
     mode: ApprovalMode => ApprovalMode = ApprovalMode::default(),
         SettingKind::OneOf("MODE", &["plan", "ask", "edits", "sandbox", "locked"]),
         "What tools may change: plan nothing, ask before, edits in the workspace, sandbox, or locked to what rules allow";
+    /// How long an approval waits for an answer, in seconds; as long as it takes if left out.
+    approval_timeout: u64 => Option<u64> = None,
+        SettingKind::whole("SECONDS", 1, MAX_SECONDS),
+        "Seconds that an approval waits for an answer; as long as it takes if unset";
     /// How many steering messages are said at once.
     steering_mode: QueueMode => QueueMode = QueueMode::default(),
         SettingKind::OneOf("MODE", QUEUE_MODES), "Steering messages said at once: one_at_a_time or all";
@@ -163,6 +167,8 @@ settings! {
 pub const NO_TOOLS: &str = "none";
 /// The largest number of tokens that a setting can be.
 const MAX_TOKENS: u64 = 1_000_000_000;
+/// The longest time that can be set: a year.
+const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 /// The names of [`QueueMode`].
 const QUEUE_MODES: &[&str] = &["one_at_a_time", "all"];
 /// The levels of thinking, from little to much.

@@ -1,23 +1,29 @@
 //! Approvals: what waits for an operator's answer, and the answers.
 
-use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::conversation::messages::{AnswerApproval, AnswerError, GetOverview};
 use harness_actors::directory::messages::ListConversations;
-use harness_protocol::{AnswerOrder, Approvals, OpenApproval, Verdict};
+use harness_actors::journal::Header;
+use harness_protocol::{AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict};
 
 use super::ask::{Late, Name, ask, ask_conversation, order_to, refuse_read, refuse_submit};
-use super::body;
-use super::guard::Caller;
+use super::guard::require_token;
 use super::problem::{Answer, Kind, Refusal};
 use super::said::name_of;
 use super::shared::Shared;
+use super::{body, rules, workspace};
 
 /// How many conversations are looked at together.
 const PAGE: usize = 200;
 
-/// What waits in all conversations, the oldest first.
-pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
-    let mut approvals = Vec::new();
+/// The approvals that wait in all conversations, the oldest first.
+///
+/// # Errors
+/// The answer, if the conversations cannot be listed.
+pub(super) async fn waiting(
+    shared: &Shared,
+) -> Result<Vec<(String, Header, Box<Approval>)>, Refusal> {
+    let mut waiting = Vec::new();
     let mut after = None;
     loop {
         let list = ListConversations {
@@ -31,19 +37,27 @@ pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
         after = rows.last().map(|row| row.listed.clone());
         for row in rows {
             // One that cannot be read is told by the list of conversations.
-            if let Ok((_, overview)) = row.found {
-                let conversation = row.listed.id;
-                approvals.extend(overview.approval.map(|approval| OpenApproval {
-                    conversation,
-                    approval: *approval,
-                }));
+            if let Ok((header, overview)) = row.found
+                && let Some(approval) = overview.approval
+            {
+                waiting.push((row.listed.id, header, approval));
             }
         }
         if is_last {
             break;
         }
     }
-    approvals.reverse();
+    waiting.reverse();
+    Ok(waiting)
+}
+
+/// What waits in all conversations, the oldest first.
+pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
+    let open = |(conversation, _, approval): (String, _, Box<Approval>)| OpenApproval {
+        conversation,
+        approval: *approval,
+    };
+    let approvals = waiting(&shared).await?.into_iter().map(open).collect();
     Ok(HttpResponse::Ok().json(Approvals { approvals }))
 }
 
@@ -68,11 +82,8 @@ pub(super) async fn answer(
 ) -> Answer {
     let (id, approval) = path.into_inner();
     let order: AnswerOrder = body::json(&request, payload).await?;
-    let has_token = request.extensions().get::<Caller>() == Some(&Caller::TokenHolder);
-    if order.answer == Verdict::Allow && !has_token {
-        let detail = "to allow needs the token, also from this machine: \
-                      what the model runs must not answer for you";
-        return Err(Kind::Unauthorized.refuse(detail));
+    if order.answer == Verdict::Allow {
+        require_token(&request, "to allow")?;
     }
     let Ok(number) = approval.parse() else {
         let detail = format!("there is no approval {approval:?} in this conversation");
@@ -86,8 +97,20 @@ pub(super) async fn answer(
             ..order
         },
     };
-    let (_, answered) = order_to(&shared, &id, order, late).await?;
+    let (conversation, answered) = order_to(&shared, &id, order, late).await?;
     let answered = answered.map_err(|error| refuse(&error))?;
+    if let Answered {
+        answer: Verdict::Allow,
+        scope: Scope::Workspace,
+        rule: Some(rule),
+        by,
+        ..
+    } = &answered
+    {
+        let header = conversation.journal.header();
+        let folder = workspace::of(&shared, &header);
+        rules::allow_in_folder(&shared, folder, rule.clone(), by.clone()).await?;
+    }
     Ok(HttpResponse::Ok().json(answered))
 }
 
@@ -97,7 +120,9 @@ fn refuse(error: &AnswerError) -> Refusal {
         AnswerError::Withdrawn { .. } => Kind::ApprovalWithdrawn,
         AnswerError::Unknown { .. } => Kind::NoApproval,
         AnswerError::OtherDigest { .. } => Kind::OtherChange,
-        AnswerError::NoScope { .. } | AnswerError::NoVerdict => Kind::BadRequest,
+        AnswerError::NoScope { .. } | AnswerError::NoVerdict | AnswerError::TooManyRules => {
+            Kind::BadRequest
+        }
         AnswerError::Order(error) => return refuse_submit(error),
     };
     kind.refuse(error.to_string())

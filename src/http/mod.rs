@@ -20,6 +20,7 @@ mod prompt;
 mod queue;
 mod received;
 mod routes;
+mod rules;
 mod run;
 mod said;
 mod server;

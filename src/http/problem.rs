@@ -89,6 +89,7 @@ kinds! {
     NoApproval NOT_FOUND "no-approval", "There is no such approval";
     ApprovalAnswered CONFLICT "approval-answered", "Somebody answered before";
     ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
+    NoRule NOT_FOUND "no-rule", "There is no such rule";
     OtherChange CONFLICT "other-change", "The answer is to another change";
     Cancelled CONFLICT "cancelled", "It was cancelled";
     CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";

@@ -9,7 +9,7 @@ use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
     approvals, attachments, compaction, conversations, events, given, history, models, prompt,
-    queue, run, service, settings, skills, snapshot, tools, usage,
+    queue, rules, run, service, settings, skills, snapshot, tools, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -51,8 +51,10 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/approvals" => GET approvals::list;
         "/v1/conversations/{id}/approvals/{approval}" => POST approvals::answer;
+        "/v1/conversations/{id}/rules" => GET rules::list, PATCH rules::change;
         "/v1/conversations/{id}/usage" => GET usage::read;
         "/v1/approvals" => GET approvals::all;
+        "/v1/rules" => GET rules::all, PATCH rules::change_all;
         "/v1/attachments/{sha256}" => GET attachments::read;
         "/v1/models" => GET models::list;
         "/v1/tools" => GET tools::list;
@@ -64,7 +66,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         OPEN_ROUTE => GET service::healthz;
     }
     config.default_service(web::to(|| async {
-        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/approvals, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
     }));
 }
 

@@ -42,6 +42,12 @@ impl Rule {
         }
     }
 
+    /// The tool that it is about.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
     /// Whether the rule covers that path for that tool.
     #[must_use]
     pub fn covers(&self, tool: &str, path: &str) -> bool {

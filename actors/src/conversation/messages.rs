@@ -5,8 +5,8 @@ use derive_more::{Display, Error, From};
 
 use harness_protocol::words::{self, by as told_by, verdict as told};
 use harness_protocol::{
-    AnswerOrder, Answered, Approval, Attachment, Order, Queue, SettingsAnswer, SettingsPatch,
-    Verdict, Withdrawal,
+    AnswerOrder, Answered, Approval, Attachment, HeldRule, Order, Queue, RunRules, SettingsAnswer,
+    SettingsPatch, Verdict, Withdrawal,
 };
 
 use crate::ids::{ItemId, RunId};
@@ -27,6 +27,8 @@ pub struct SubmitPrompt {
     pub by: Option<String>,
     /// What goes with it. The contents are kept already.
     pub attachments: Vec<Attachment>,
+    /// What it says of the changes that tools make in its run.
+    pub rules: RunRules,
 }
 
 /// Queues a message: for the next model request or for the end of the run, see [`Queue`]. While
@@ -240,6 +242,42 @@ pub struct AnswerApproval {
     pub order: AnswerOrder,
 }
 
+/// Says that the rules of folders are others: what waits is decided anew. Sent by whoever keeps them.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct RulesChanged;
+
+/// Changes the rules of the conversation. Sent by HTTP; answered when that is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<HeldRule>, RulesError>")]
+pub struct ChangeRules {
+    /// What is to hold from now on.
+    pub add: Vec<HeldRule>,
+    /// What is to hold no more.
+    pub remove: Vec<HeldRule>,
+    /// Who changes them, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Why rules were not changed. They are as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum RulesError {
+    /// There is no such rule to take back.
+    #[display("there is no rule {_0:?} to remove")]
+    #[from(ignore)]
+    Unknown(#[error(not(source))] String),
+    /// There would be too many.
+    #[display("a conversation has at most {MAX_RULES} rules; remove some")]
+    TooMany,
+    /// As for a prompt.
+    #[display("{_0}")]
+    #[from]
+    Order(SubmitError),
+}
+
+/// How many rules a conversation, or a folder, has at most.
+pub const MAX_RULES: usize = 100;
+
 /// Why an answer is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum AnswerError {
@@ -284,6 +322,10 @@ pub enum AnswerError {
         /// The approval.
         id: u64,
     },
+    /// The conversation has as many rules as it may have.
+    #[display("a conversation has at most {MAX_RULES} rules; allow it once, or remove some")]
+    #[from(ignore)]
+    TooManyRules,
     /// It says neither.
     #[display("an answer is \"allow\" or \"deny\"")]
     #[from(ignore)]
@@ -326,6 +368,8 @@ pub struct Overview {
     pub unfinished: Vec<Piece>,
     /// What waits for an operator's answer.
     pub approval: Option<Box<Approval>>,
+    /// The rules of the run and of the conversation.
+    pub rules: Vec<HeldRule>,
     /// The sums so far.
     pub totals: Totals,
     /// When its last record was written, in milliseconds since the Unix epoch.

@@ -1,10 +1,11 @@
 //! What all conversations of a service share, and how the actors of one are started.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::conversation::{Conversation, Place};
+use crate::approval::{Approver, DenyAll, RuleBook};
 use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::messages::Publish;
 use crate::broadcast::{Attendance, BroadcastActor, Now};
@@ -51,6 +52,12 @@ pub struct Seams {
     /// What is taken out of what tools return and the API says, besides the credential and the
     /// configuration's secrets. More can be added to it at any time.
     pub redaction: Redaction,
+    /// Answers what tools ask before they change something; without one they are denied.
+    pub approver: Arc<dyn Approver>,
+    /// The rules of folders, for what tools may change.
+    pub rules: RuleBook,
+    /// Files and folders that are closed to tools, whatever name leads there.
+    pub closed: Arc<[PathBuf]>,
 }
 
 impl Default for Seams {
@@ -65,6 +72,9 @@ impl Default for Seams {
             projection: None,
             summarizer: None,
             redaction: Redaction::default(),
+            approver: Arc::new(DenyAll),
+            rules: RuleBook::default(),
+            closed: Arc::default(),
         }
     }
 }
@@ -155,6 +165,7 @@ impl Parts {
             defaults: Arc::clone(&self.defaults),
             made_with: header.settings,
             tools: self.tools.clone(),
+            rules: self.seams.rules.clone(),
             guidance: self.seams.guidance_of(&folder),
             folder,
             system_prompt: self.seams.system_prompt.clone(),
@@ -169,6 +180,7 @@ impl Parts {
             journal,
             describe_model: self.describe_model.clone(),
             summarizer: self.seams.summarizer.clone(),
+            approver: Arc::clone(&self.seams.approver),
         };
         let life = self.lives.fetch_add(1, Ordering::Relaxed);
         let calls = life * CALLS_OF_A_LIFE;

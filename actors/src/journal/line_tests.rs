@@ -38,6 +38,7 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
         Record::EffectBegan { .. } => "effect_began",
         Record::FilesChanged { .. } => "files_changed",
+        Record::RulesChanged { .. } => "rules_changed",
         Record::Unknown { .. } => return None,
     })
 }
@@ -90,6 +91,7 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "approval_withdrawn",
         "effect_began",
         "files_changed",
+        "rules_changed",
     ];
     assert_eq!(Record::KNOWN[20..], since);
     for more in [
@@ -147,6 +149,7 @@ fn the_checksum_is_that_of_the_epoch_and_the_line() {
         record: Record::RunStarted {
             run: RunId(1),
             by: None,
+            rules: harness_protocol::RunRules::default(),
         },
     };
     let mut line = Vec::new();

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use harness_protocol::{
-    Approval, Attachment, CompactionReason, FileChange, Queue, QueueItem, Scope, Settings, Usage,
-    Verdict, Withdrawal,
+    Approval, Attachment, CompactionReason, FileChange, HeldRule, Queue, QueueItem, RunRules,
+    Scope, Settings, Usage, Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
+use crate::tool::SeenFile;
 
 /// When an append is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +37,9 @@ pub enum Record {
         /// Who started it, if no prompt did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// What its prompt said of the changes that tools make in it.
+        #[serde(default, skip_serializing_if = "RunRules::is_empty")]
+        rules: RunRules,
     },
     /// A prompt was accepted.
     Prompt {
@@ -111,6 +115,18 @@ pub enum Record {
         /// What it changed.
         changes: Vec<FileChange>,
     },
+    /// The rules of the conversation are others.
+    RulesChanged {
+        /// What holds from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        added: Vec<HeldRule>,
+        /// What holds no more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        removed: Vec<HeldRule>,
+        /// Who changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// The model is asked.
     TurnStarted {
         /// The run.
@@ -174,6 +190,9 @@ pub enum Record {
         result: String,
         /// Whether the call failed.
         is_error: bool,
+        /// The files that the model has seen whole by it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<SeenFile>,
     },
     /// The calls of the reply that have no result get none.
     CallsSkipped {
@@ -447,9 +466,9 @@ pub struct Totals {
     /// The name of the last approval.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub approvals: u64,
-    /// What operators allowed for the whole conversation, as rules.
+    /// The rules of the conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
+    pub rules: Vec<HeldRule>,
     /// Whether the model is told a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
@@ -487,7 +506,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 26] = [
+    pub const KNOWN: [&'static str; 27] = [
         "run_started",
         "prompt",
         "status",
@@ -514,6 +533,7 @@ impl Record {
         "approval_withdrawn",
         "effect_began",
         "files_changed",
+        "rules_changed",
     ];
 
     /// Whether no block is unfinished behind this record that was begun before it.
@@ -546,7 +566,8 @@ impl Record {
             | Self::ApprovalAnswered { .. }
             | Self::ApprovalWithdrawn { .. }
             | Self::EffectBegan { .. }
-            | Self::FilesChanged { .. } => Durability::Synced,
+            | Self::FilesChanged { .. }
+            | Self::RulesChanged { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
             | Self::TurnStarted { .. }

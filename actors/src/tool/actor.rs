@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ const MAX_AT_ONCE: usize = 8;
 pub struct ToolActor {
     limit: Duration,
     redaction: Redaction,
+    closed: Arc<[PathBuf]>,
     calls: HashMap<CallId, RunningTool>,
     waiting: Waiting,
 }
@@ -59,9 +61,16 @@ impl ToolActor {
         Self {
             limit,
             redaction,
+            closed: Arc::default(),
             calls: HashMap::new(),
             waiting: Waiting::default(),
         }
+    }
+
+    /// Closes files and folders to the tools, whatever name leads there.
+    #[must_use]
+    pub fn closing(self, closed: Arc<[PathBuf]>) -> Self {
+        Self { closed, ..self }
     }
 
     /// Begins calls that wait while there is room.
@@ -80,14 +89,15 @@ impl ToolActor {
             allowed,
             tools,
             folder,
+            seen,
             reply_to,
         } = order;
         let cancellation = Cancellation::new();
         let output = LiveOutput::of(call_id.clone(), ctx.address().recipient());
         let context = ToolContext {
             output: output.clone(),
-            seen: Seen::default(),
-            closed: Arc::default(),
+            seen: Seen::of(seen),
+            closed: Arc::clone(&self.closed),
             call_id: call.id.clone(),
             folder,
             cancellation: cancellation.clone(),
@@ -128,12 +138,17 @@ impl ToolActor {
     fn end(&mut self, call_id: CallId, end: End) {
         match end {
             End::Outcome(outcome) => self.finish(call_id, outcome),
-            End::Planned(change) => {
+            End::Planned(change, folder_inode) => {
                 let is_cancelled = |call: &RunningTool| call.cancellation.is_cancelled();
                 if self.calls.get(&call_id).is_some_and(is_cancelled) {
                     self.finish(call_id, ToolOutcome::failed("cancelled by user"));
                 } else if let Some(call) = self.calls.remove(&call_id) {
-                    tell(&call.reply_to, ToolEvent::Planned { call_id, change });
+                    let planned = ToolEvent::Planned {
+                        call_id,
+                        change,
+                        folder_inode,
+                    };
+                    tell(&call.reply_to, planned);
                 }
             }
         }
@@ -254,8 +269,8 @@ async fn run(
 enum End {
     /// The tool returned or failed.
     Outcome(ToolOutcome),
-    /// It would make this change.
-    Planned(Box<FileChange>),
+    /// It would make this change, in a folder with that inode.
+    Planned(Box<FileChange>, Option<u64>),
 }
 
 /// Runs a tool. One that plans makes the change that is allowed, or tells what it would change.
@@ -266,13 +281,18 @@ async fn work(
     context: ToolContext,
 ) -> Result<End, ToolError> {
     let Some(planned) = tool.plan(input.clone(), context.clone()).await? else {
+        let seen = context.seen.clone();
         let result = tool.execute_in(input, context).await?;
-        return Ok(End::Outcome(Ok(result).into()));
+        return Ok(End::Outcome(ToolOutcome {
+            seen: seen.take(),
+            ..Ok(result).into()
+        }));
     };
     let change = planned.change.clone();
     if allowed != Some(digest(&change)) {
-        return Ok(End::Planned(Box::new(change)));
+        return Ok(ask_about(change, context.folder).await);
     }
+    let folder = Arc::clone(&context.folder);
     match planned.carry_out().await {
         Ok(Done { result, change, .. }) => Ok(End::Outcome(ToolOutcome {
             changes: vec![change],
@@ -280,10 +300,17 @@ async fn work(
         })),
         Err(EffectError::Failed(error)) => Err(error),
         Err(EffectError::Changed) => match tool.plan(input, context).await? {
-            Some(planned) => Ok(End::Planned(Box::new(planned.change))),
+            Some(planned) => Ok(ask_about(planned.change, folder).await),
             None => Err("the file was changed meanwhile; nothing was done".into()),
         },
     }
+}
+
+/// What a call is that waits for a decision: rules go by the folder as it is now.
+async fn ask_about(change: FileChange, folder: Arc<Path>) -> End {
+    let look = move || std::fs::metadata(folder);
+    let found = blocking(look).await.ok().and_then(Result::ok);
+    End::Planned(Box::new(change), found.map(|found| found.ino()))
 }
 
 /// Whether there is no folder there. A tool that failed for that would name something in it.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::error::ToolError;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
-use super::seen::Seen;
+use super::seen::{Seen, SeenFile};
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -172,6 +172,8 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// What was changed.
     pub changes: Vec<FileChange>,
+    /// The files that the model has seen whole by it.
+    pub seen: Vec<SeenFile>,
 }
 
 impl ToolOutcome {
@@ -182,6 +184,7 @@ impl ToolOutcome {
             result: json!({ "error": error }).to_string(),
             is_error: true,
             changes: Vec::new(),
+            seen: Vec::new(),
         }
     }
 }
@@ -193,6 +196,7 @@ impl From<Result<String, ToolError>> for ToolOutcome {
                 result,
                 is_error: false,
                 changes: Vec::new(),
+                seen: Vec::new(),
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

@@ -8,6 +8,7 @@ use harness_protocol::FileChange;
 
 use super::definition::{ToolCall, ToolOutcome};
 use super::registry::Registry;
+use super::seen::SeenBefore;
 use crate::ids::CallId;
 
 /// Runs one tool, when its turn comes. Sent by a conversation; ends with one `Finished` or `Planned`.
@@ -25,6 +26,8 @@ pub struct RunTool {
     pub tools: Registry,
     /// The folder that the conversation works in.
     pub folder: Arc<Path>,
+    /// The contents of files that the model knows.
+    pub seen: SeenBefore,
     /// Where the answer goes.
     pub reply_to: Recipient<ToolEvent>,
 }
@@ -57,6 +60,8 @@ pub enum ToolEvent {
         call_id: CallId,
         /// What it would change.
         change: Box<FileChange>,
+        /// The inode of the conversation's folder, if it can be told.
+        folder_inode: Option<u64>,
     },
     /// The tool returned, failed, ran out of time or was cancelled.
     Finished {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 mod actor;
 mod cap;
 mod change;
+mod closed;
 mod command;
 mod definition;
 mod edit;
@@ -38,20 +39,21 @@ pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
-pub use seen::Seen;
+pub use seen::{Seen, SeenBefore, SeenFile};
 pub use shelf::ToolShelf;
 pub use write::Write;
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]
 pub fn standard_tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(Read),
-        Arc::new(ListDir),
-        Arc::new(Grep),
-        Arc::new(Edit),
-        Arc::new(Write),
-    ]
+    let mut tools = reading_tools();
+    tools.extend([Arc::new(Edit) as Arc<dyn Tool>, Arc::new(Write)]);
+    tools
+}
+
+/// Those that only read: all that there were in the versions that kept no list of a conversation's tools.
+pub(crate) fn reading_tools() -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(Read), Arc::new(ListDir), Arc::new(Grep)]
 }
 
 /// Whether a change that was begun has been made, as far as its file tells; none if that is another one by

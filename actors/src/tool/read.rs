@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cap::{MAX_TEXT_BYTES, Shown, shown};
-use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path, procfs};
+use super::{
+    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, input, path, procfs,
+};
 use crate::attachment::sha256;
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -105,6 +107,7 @@ fn read(
         .map_err(|error| path::io_error(&error, "file not found"))?;
     check_regular(&opened)?;
     procfs::check_file(&file)?;
+    closed::check_opened(&file, path, &context.closed)?;
     let text = match (start_line, end_line) {
         (None, None) => whole(&mut file, path, context)?,
         (start, end) => range(&mut file, start, end, context)?,

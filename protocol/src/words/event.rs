@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::names::{
-    action, by, delta_kind, outcome, queue, reason, scope, state, verdict, withdrawal,
+    action, by, delta_kind, outcome, queue, reason, rule, scope, state, verdict, withdrawal,
 };
 use super::settings::settings;
-use crate::{Event, FileChange, Outcome, State};
+use crate::{Event, FileChange, HeldRule, Outcome, State};
 
 /// An event in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,6 +200,12 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
                 _ => None,
             };
             (all.join(", "), body)
+        }
+        Event::RulesChanged { added, removed, .. } => {
+            let told = |sign: char| move |held: &HeldRule| format!("{sign}{}", rule(held));
+            let added = added.iter().map(told('+'));
+            let all: Vec<String> = added.chain(removed.iter().map(told('-'))).collect();
+            (all.join(", "), None)
         }
         Event::Record { record_type, .. } => (record_type.clone(), None),
         Event::Delta {

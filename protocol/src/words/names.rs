@@ -1,8 +1,8 @@
 //! What states, outcomes and queues are called.
 
 use crate::{
-    ChangeAction, CompactionReason, ConversationState, DeltaKind, Outcome, Queue, Scope, State,
-    ThinkingLevel, Verdict, Withdrawal,
+    ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, Outcome, Queue,
+    RuleAction, Scope, State, ThinkingLevel, Verdict, Withdrawal,
 };
 
 /// What a conversation is doing.
@@ -100,6 +100,24 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Deny => "denied",
         Verdict::Unknown => "answered",
     }
+}
+
+/// What a rule says of the changes that it covers.
+#[must_use]
+pub fn rule_action(action: RuleAction) -> &'static str {
+    match action {
+        RuleAction::Allow => "allow",
+        RuleAction::Ask => "ask",
+        RuleAction::Deny => "deny",
+        RuleAction::Unknown => "unknown",
+    }
+}
+
+/// A rule on one line: what it says, what it covers, and how far it reaches.
+#[must_use]
+pub fn rule(held: &HeldRule) -> String {
+    let reach = scope(held.scope);
+    format!("{} {}{reach}", rule_action(held.action), held.rule)
 }
 
 /// How far an answer reaches, behind it; empty for once.

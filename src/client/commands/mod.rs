@@ -1,6 +1,7 @@
 //! The commands, a file each: what the command line asks of the service, and how it ends.
 
 mod approvals;
+mod asks;
 mod attach;
 mod cancel;
 mod common;

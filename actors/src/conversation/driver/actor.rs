@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::outbox::{AppendId, Outbox, Step};
+use crate::approval::Approver;
 use crate::blocking;
 use crate::broadcast::Attendance;
 use crate::broadcast::messages::Publish;
@@ -24,7 +25,7 @@ use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::conversation::past::{Ledger, revive};
 use crate::event::{Passing, event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Position};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Position, Record};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
@@ -54,6 +55,8 @@ pub struct Downstream {
     pub journal: Arc<dyn Journal>,
     /// Writes summaries, if the model does not.
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// Answers approvals.
+    pub approver: Arc<dyn Approver>,
 }
 
 /// Owns the history and the turn counter of one conversation.
@@ -203,6 +206,7 @@ impl ConversationActor {
             return;
         };
         self.carry_out(resumed, ctx);
+        self.ask_again(ctx);
         for order in orders {
             order(self, result.clone(), ctx);
         }
@@ -333,6 +337,9 @@ impl ConversationActor {
                 } => {
                     for (new, position) in records.iter().zip(positions.into_iter().flatten()) {
                         self.show(new, position);
+                        if let Record::ApprovalAsked(approval) = &new.record {
+                            self.ask(approval, ctx);
+                        }
                     }
                 }
                 Step::Kept { pieces, .. } => pieces.into_iter().for_each(|piece| self.grow(piece)),

@@ -169,6 +169,10 @@ impl ConversationActor {
             allowed,
             tools: self.tools(),
             folder: Arc::clone(&self.planner.folder),
+            seen: self
+                .machine()
+                .map(|machine| machine.ledger().seen())
+                .unwrap_or_default(),
             reply_to: ctx.address().recipient(),
         };
         if self.downstream.run_tool.try_send(order).is_err() {

@@ -219,6 +219,7 @@ impl Handler<GetOverview> for ConversationActor {
                     run: ledger.run(),
                     is_running: machine.run().is_some(),
                     approval: ledger.open_approval(),
+                    rules: ledger.rules(),
                     unfinished: ledger.unfinished().to_vec(),
                     totals: ledger.totals().clone(),
                     active_at: self.active_at,

@@ -1,6 +1,7 @@
 //! What carries a conversation's decisions out: the actor, and what waits for the journal.
 
 mod actor;
+mod approvals;
 mod calls;
 mod failed_append;
 mod handlers;

@@ -1,15 +1,19 @@
 //! Approvals: what a tool may change only when an operator says so. An approval is on record before it
 //! is shown, has one end, and outlives the service: its run goes on where it waited.
 
-use harness_protocol::{Answered, Approval, FileChange, Scope, Verdict, Withdrawal};
+use harness_protocol::{
+    Answered, Approval, ApprovalMode, FileChange, HeldRule, Scope, Verdict, Withdrawal,
+};
 
 use super::Machine;
 use super::effect::Effect;
 use super::order::{Order, Taken};
 use super::run::{Run, Step};
 use super::tools::Tools;
-use crate::approval::{Decision, Policy, Rule};
-use crate::conversation::messages::{AnswerApproval, AnswerError, CancelRun, SubmitError};
+use crate::approval::{Decision, Policy};
+use crate::conversation::messages::{
+    AnswerApproval, AnswerError, CancelRun, ChangeRules, MAX_RULES, RulesError, SubmitError,
+};
 use crate::conversation::past::ApprovalEnd;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record};
@@ -48,11 +52,17 @@ impl Order for AnswerApproval {
         if !open.scopes.contains(&order.scope) {
             return Err(AnswerError::NoScope { id });
         }
+        let rules = machine.ledger.totals().rules.len();
+        if order.scope == Scope::Conversation && rules >= MAX_RULES {
+            return Err(AnswerError::TooManyRules);
+        }
         let approval = open.clone();
+        let approval_rule = approval.rule.clone();
+        let scope = if allows { order.scope } else { Scope::Once };
         let mut effects = vec![machine.note(Record::ApprovalAnswered {
             id,
             answer: order.answer,
-            scope: if allows { order.scope } else { Scope::Once },
+            scope,
             message: order.message.clone(),
             by: order.by.clone(),
             key: order.key,
@@ -69,12 +79,53 @@ impl Order for AnswerApproval {
                 }));
             }
         }
+        let rule = approval_rule.filter(|_| scope != Scope::Once);
         let answered = Answered {
             id,
             answer: order.answer,
+            scope,
+            rule,
             by: order.by,
         };
         Ok((answered, effects))
+    }
+}
+
+impl Order for ChangeRules {
+    /// The rules of the run and of the conversation.
+    type Answer = Vec<HeldRule>;
+    type Refusal = RulesError;
+
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        let texts = self.add.iter().chain(&self.remove);
+        Ok(Some(texts.map(|held| held.rule.len()).sum()))
+    }
+
+    /// Changes the rules at once, also for what waits for an answer.
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let Self { add, remove, by } = self;
+        if machine.stopping {
+            return Err(SubmitError::Stopping.into());
+        }
+        let there = &machine.ledger.totals().rules;
+        let is_there = |rule: &HeldRule| there.iter().any(|held| held.is_like(rule));
+        if let Some(unknown) = remove.iter().find(|rule| !is_there(rule)) {
+            return Err(RulesError::Unknown(unknown.rule.clone()));
+        }
+        let added: Vec<HeldRule> = add.into_iter().filter(|rule| !is_there(rule)).collect();
+        if (there.len() + added.len()).saturating_sub(remove.len()) > MAX_RULES {
+            return Err(RulesError::TooMany);
+        }
+        let mut effects = Vec::new();
+        if !added.is_empty() || !remove.is_empty() {
+            effects.push(machine.note(Record::RulesChanged {
+                added,
+                removed: remove,
+                by: by.clone(),
+            }));
+            effects.extend(machine.reconsider(by));
+        }
+        Ok((machine.ledger.rules(), effects))
     }
 }
 
@@ -85,12 +136,23 @@ fn repeated(
     end: &ApprovalEnd,
 ) -> Result<Answered, AnswerError> {
     match end {
-        ApprovalEnd::Answered { answer, by, key } => {
+        ApprovalEnd::Answered {
+            answer,
+            scope,
+            rule,
+            by,
+            key,
+        } => {
             let is_repeated = order.key.is_some() && order.key == *key;
             let by = by.clone();
             if is_repeated || order.answer == *answer {
-                let answer = *answer;
-                return Ok(Answered { id, answer, by });
+                return Ok(Answered {
+                    id,
+                    answer: *answer,
+                    scope: *scope,
+                    rule: rule.clone(),
+                    by,
+                });
             }
             Err(AnswerError::Answered {
                 id,
@@ -107,10 +169,16 @@ fn repeated(
 
 impl Machine {
     /// Decides about what a call is about to change.
-    pub(super) fn tool_planned(&mut self, planned: &CallId, change: FileChange) -> Vec<Effect> {
-        let Some(run) = &self.run else {
+    pub(super) fn tool_planned(
+        &mut self,
+        planned: &CallId,
+        change: FileChange,
+        folder_inode: Option<u64>,
+    ) -> Vec<Effect> {
+        let Some(run) = &mut self.run else {
             return vec![];
         };
+        run.folder_inode = folder_inode;
         let Step::Tools(tools) = &run.step else {
             return vec![];
         };
@@ -129,9 +197,14 @@ impl Machine {
             }
             Decision::Ask { because, rule } => {
                 self.hold(planned);
-                let scopes = match rule {
-                    Some(_) => vec![Scope::Once, Scope::Run, Scope::Conversation],
-                    None => vec![Scope::Once],
+                let scopes: &[Scope] = match rule {
+                    Some(_) => &[
+                        Scope::Once,
+                        Scope::Run,
+                        Scope::Conversation,
+                        Scope::Workspace,
+                    ],
+                    None => &[Scope::Once],
                 };
                 let approval = Approval {
                     id: self.ledger.totals().approvals + 1,
@@ -140,7 +213,7 @@ impl Machine {
                     digest: digest(&change),
                     change,
                     because,
-                    scopes,
+                    scopes: scopes.to_vec(),
                     rule: rule.map(|rule| rule.to_string()),
                     tool,
                 };
@@ -154,18 +227,82 @@ impl Machine {
     }
 
     fn decide(&self, tool: &str, change: &FileChange) -> Decision {
-        let default = self.planner.defaults.settings.mode;
-        let approvals = self.ledger.approvals();
-        let texts = self.ledger.totals().rules.iter();
-        let texts = texts.chain(approvals.run_rules());
-        let rules: Vec<Rule> = texts.filter_map(|text| text.parse().ok()).collect();
+        let rules = self.rules();
         let policy = Policy {
-            mode: self.settings().mode.unwrap_or(default),
+            mode: self.mode(),
             rules: &rules,
+            folder: &self.planner.folder,
         };
-        let path = std::path::Path::new(&change.path);
-        let below = path.strip_prefix(&self.planner.folder).ok();
-        policy.decide(tool, below.and_then(std::path::Path::to_str), change)
+        policy.decide(tool, change)
+    }
+
+    /// The mode that holds: that of the run, else that of the conversation, else the service's.
+    fn mode(&self) -> ApprovalMode {
+        let default = self.planner.defaults.settings.mode;
+        let of_run = self.ledger.approvals().run_mode();
+        of_run.or(self.settings().mode).unwrap_or(default)
+    }
+
+    /// All rules that hold: of the run, of the conversation and of its folder.
+    #[must_use]
+    pub fn rules(&self) -> Vec<HeldRule> {
+        let mut rules = self.ledger.rules();
+        let inode = self.run.as_ref().and_then(|run| run.folder_inode);
+        let of_folder = inode.map(|inode| self.planner.rules.of(&self.planner.folder, inode));
+        rules.extend(of_folder.into_iter().flatten());
+        rules
+    }
+
+    /// Decides anew about what waits, as the rules of the folder are others.
+    pub(super) fn rules_changed(&mut self, folder_inode: Option<u64>) -> Vec<Effect> {
+        if let Some(run) = &mut self.run {
+            run.folder_inode = folder_inode;
+        }
+        self.reconsider(None)
+    }
+
+    /// Decides anew about what waits for an answer: the rules or the mode are others.
+    pub(super) fn reconsider(&mut self, by: Option<String>) -> Vec<Effect> {
+        let (Some(open), Some(held)) = (self.ledger.open_approval(), self.held()) else {
+            return vec![];
+        };
+        let decision = self.decide(&open.tool, &open.change);
+        if matches!(decision, Decision::Ask { .. }) {
+            return vec![];
+        }
+        let withdrawn = self.note(Record::ApprovalWithdrawn {
+            id: open.id,
+            reason: Withdrawal::Decided,
+            by,
+        });
+        let decided = match decision {
+            Decision::Refuse(reason) => self.tool_finished(&held, ToolOutcome::failed(&reason)),
+            Decision::Allow | Decision::Ask { .. } => self.begin_effect(open.change),
+        };
+        [withdrawn].into_iter().chain(decided).collect()
+    }
+
+    /// Ends what waits for an answer that did not come in time.
+    pub(super) fn approval_expired(&mut self, id: u64) -> Vec<Effect> {
+        let is_open = self.ledger.approvals().open().map(|open| open.id) == Some(id);
+        let Some(held) = self.held().filter(|_| is_open) else {
+            return vec![];
+        };
+        let withdrawn = self.note(Record::ApprovalWithdrawn {
+            id,
+            reason: Withdrawal::Expired,
+            by: None,
+        });
+        let outcome = ToolOutcome::failed("not done: no operator answered in time");
+        let finished = self.tool_finished(&held, outcome);
+        [withdrawn].into_iter().chain(finished).collect()
+    }
+
+    /// How long an approval waits for an answer, in seconds; as long as it takes if none.
+    #[must_use]
+    pub fn approval_timeout(&self) -> Option<u64> {
+        let default = self.planner.defaults.settings.approval_timeout;
+        self.settings().approval_timeout.or(default)
     }
 
     /// The call waits for a decision.

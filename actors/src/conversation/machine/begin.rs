@@ -1,6 +1,6 @@
 //! How runs begin: with a prompt, or without a new one.
 
-use harness_protocol::Queue;
+use harness_protocol::{Queue, RunRules};
 
 use super::Machine;
 use super::compaction::Compaction;
@@ -34,7 +34,11 @@ impl Order for SubmitPrompt {
         }
         machine.check_prompt(&self.content)?;
         let (run, mut effects) = machine.begin()?;
-        effects.push(machine.note(Record::RunStarted { run, by: None }));
+        effects.push(machine.note(Record::RunStarted {
+            run,
+            by: None,
+            rules: self.rules,
+        }));
         effects.push(machine.note(Record::Prompt {
             run,
             content: self.content,
@@ -78,6 +82,7 @@ impl Order for ContinueRun {
         effects.push(machine.note(Record::RunStarted {
             run,
             by: by.clone(),
+            rules: RunRules::default(),
         }));
         if leaves_out {
             effects.push(machine.note(Record::ReplyLeftOut { by }));

@@ -160,9 +160,13 @@ impl Machine {
             Input::Tool(ToolEvent::Finished { call_id, outcome }) => {
                 self.tool_finished(&call_id, outcome)
             }
-            Input::Tool(ToolEvent::Planned { call_id, change }) => {
-                self.tool_planned(&call_id, *change)
-            }
+            Input::Tool(ToolEvent::Planned {
+                call_id,
+                change,
+                folder_inode,
+            }) => self.tool_planned(&call_id, *change, folder_inode),
+            Input::RulesChanged(inode) => self.rules_changed(inode),
+            Input::ApprovalExpired(id) => self.approval_expired(id),
             Input::CallLost(call_id) => self.call_lost(&call_id),
         }
     }

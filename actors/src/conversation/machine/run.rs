@@ -29,6 +29,8 @@ pub(super) struct Run {
     pub(super) remarks: HashSet<String>,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
+    /// The inode of the conversation's folder, as far as it is known.
+    pub(super) folder_inode: Option<u64>,
 }
 
 impl Run {
@@ -47,6 +49,7 @@ impl Run {
             has_remark: false,
             remarks: HashSet::new(),
             is_steered: false,
+            folder_inode: None,
         }
     }
 }

@@ -114,6 +114,7 @@ impl Machine {
             id: call.id.clone(),
             result: outcome.result.clone(),
             is_error: outcome.is_error,
+            seen: outcome.seen.clone(),
         })
     }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use harness_protocol::{Approval, FileChange, Scope, Verdict, Withdrawal};
+use harness_protocol::{
+    Approval, ApprovalMode, FileChange, HeldRule, RuleAction, RunRules, Scope, Verdict, Withdrawal,
+};
 
 use crate::journal::{Record, Totals};
 
@@ -14,6 +16,10 @@ pub enum ApprovalEnd {
     Answered {
         /// What was said.
         answer: Verdict,
+        /// How far it reaches.
+        scope: Scope,
+        /// The rule that it made.
+        rule: Option<String>,
         /// Who said it.
         by: Option<String>,
         /// The key that it was said with.
@@ -32,8 +38,10 @@ pub struct Approvals {
     allowed: Option<Box<Approval>>,
     /// The change that was begun and has no result: the call, and what it changes.
     began: Option<(String, FileChange)>,
-    /// What was allowed to the end of the run, as rules.
-    run_rules: Vec<String>,
+    /// The rules that hold to the end of the run.
+    run_rules: Vec<HeldRule>,
+    /// The mode that the prompt of the run asked for.
+    run_mode: Option<ApprovalMode>,
 }
 
 impl Approvals {
@@ -54,8 +62,12 @@ impl Approvals {
                 key,
                 ..
             } => {
+                let asked = self.open.as_ref().filter(|open| open.id == *id);
+                let rule = asked.and_then(|open| open.rule.clone());
                 let end = ApprovalEnd::Answered {
                     answer: *answer,
+                    scope: *scope,
+                    rule: rule.filter(|_| *scope != Scope::Once),
                     by: by.clone(),
                     key: key.clone(),
                 };
@@ -70,10 +82,15 @@ impl Approvals {
                     Scope::Conversation => Some(&mut totals.rules),
                     Scope::Once | Scope::Workspace | Scope::Unknown => None,
                 };
-                if let (Some(rules), Some(rule)) = (rules, &approval.rule)
-                    && !rules.contains(rule)
-                {
-                    rules.push(rule.clone());
+                if let (Some(rules), Some(rule)) = (rules, &approval.rule) {
+                    let held = HeldRule {
+                        action: RuleAction::Allow,
+                        rule: rule.clone(),
+                        scope: *scope,
+                        workspace: None,
+                        by: by.clone(),
+                    };
+                    add(rules, &held);
                 }
                 self.allowed = Some(approval);
             }
@@ -88,6 +105,11 @@ impl Approvals {
                 self.allowed = None;
                 self.began = None;
             }
+            Record::RulesChanged { added, removed, .. } => {
+                let is_removed = |held: &HeldRule| removed.iter().any(|gone| gone.is_like(held));
+                totals.rules.retain(|held| !is_removed(held));
+                added.iter().for_each(|held| add(&mut totals.rules, held));
+            }
             Record::RunStarted { .. } | Record::RunEnded { .. } | Record::Checkpoint { .. } => {
                 if let Some(open) = self.open.take() {
                     let end = ApprovalEnd::Withdrawn(Withdrawal::RunEnded);
@@ -96,9 +118,27 @@ impl Approvals {
                 self.allowed = None;
                 self.began = None;
                 self.run_rules.clear();
+                self.run_mode = None;
+                if let Record::RunStarted { rules, .. } = record {
+                    self.begin_run(rules);
+                }
             }
             _ => {}
         }
+    }
+
+    fn begin_run(&mut self, rules: &RunRules) {
+        self.run_mode = rules.mode;
+        let held = |action, rule: &String| HeldRule {
+            action,
+            rule: rule.clone(),
+            scope: Scope::Run,
+            workspace: None,
+            by: None,
+        };
+        let allow = rules.allow.iter().map(|rule| held(RuleAction::Allow, rule));
+        let deny = rules.deny.iter().map(|rule| held(RuleAction::Deny, rule));
+        self.run_rules.extend(allow.chain(deny));
     }
 
     /// Ends an approval; tells it if it was open.
@@ -132,10 +172,33 @@ impl Approvals {
         self.began.as_ref()
     }
 
-    /// The rules of answers that hold to the end of the run.
+    /// The rules that hold to the end of the run: of its prompt, and of answers.
     #[must_use]
-    pub fn run_rules(&self) -> &[String] {
+    pub fn run_rules(&self) -> &[HeldRule] {
         &self.run_rules
+    }
+
+    /// The mode that the prompt of the run asked for.
+    #[must_use]
+    pub fn run_mode(&self) -> Option<ApprovalMode> {
+        self.run_mode
+    }
+
+    /// What a run is begun with that goes on under the same rules.
+    #[must_use]
+    pub fn to_run(&self) -> RunRules {
+        let texts = |action| {
+            let held = self
+                .run_rules
+                .iter()
+                .filter(move |held| held.action == action);
+            held.map(|held| held.rule.clone()).collect()
+        };
+        RunRules {
+            mode: self.run_mode,
+            allow: texts(RuleAction::Allow),
+            deny: texts(RuleAction::Deny),
+        }
     }
 
     /// Whether a run that has not ended waits for an answer, or for what the answer allowed to begin:
@@ -143,5 +206,12 @@ impl Approvals {
     #[must_use]
     pub fn waits(&self) -> bool {
         self.open.is_some() || self.allowed.is_some()
+    }
+}
+
+/// Adds a rule that is not there yet.
+fn add(rules: &mut Vec<HeldRule>, held: &HeldRule) {
+    if !rules.iter().any(|there| there.is_like(held)) {
+        rules.push(held.clone());
     }
 }

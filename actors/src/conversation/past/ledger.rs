@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use harness_protocol::{Approval, Attachment, FileChange, QueueItem, Settings, Usage};
+use harness_protocol::{Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, Usage};
 use serde_json::Value;
 
 use super::approvals::Approvals;
@@ -13,7 +13,7 @@ use super::history::History;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
-use crate::tool::{ToolCall, ToolOutcome, defined_name};
+use crate::tool::{SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
 /// The largest number of a run that is counted on from; a journal may say anything.
 const MAX_RUN: u64 = 1 << 53;
@@ -52,6 +52,8 @@ pub struct Ledger {
     last_calls: Vec<ToolCall>,
     /// Whether the change that was begun when the service died has happened, as the file says.
     has_happened: Option<bool>,
+    /// The last content of each file that the model has seen whole.
+    seen: SeenBefore,
     /// Whether summaries take nothing out of the history.
     keeps_all: bool,
 }
@@ -184,9 +186,18 @@ impl Ledger {
                 id,
                 result,
                 is_error,
+                seen,
             } => {
+                self.see(seen);
                 self.end_reply(Unanswered::Interrupted);
                 self.history.push_result(id, result, *is_error);
+            }
+            Record::FilesChanged { changes, .. } => {
+                let seen = |change: &FileChange| SeenFile {
+                    path: change.path.clone(),
+                    hash: change.after.clone(),
+                };
+                self.see(&changes.iter().map(seen).collect::<Vec<_>>());
             }
             Record::CallsSkipped { reason } => {
                 self.end_reply(Unanswered::Interrupted);
@@ -269,7 +280,7 @@ impl Ledger {
             | Record::ApprovalAnswered { .. }
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
-            | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -328,6 +339,13 @@ impl Ledger {
         self.approvals.open().cloned().map(Box::new)
     }
 
+    /// The rules of the run and of the conversation.
+    #[must_use]
+    pub fn rules(&self) -> Vec<HeldRule> {
+        let of_run = self.approvals.run_rules().iter();
+        of_run.chain(&self.totals.rules).cloned().collect()
+    }
+
     /// The calls of the last reply that have no result, in its order.
     #[must_use]
     pub fn unanswered(&self) -> Vec<ToolCall> {
@@ -340,6 +358,19 @@ impl Ledger {
     /// Notes whether the change that was begun when the service died has happened.
     pub fn note_happened(&mut self, has_happened: Option<bool>) {
         self.has_happened = has_happened;
+    }
+
+    /// The last content of each file that the model has seen whole, by its path.
+    #[must_use]
+    pub fn seen(&self) -> SeenBefore {
+        Arc::clone(&self.seen)
+    }
+
+    fn see(&mut self, files: &[SeenFile]) {
+        for file in files {
+            let seen = Arc::make_mut(&mut self.seen);
+            seen.insert(file.path.clone(), file.hash.clone());
+        }
     }
 
     /// What a key stands for.
@@ -515,6 +546,7 @@ impl Ledger {
                 id,
                 result: outcome.result,
                 is_error: outcome.is_error,
+                seen: outcome.seen,
             });
         }
         records.extend(self.turn.map(|turn| Record::TurnEnded {

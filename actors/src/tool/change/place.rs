@@ -3,12 +3,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use harness_protocol::Place;
 
-use crate::tool::{ToolError, path};
+use crate::tool::{ToolError, closed, path};
 
 /// Files that tell other programs what to do, wherever below the folder they are. `*` at the end stands
 /// for anything.
@@ -69,7 +68,7 @@ pub(in crate::tool) struct Found {
 pub(in crate::tool) fn find(
     folder: &Path,
     asked: &Path,
-    closed: &[PathBuf],
+    closed_paths: &[PathBuf],
 ) -> Result<Found, ToolError> {
     let refused = |error: &std::io::Error| path::io_error(error, "the folder is gone");
     let given = folder;
@@ -79,10 +78,7 @@ pub(in crate::tool) fn find(
         Ok(path) => (path, Vec::new()),
         Err(_) => resolve_new(&asked)?,
     };
-    let above = path.ancestors().find(|above| above.exists());
-    if is_closed(above.unwrap_or(Path::new("/")), closed) {
-        return Err("permission denied: the service keeps its own files there".into());
-    }
+    closed::check_path(&path, closed_paths)?;
     let place = match path.strip_prefix(&folder) {
         Ok(below) if is_protected(below) => Place::Protected,
         Ok(_) => Place::Workspace,
@@ -146,19 +142,6 @@ fn resolve_new(asked: &Path) -> Result<(PathBuf, Vec<PathBuf>), ToolError> {
         }
     }
     Ok((path, missing))
-}
-
-/// Whether a folder, or one above it, is closed to tools: by what it is, and not by its name.
-fn is_closed(path: &Path, closed: &[PathBuf]) -> bool {
-    let identity = |path: &Path| {
-        fs::metadata(path)
-            .ok()
-            .map(|found| (found.dev(), found.ino()))
-    };
-    let closed: Vec<_> = closed.iter().filter_map(|path| identity(path)).collect();
-    path.ancestors()
-        .filter_map(identity)
-        .any(|above| closed.contains(&above))
 }
 
 /// Whether a path below the folder tells other programs what to do. Letters count as the same in both

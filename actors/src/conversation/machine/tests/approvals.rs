@@ -127,6 +127,8 @@ fn the_first_answer_counts() {
     assert_eq!(
         answered,
         Answered {
+            scope: Scope::Once,
+            rule: None,
             id: 1,
             answer: Verdict::Allow,
             by: by.clone()

@@ -148,7 +148,7 @@ fn answer() -> impl Strategy<Value = Answer> {
         3 => select(vec!["", "x", "\n"]).prop_map(|result| ToolOutcome {
             result: result.to_owned(),
             is_error: false,
-            changes: Vec::new(),
+            changes: Vec::new(), seen: Vec::new(),
         }),
         1 => Just(ToolOutcome::failed("no")),
     ];
@@ -480,6 +480,7 @@ impl World {
                 id,
                 result,
                 is_error,
+                ..
             } => {
                 assert!(self.shown.contains(id));
                 let result = (result.clone(), *is_error);
@@ -510,6 +511,7 @@ impl World {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -623,6 +625,7 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -669,6 +672,7 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -741,6 +745,7 @@ fn go_on(records: &[Record]) -> Vec<Record> {
         result: "x".to_owned(),
         is_error: false,
         changes: Vec::new(),
+        seen: Vec::new(),
     };
     machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
     valid_request(&machine);
@@ -755,6 +760,7 @@ fn check_closing(records: &[Record], closing: &[Record]) {
                 id,
                 result,
                 is_error,
+                ..
             } => {
                 assert_eq!((result.as_str(), *is_error), (UNKNOWN_EFFECT, true));
                 Some(id.clone())

@@ -309,6 +309,7 @@ impl World {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
             | Record::Unknown { .. } => None,
         });
         let messages = messages(&self.talk.machine);

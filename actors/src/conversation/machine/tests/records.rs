@@ -128,7 +128,11 @@ fn a_plain_run_is_written_down_whole() {
         panic!("{effects:?}");
     };
     let records = [
-        Record::RunStarted { run, by: None },
+        Record::RunStarted {
+            run,
+            by: None,
+            rules: harness_protocol::RunRules::default(),
+        },
         Record::Prompt {
             run,
             content: "hi".to_owned(),

@@ -313,6 +313,7 @@ impl Talk {
             result: result.to_owned(),
             is_error: false,
             changes: Vec::new(),
+            seen: Vec::new(),
         };
         self.tool(place, outcome)
     }
@@ -325,7 +326,11 @@ impl Talk {
     pub(super) fn planned(&mut self, change: FileChange) -> Vec<String> {
         let call_id = self.tools.pop_front().unwrap();
         let change = Box::new(change);
-        self.handle(Input::Tool(ToolEvent::Planned { call_id, change }))
+        self.handle(Input::Tool(ToolEvent::Planned {
+            call_id,
+            change,
+            folder_inode: Some(1),
+        }))
     }
 
     /// The tool that runs has made that change.
@@ -475,6 +480,9 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::ApprovalWithdrawn { id, .. } => format!("withdrawn approval {id}"),
         Record::EffectBegan { call, .. } => format!("began {call}"),
         Record::FilesChanged { call, .. } => format!("changed by {call}"),
+        Record::RulesChanged { added, removed, .. } => {
+            format!("rules +{} -{}", added.len(), removed.len())
+        }
         Record::Checkpoint { .. } | Record::Unknown { .. } => panic!("{record:?}"),
     })
 }

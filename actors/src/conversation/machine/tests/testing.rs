@@ -187,6 +187,7 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
         result: result.to_owned(),
         is_error: false,
         changes: Vec::new(),
+        seen: Vec::new(),
     };
     Input::Tool(ToolEvent::Finished {
         call_id: id(call),
@@ -281,6 +282,7 @@ pub(super) fn answered(id: &str, result: &str, is_error: bool) -> [Effect; 2] {
         id: id.to_owned(),
         result: result.to_owned(),
         is_error,
+        seen: Vec::new(),
     };
     [Effect::Record(result), thinking()]
 }

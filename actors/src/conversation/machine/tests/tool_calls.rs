@@ -83,6 +83,7 @@ fn late_and_repeated_answers_of_parallel_tools_change_nothing() {
                 result: result.to_owned(),
                 is_error: false,
                 changes: Vec::new(),
+                seen: Vec::new(),
             },
         })
     };
