@@ -66,6 +66,7 @@ macro_rules! kinds {
 kinds! {
     BadRequest BAD_REQUEST "bad-request", "The request is not as expected";
     Unauthorized UNAUTHORIZED "unauthorized", "The request needs the service's token";
+    FromTool FORBIDDEN "from-a-tool", "What a tool started may not use the service";
     ForeignOrigin FORBIDDEN "foreign-origin", "Requests of web pages are refused";
     NotFound NOT_FOUND "not-found", "There is no such route";
     NoConversation NOT_FOUND "no-conversation", "There is no such conversation";

@@ -17,7 +17,7 @@ pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 /// use futures_util::FutureExt as _;
 /// use harness_actors::approval::{ApproverAnswer, ApproverFuture};
 /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
-/// use harness_actors::{Config, ConversationId, Harness, Options};
+/// use harness_actors::{Config, ConversationId, Harness, Options, standard_tools};
 /// use harness_protocol::Approval;
 /// use serde_json::json;
 ///
@@ -25,7 +25,8 @@ pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 /// let folder = tempfile::tempdir()?;
 /// let model = ScriptedTransport::default();
 /// let mut options = Options::new(Config::for_model("any"));
-/// options.workspace = Some(folder.path().to_owned());
+/// options.tools = standard_tools();
+/// options.workspace = folder.path().to_owned();
 /// options.seams.transport = Some(Arc::new(model.clone()));
 /// options.seams.approver = Arc::new(|_: &ConversationId, approval: &Approval| -> ApproverFuture {
 ///     let answer = if approval.change.path.ends_with(".txt") {
@@ -37,7 +38,7 @@ pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 /// });
 /// let harness = Harness::start(options)?;
 /// let input = json!({"path": "hello.txt", "content": "Hello."});
-/// model.push(ScriptedReply::tool_call("t1", "write", input));
+/// model.push(ScriptedReply::tool_use("t1", "write", input.as_object().unwrap()));
 /// model.push(ScriptedReply::text("Done."));
 /// harness.prompt("Write it.").await?;
 /// assert_eq!(std::fs::read_to_string(folder.path().join("hello.txt"))?, "Hello.");

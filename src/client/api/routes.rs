@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use harness_protocol::{
     AnswerOrder, Answered, AnyOrder, Approvals, CancelAnswer, CancelOrder, ChangeConversation,
-    ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage, Deleted,
-    ForkOrder, History, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList,
-    ServiceInfo, SettingsAnswer, Snapshot, Summary, UsageAnswer, WithdrawAnswer,
+    ChangeRules, ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage,
+    Deleted, ForkOrder, History, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer,
+    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, Summary, UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -165,7 +165,27 @@ pub(crate) fn approvals(conversation: &str) -> Route<Approvals> {
 
 /// What waits for an answer in all conversations.
 pub(crate) fn all_approvals() -> Route<Approvals> {
-    Route::get("/v1/approvals".to_owned())
+    Route::get("/v1/approvals")
+}
+
+/// Answers an approval.
+pub(crate) fn rules(conversation: &str) -> Route<Rules> {
+    Route::get(path(conversation, "/rules"))
+}
+
+/// Changes the rules of a conversation.
+pub(crate) fn change_rules(conversation: &str, order: &ChangeRules) -> Route<Rules> {
+    Route::patch(path(conversation, "/rules"), order)
+}
+
+/// The rules of folders.
+pub(crate) fn all_rules() -> Route<Rules> {
+    Route::get("/v1/rules")
+}
+
+/// Changes the rules of folders.
+pub(crate) fn change_all_rules(order: &ChangeRules) -> Route<Rules> {
+    Route::patch("/v1/rules", order)
 }
 
 /// Answers an approval.

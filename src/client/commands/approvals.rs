@@ -7,7 +7,7 @@ use harness_protocol::{
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Changing, Common};
+use crate::client::commands::common::{self, Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::exit_codes::exits;
@@ -87,11 +87,11 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let route = |conversation: &str| match approvals.all {
-        true => routes::all_approvals(),
-        false => routes::approvals(conversation),
-    };
-    approvals.common.show(route, service, output, lines).await
+    let common = &approvals.common;
+    if approvals.all {
+        return common::show(routes::all_approvals(), common.json, service, output, lines).await;
+    }
+    common.show(routes::approvals, service, output, lines).await
 }
 
 /// Allows.

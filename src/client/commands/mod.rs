@@ -15,6 +15,7 @@ mod models;
 mod prompt;
 mod queue;
 mod resume;
+mod rules;
 mod run;
 mod said;
 mod settings;
@@ -75,6 +76,8 @@ pub(crate) enum ClientCommand {
     Approve(approvals::Approve),
     /// Refuse what a tool waits to change
     Deny(approvals::Deny),
+    /// Show or change the rules of what tools may change
+    Rules(rules::Rules),
     /// Go on without a new prompt and stream the reply
     #[command(after_help = runs(resume::CONTINUE_HELP, resume::FAILED))]
     Continue(Starting),
@@ -142,6 +145,7 @@ impl ClientCommand {
             Self::Approvals(it) => asked(it, approvals::run, config, output).await,
             Self::Approve(it) => asked(it, approvals::approve, config, output).await,
             Self::Deny(it) => asked(it, approvals::deny, config, output).await,
+            Self::Rules(it) => asked(it, rules::run, config, output).await,
             Self::Settings(it) => asked(it, settings::run, config, output).await,
             Self::Tools(it) => asked(it, tools::run, config, output).await,
             Self::Compact(it) => asked(it, compact::run, config, output).await,

@@ -102,6 +102,16 @@ async fn judge(
     connection: Option<&Connection>,
 ) -> Result<Caller, Refusal> {
     let headers = request.headers();
+    if connection.is_some_and(Connection::is_descendant) {
+        log::warn!(
+            "a process that a tool started was refused {} {}",
+            request.method(),
+            request.path()
+        );
+        let detail =
+            "what a tool starts may not use the service: it would decide for the operators";
+        return Err(Kind::FromTool.refuse(detail));
+    }
     if !is_meant_for_us(access, request, connection) {
         let detail = "use the address that the service printed when it started, \
                       or name this host in the setting allowed_hosts";
