@@ -20,6 +20,7 @@ mod prompt;
 mod queue;
 mod received;
 mod routes;
+mod rule_text;
 mod rules;
 mod run;
 mod said;
@@ -34,6 +35,7 @@ mod summary;
 mod tools;
 mod upload;
 mod usage;
+mod waiting;
 mod while_connected;
 mod workspace;
 

@@ -4,27 +4,24 @@ use std::path::{Path, PathBuf};
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use derive_more::{Display, From};
-use harness_actors::approval::Rule;
 use harness_actors::blocking;
 use harness_actors::conversation::messages::{
     ChangeRules as Change, GetOverview, MAX_RULES, RulesChanged, RulesError,
 };
 use harness_actors::tool::Registry;
-use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, RunRules, Scope};
+use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, Scope};
 
-use super::approvals::waiting;
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::body;
 use super::guard::require_token;
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
+use super::rule_text::check;
 use super::said::name_of;
 use super::shared::Shared;
+use super::waiting::waiting;
 use super::workspace;
 use crate::rules::RulesFileError;
-
-/// How long a rule may be, in bytes.
-const MAX_RULE: usize = 4096;
 
 /// The rules of all folders.
 pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
@@ -122,28 +119,6 @@ pub(super) async fn allow_in_folder(
     change_folder(shared, folder.to_owned(), vec![held], Vec::new()).await
 }
 
-/// What a prompt says of the changes in its run.
-///
-/// # Errors
-/// The answer, if it cannot be.
-pub(super) fn of_prompt(
-    request: &HttpRequest,
-    tools: &Registry,
-    rules: RunRules,
-) -> Result<RunRules, Refusal> {
-    if rules.mode.is_some() || !rules.allow.is_empty() {
-        require_token(request, "a prompt with a mode or with rules that allow")?;
-    }
-    if rules.allow.len() + rules.deny.len() > MAX_RULES {
-        let detail = format!("a prompt has at most {MAX_RULES} rules");
-        return Err(Kind::BadRequest.refuse(detail));
-    }
-    for rule in rules.allow.iter().chain(&rules.deny) {
-        check(rule, tools)?;
-    }
-    Ok(rules)
-}
-
 fn in_turn(add: Vec<NewRule>, remove: Vec<NewRule>) -> impl Iterator<Item = (NewRule, bool)> {
     let remove = remove.into_iter().map(|rule| (rule, false));
     remove.chain(add.into_iter().map(|rule| (rule, true)))
@@ -168,28 +143,6 @@ fn checked(
         workspace: folder.map(|folder| folder.display().to_string()),
         by,
     })
-}
-
-/// Whether a text is a rule about a tool that changes something.
-fn check(rule: &str, tools: &Registry) -> Result<(), Refusal> {
-    let refuse = |detail: String| Kind::BadRequest.refuse(detail);
-    if rule.len() > MAX_RULE {
-        return Err(refuse(format!("a rule has at most {MAX_RULE} bytes")));
-    }
-    let parsed: Rule = rule
-        .parse()
-        .map_err(|error: harness_actors::approval::RuleError| refuse(error.to_string()))?;
-    let names: Vec<&str> = tools
-        .names()
-        .filter(|name| !tools.is_harmless(name))
-        .collect();
-    if names.contains(&parsed.tool()) {
-        return Ok(());
-    }
-    Err(refuse(format!(
-        "the rule {rule:?} is about no tool that changes something; those are {}",
-        names.join(", ")
-    )))
 }
 
 async fn answer(shared: &Shared, mut rules: Vec<HeldRule>, folder: PathBuf) -> Answer {

@@ -14,7 +14,7 @@ use super::ask::{Late, ask_conversation, give, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::shared::Shared;
-use super::{rules, upload, workspace};
+use super::{rule_text, upload, workspace};
 
 /// The header that says the same as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
@@ -56,7 +56,7 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
             "a message that waits has no mode and no rules of its own: they are a prompt's";
         return Err(Kind::BadRequest.refuse(detail));
     }
-    let rules = rules::of_prompt(&request, &shared.tools.get(), rules)?;
+    let rules = rule_text::of_prompt(&request, &shared.tools.get(), rules)?;
     let (conversation, folder) = workspace::ready(&shared, &id).await?;
     let said = Said {
         conversation,

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::client::{Answer, within};
 use crate::program::Service;
 
-const AT: &str = "/v1/conversations/default";
+pub(crate) const AT: &str = "/v1/conversations/default";
 
 /// An edit of a file in the workspace, which is asked about, and a text behind it.
-fn edits(script: &Script, old: &str, new: &str) {
+pub(crate) fn edits(script: &Script, old: &str, new: &str) {
     let input = json!({"path": "notes.txt", "old_string": old, "new_string": new});
     script.extend([
         Reply::tool_calls([("e", "edit", input)]),
@@ -21,7 +21,7 @@ fn edits(script: &Script, old: &str, new: &str) {
 }
 
 /// A service with a file, whose model wants to change it.
-async fn asking() -> (Service, Standin, Script, PathBuf) {
+pub(crate) async fn asking() -> (Service, Standin, Script, PathBuf) {
     let (service, standin, script) = Service::scripted(&[]).await;
     let file = service.home.path().join("notes.txt");
     std::fs::write(&file, "one\ntwo\n").unwrap();
@@ -32,7 +32,7 @@ async fn asking() -> (Service, Standin, Script, PathBuf) {
 }
 
 /// The approval that waits.
-async fn open(service: &Service) -> Value {
+pub(crate) async fn open(service: &Service) -> Value {
     within("an approval", async {
         loop {
             let open = service.get(&format!("{AT}/approvals")).await["approvals"][0].clone();
@@ -46,18 +46,11 @@ async fn open(service: &Service) -> Value {
 }
 
 /// Answers with the token.
-async fn answer(service: &Service, approval: &Value, order: Value) -> Answer {
-    let token = std::fs::read_to_string(service.home.path().join(".harness/token")).unwrap();
-    let headers = format!(
-        "authorization: Bearer {}\r\ncontent-type: application/json\r\n",
-        token.trim()
-    );
+pub(crate) async fn answer(service: &Service, approval: &Value, order: Value) -> Answer {
     let mut order = order;
     order["digest"] = approval["digest"].clone();
     let path = format!("{AT}/approvals/{}", approval["id"]);
-    service
-        .send("POST", &path, &headers, &order.to_string())
-        .await
+    service.as_owner("POST", &path, &order).await
 }
 
 /// Spec: [APPR-02] [APPR-03] [APPR-09]
@@ -199,20 +192,10 @@ async fn a_cancel_withdraws_and_a_mode_decides() {
         ("locked", "one\ntwo\n"),
         ("edits", "one\n2\n"),
     ] {
-        let changed = json!({"settings": {"mode": mode}}).to_string();
+        let changed = json!({"settings": {"mode": mode}});
         let path = format!("{AT}/settings");
-        assert_eq!(
-            service
-                .send(
-                    "PATCH",
-                    &path,
-                    "content-type: application/json\r\n",
-                    &changed
-                )
-                .await
-                .status,
-            200
-        );
+        let answer = service.as_owner("PATCH", &path, &changed).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
         edits(&script, "two", "2");
         service.submit("again").await;
         service.idle("default").await;

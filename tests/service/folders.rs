@@ -323,7 +323,10 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     let changed = service.send("PATCH", path, headers, &settings).await;
     assert_eq!(changed.status, 200);
     let shown = in_folder(&service, service.home.path(), &["tools", "-c", "old"]);
-    assert_eq!(shown, "read  (not active)\nlist_dir  (not active)\ngrep");
+    assert_eq!(
+        shown,
+        "read  (not active)\nlist_dir  (not active)\ngrep\nedit  (not active)\nwrite  (not active)"
+    );
     // The second and the third order changed nothing.
     let shown = service.get("/v1/conversations/old").await;
     let past = shown["history"]["events"].to_string();

@@ -46,6 +46,7 @@ mod program;
 mod queues;
 mod recordings;
 mod restart;
+mod rules;
 mod scarce;
 mod screen;
 mod secrets;

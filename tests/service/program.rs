@@ -140,7 +140,7 @@ impl Service {
 
     /// Makes a conversation.
     pub(crate) async fn create(&self, body: &Value) -> String {
-        let answer = self.post("/v1/conversations", &body.to_string()).await;
+        let answer = self.as_owner("POST", "/v1/conversations", body).await;
         assert_eq!(answer.status, 201, "{answer:?}");
         answer.json()["id"].as_str().unwrap().to_owned()
     }
@@ -203,6 +203,15 @@ impl Service {
         );
         connection.send(request.as_bytes()).await;
         connection.answer().await
+    }
+
+    /// Sends a request with the token.
+    pub(crate) async fn as_owner(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let token = std::fs::read_to_string(self.home.path().join(".harness/token"));
+        let shown = token.map(|token| format!("authorization: Bearer {}\r\n", token.trim()));
+        let shown = shown.unwrap_or_default();
+        let headers = format!("{shown}content-type: application/json\r\n");
+        self.send(method, path, &headers, &body.to_string()).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {

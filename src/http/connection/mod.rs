@@ -67,8 +67,8 @@ impl Reception {
             log::warn!("a connection delays small answers: {error}");
         }
         let is_local = [address, local].map(|it| it.ip().to_canonical().is_loopback());
-        let peer = match is_local {
-            [true, true] => self.peers.of(address, local),
+        let peer = match (is_local, self.peers.of(address, local)) {
+            ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
         let watch = Watch::new(self.door.admit(Instant::now()), peer, local);
