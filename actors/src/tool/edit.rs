@@ -132,7 +132,8 @@ fn changed(known: Option<&Known>, input: &Input) -> Result<(Vec<u8>, Vec<String>
     let mut at = 0;
     for place in &places {
         after.extend_from_slice(&file[at..place.start]);
-        after.extend_from_slice(with_line_ends_of(file, place, &input.new_string).as_bytes());
+        let put = with_line_ends_of(file, place, &input.new_string, level);
+        after.extend_from_slice(put.as_bytes());
         at = place.end;
     }
     after.extend_from_slice(&file[at..]);
@@ -163,3 +164,7 @@ fn line_of(file: &[u8], at: usize) -> usize {
 #[cfg(test)]
 #[path = "edit_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "edit_cases_tests.rs"]
+mod cases;
