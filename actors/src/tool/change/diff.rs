@@ -1,8 +1,9 @@
 //! The difference of two contents, for people.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
+use tokio::time::Instant;
 
 /// How much of a diff is shown, in bytes.
 const MAX_DIFF: usize = 64 * 1024;
@@ -32,7 +33,7 @@ pub(in crate::tool) fn diff(before: &[u8], after: &[u8]) -> Diff {
     );
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
-        .deadline(Instant::now() + PATIENCE)
+        .deadline((Instant::now() + PATIENCE).into_std())
         .diff_lines(&*before, &*after);
     let mut found = Diff::default();
     for change in diff.iter_all_changes() {
