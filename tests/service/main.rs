@@ -58,3 +58,4 @@ mod talk;
 mod terminal;
 mod tidy;
 mod together;
+mod writes;
