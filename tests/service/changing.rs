@@ -1,9 +1,10 @@
 //! A conversation whose model changes files in a folder of its own, and the operator who answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness_standin::{Reply, Script, Standin};
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, within};
@@ -196,8 +197,29 @@ pub(crate) async fn open(service: &Service, conversation: &str) -> Option<Value>
 }
 
 /// The files that a change left behind in a folder.
-pub(crate) fn left_in(folder: &std::path::Path) -> Vec<String> {
+pub(crate) fn left_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with(".harness-")).collect()
+}
+
+/// Adds a line as an editor does that puts a new file in the place of the old one, and looks what it was that
+/// it replaced: what it did not know of is taken in.
+pub(crate) fn put_by_hand(file: &Path, line: &str) {
+    let own = file.with_file_name("editor");
+    let mut missed = vec![line.to_owned()];
+    while !missed.is_empty() {
+        let before = std::fs::read_to_string(file).unwrap();
+        let news = missed.iter().filter(|line| !before.contains(line.as_str()));
+        let after: String = news.map(String::as_str).chain([before.as_str()]).collect();
+        std::fs::write(&own, after).unwrap();
+        let exchange = RenameFlags::RENAME_EXCHANGE;
+        renameat2(AT_FDCWD, &own, AT_FDCWD, file, exchange).unwrap();
+        let replaced = std::fs::read_to_string(&own).unwrap();
+        missed.clear();
+        if replaced != before {
+            missed.extend(replaced.split_inclusive('\n').map(str::to_owned));
+        }
+    }
+    std::fs::remove_file(&own).unwrap();
 }

@@ -49,6 +49,7 @@ mod queues;
 mod recordings;
 mod restart;
 mod scarce;
+mod schedules;
 mod screen;
 mod secrets;
 mod settings;
