@@ -59,7 +59,7 @@ type Seen = Arc<Mutex<Vec<String>>>;
 type Sent = HashMap<String, (usize, String, Option<u64>)>;
 
 /// Sends a request; nothing if the service died before it answered.
-async fn exchange(address: SocketAddr, request: &str) -> Option<(u16, Value)> {
+pub(crate) async fn exchange(address: SocketAddr, request: &str) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();

@@ -115,9 +115,15 @@ impl Service {
     /// Kills the program without warning and starts another on the same state folder.
     pub(crate) async fn restart(mut self) -> Self {
         self.kill();
+        self.revive().await;
+        self
+    }
+
+    /// Starts another program in the place of one that was killed.
+    pub(crate) async fn revive(&mut self) {
         let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
         let home = Arc::clone(&self.home);
-        Self::start_with(home, &self.base_url, &flags, &self.environment).await
+        *self = Self::start_with(home, &self.base_url, &flags, &self.environment).await;
     }
 
     /// Kills the program without warning.

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Known, Matches, carry_out_at_once, find, nearest, planned, with_line_ends_of};
+use super::change::{
+    Known, Matches, carry_out_at_once, check_size, find, nearest, planned, with_line_ends_of,
+};
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
@@ -132,7 +134,10 @@ fn changed(known: Option<&Known>, input: &Input) -> Result<(Vec<u8>, Vec<String>
     let mut at = 0;
     for place in &places {
         after.extend_from_slice(&file[at..place.start]);
-        after.extend_from_slice(with_line_ends_of(file, place, &input.new_string).as_bytes());
+        let put = with_line_ends_of(file, place, &input.new_string, level);
+        // However often it is put there, not more is held than may be.
+        check_size(after.len() + put.len())?;
+        after.extend_from_slice(put.as_bytes());
         at = place.end;
     }
     after.extend_from_slice(&file[at..]);
@@ -163,3 +168,7 @@ fn line_of(file: &[u8], at: usize) -> usize {
 #[cfg(test)]
 #[path = "edit_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "edit_cases_tests.rs"]
+mod cases;

@@ -76,6 +76,10 @@ async fn what_cannot_be_edited_stays_as_it_is_and_is_told_why() {
     let all =
         json!({"path": "loose", "old_string": "it's", "new_string": "its", "replace_all": true});
     assert!(edit(&folder, all).await.unwrap_err().contains("no match"));
+    folder.file("many", "a".repeat(1024 * 1024));
+    let all = json!({"path": "many", "old_string": "a", "new_string": "b".repeat(1024 * 1024), "replace_all": true});
+    let refused = edit(&folder, all).await.unwrap_err();
+    assert!(refused.contains("more than 8388608 bytes"), "{refused}");
     let none = edit(&folder, texts("none", "a", "b")).await.unwrap_err();
     assert_eq!(none, "file not found; an empty old_string makes it");
 }

@@ -1,8 +1,9 @@
 //! The difference of two contents, for people.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
+use tokio::time::Instant;
 
 /// How much of a diff is shown, in bytes.
 const MAX_DIFF: usize = 64 * 1024;
@@ -32,7 +33,7 @@ pub(in crate::tool) fn diff(before: &[u8], after: &[u8]) -> Diff {
     );
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
-        .deadline(Instant::now() + PATIENCE)
+        .deadline((Instant::now() + PATIENCE).into_std())
         .diff_lines(&*before, &*after);
     let mut found = Diff::default();
     for change in diff.iter_all_changes() {
@@ -59,44 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Applies a diff to what it was made of.
-    fn apply(before: &str, diff: &str) -> String {
-        let old: Vec<&str> = before.split_inclusive('\n').collect();
-        let (mut after, mut at) = (String::new(), 0);
-        let mut lines = diff.split_inclusive('\n').peekable();
-        while let Some(line) = lines.next() {
-            let no_end = lines.peek().is_some_and(|next| next.starts_with('\\'));
-            let text = |line: &str| {
-                let text = &line[1..];
-                if no_end {
-                    text.trim_end_matches('\n').to_owned()
-                } else {
-                    text.to_owned()
-                }
-            };
-            match line.as_bytes()[0] {
-                b'@' => {
-                    let numbers = line.split(['-', ',', ' ']).nth(2).unwrap();
-                    let has_none = line.contains(&format!("-{numbers},0 "));
-                    let start: usize = numbers.parse().unwrap();
-                    let start = if has_none { start } else { start - 1 };
-                    after.extend(old[at..start].iter().copied());
-                    at = start;
-                }
-                b' ' => {
-                    after += &text(line);
-                    at += 1;
-                }
-                b'-' => at += 1,
-                b'+' => after += &text(line),
-                b'\\' => {}
-                other => panic!("{other} in {diff}"),
-            }
-        }
-        after.extend(old[at..].iter().copied());
-        after
-    }
+    use crate::tool::testing::patched;
 
     proptest! {
         /// Spec: [TOOL-57]
@@ -106,7 +70,7 @@ mod tests {
             after in "([ab]{0,2}\n){0,30}[ab]?",
         ) {
             let diff = diff(before.as_bytes(), after.as_bytes());
-            prop_assert_eq!(apply(&before, &diff.text), after, "{}", diff.text);
+            prop_assert_eq!(patched(&before, &diff.text), after, "{}", diff.text);
         }
     }
 

@@ -8,10 +8,11 @@ mod near;
 mod place;
 mod planned;
 mod replace;
+mod temporary;
 
 pub(super) use at_once::carry_out_at_once;
 pub(super) use line_ends::with_line_ends_of;
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use planned::planned;
-pub(super) use replace::{Known, has_happened};
+pub(super) use replace::{Known, check_size, has_happened};

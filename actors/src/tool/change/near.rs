@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 /// How many places are told.
 const MAX_PLACES: usize = 3;
+/// How many pairs of lines are looked at: what repeats itself has no end of them.
+const MAX_PAIRS: usize = 1_000_000;
 /// How many characters of a line are told.
 const MAX_LINE: usize = 200;
 
@@ -37,11 +39,13 @@ fn votes(lines: &[&str], wanted: &[&str]) -> HashMap<usize, usize> {
         }
     }
     let mut votes = HashMap::new();
-    for (number, line) in lines.iter().enumerate() {
-        for offset in at.get(line.trim()).into_iter().flatten() {
-            if let Some(start) = number.checked_sub(*offset) {
-                *votes.entry(start).or_default() += 1;
-            }
+    let pairs = lines.iter().enumerate().flat_map(|(number, line)| {
+        let offsets = at.get(line.trim()).into_iter().flatten();
+        offsets.map(move |offset| (number, *offset))
+    });
+    for (number, offset) in pairs.take(MAX_PAIRS) {
+        if let Some(start) = number.checked_sub(offset) {
+            *votes.entry(start).or_default() += 1;
         }
     }
     votes
@@ -99,7 +103,7 @@ fn visible(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Spec: [TOOL-56]
+    /// Spec: [TOOL-56] [TOOL-64]
     #[test]
     fn the_nearest_places_are_told_with_what_differs() {
         let file = b"fn a() {\n\tone();\n}\nfn b() {\n    one();\n}\n";
@@ -117,6 +121,9 @@ mod tests {
         assert_eq!(nearest(b"a\n", "nothing like it"), [""; 0]);
         let many = b"x\n".repeat(100);
         assert_eq!(nearest(&many, "x\ny").len(), MAX_PLACES);
+        let alike = b"x\n".repeat(100_000);
+        let text = "x\n".repeat(50_000) + "y";
+        assert_eq!(nearest(&alike, &text).len(), MAX_PLACES);
         assert!(nearest(b"caf\xe9 one\n", "caf\u{e9} one")[0].contains("caf\u{fffd} one"));
     }
 }

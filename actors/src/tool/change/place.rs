@@ -116,12 +116,10 @@ fn resolve_new(asked: &Path) -> Result<(PathBuf, Vec<PathBuf>), ToolError> {
     let mut names = Vec::new();
     let mut above = asked;
     let real = loop {
+        // Only the names that go up are no names.
         let (Some(name), Some(parent)) = (above.file_name(), above.parent()) else {
-            return Err("the path has no name that a file can have".into());
-        };
-        if above.components().next_back() == Some(Component::ParentDir) {
             return Err("the path goes up from a folder that is not there".into());
-        }
+        };
         names.push(name);
         above = parent;
         match fs::canonicalize(above) {

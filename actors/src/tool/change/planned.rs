@@ -1,13 +1,14 @@
 //! A change as a plan: what it would do, and what does it.
 
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use harness_protocol::{ChangeAction, FileChange};
 
 use super::diff::diff;
 use super::place::{self, Found};
-use super::replace::{Known, read_file, replace};
+use super::replace::{Known, check_size, read_file, replace};
 use crate::attachment::sha256;
 use crate::blocking;
 use crate::tool::{Done, EffectError, Planned, ToolContext, ToolError};
@@ -28,6 +29,7 @@ pub(in crate::tool) fn planned(
     let found = place::find(&context.folder, asked, &context.closed)?;
     let known = read_file(&found.path)?;
     let (content, mut notes) = change(known.as_ref())?;
+    check_size(content.len())?;
     if let Some(known) = &known
         && context.seen.is_another(&known.path, &known.hash)
     {
@@ -75,15 +77,9 @@ fn carry_out(
     change: FileChange,
     context: &ToolContext,
 ) -> Result<Done, EffectError> {
-    for folder in &found.missing {
-        fs::create_dir(folder).map_err(|error| {
-            EffectError::Failed(ToolError(format!(
-                "cannot make {}: {error}",
-                folder.display()
-            )))
-        })?;
-    }
-    let notes = replace(&found.path, known.as_ref(), content)?;
+    let notes = in_new_folders(&found.missing, || {
+        replace(&found.path, known.as_ref(), content)
+    })?;
     context.seen.note(&found.path, change.after.clone());
     let mut change = change;
     change.notes.extend(notes);
@@ -106,4 +102,53 @@ fn carry_out(
             .map(|known| known.bytes)
             .filter(|bytes| bytes.len() <= MAX_KEPT),
     })
+}
+
+/// Makes folders and does something in them. They are removed again if that fails, and what others have
+/// put there stays.
+fn in_new_folders<T>(
+    folders: &[PathBuf],
+    work: impl FnOnce() -> Result<T, EffectError>,
+) -> Result<T, EffectError> {
+    let Some((folder, below)) = folders.split_first() else {
+        return work();
+    };
+    fs::create_dir(folder).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::NotFound => EffectError::Changed,
+        _ => EffectError::Failed(ToolError(format!(
+            "cannot make {}: {error}",
+            folder.display()
+        ))),
+    })?;
+    let worked = in_new_folders(below, work);
+    if worked.is_err()
+        && let Err(error) = fs::remove_dir(folder)
+    {
+        log::warn!("the new folder {} stays: {error}", folder.display());
+    }
+    worked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [TOOL-58]
+    #[test]
+    fn new_folders_are_gone_when_nothing_came_into_them() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = [home.path().join("a"), home.path().join("a/b")];
+        let failed = in_new_folders(&folders, || Err::<(), _>(EffectError::Changed));
+        assert_eq!(failed, Err(EffectError::Changed));
+        assert!(!folders[0].exists());
+        // Another has made one meanwhile: what was planned is not so any more.
+        fs::create_dir(&folders[0]).unwrap();
+        assert_eq!(
+            in_new_folders(&folders, || Ok(())),
+            Err(EffectError::Changed)
+        );
+        assert!(!folders[1].exists());
+        in_new_folders(&folders[1..], || Ok(())).unwrap();
+        assert!(folders[1].exists());
+    }
 }

@@ -13,12 +13,13 @@ use harness_protocol::FileChange;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
-use nix::unistd::{AccessFlags, UnlinkatFlags, access, unlinkat};
+use nix::unistd::{AccessFlags, access};
 
+use super::temporary::{Temporary, sweep};
 use crate::attachment::sha256;
 use crate::tool::{EffectError, ToolError, path, procfs};
 
-/// The largest file that is changed, in bytes.
+/// The largest file that is changed, and the largest that a change makes, in bytes.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// A file as it was read.
@@ -97,9 +98,14 @@ pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolErro
     }))
 }
 
-/// Whether a change that was begun has been made, as far as the file tells. Blocks.
+/// Whether a change that was begun has been made, as far as the file tells. What it left beside the file is
+/// removed. Blocks.
 pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
-    let now = match read_file(Path::new(&change.path)) {
+    let place = Path::new(&change.path);
+    if let Some(folder) = place.parent() {
+        sweep(folder);
+    }
+    let now = match read_file(place) {
         Ok(now) => now.map(|now| now.hash),
         Err(_) => return None,
     };
@@ -107,6 +113,16 @@ pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
         return Some(true);
     }
     (now == change.before).then_some(false)
+}
+
+/// Whether a content is one that a change may make.
+pub(in crate::tool) fn check_size(bytes: usize) -> Result<(), ToolError> {
+    if bytes as u64 > MAX_FILE {
+        return Err(ToolError(format!(
+            "the file would have more than {MAX_FILE} bytes, which could not be edited again"
+        )));
+    }
+    Ok(())
 }
 
 fn too_large(bytes: u64) -> ToolError {
@@ -127,7 +143,9 @@ pub(in crate::tool) fn replace(
     content: &[u8],
 ) -> Result<Notes, EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
-    let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
+    let above = place.parent().unwrap_or(Path::new("/"));
+    let folder = open_folder(above)?;
+    sweep(above);
     let temporary = Temporary::make(&folder)?;
     let mut notes = Notes::new();
     fill(&temporary.file, known, content, &mut notes).map_err(|error| failed(error))?;
@@ -137,8 +155,8 @@ pub(in crate::tool) fn replace(
         return Err(EffectError::Changed);
     }
     match known {
-        None => put(&temporary, name, Exchange::Nothing)?,
-        Some(known) => match put(&temporary, name, Exchange::Both) {
+        None => temporary.become_new(name)?,
+        Some(known) => match temporary.exchange(name) {
             Ok(()) => check_old(&temporary, name, known)?,
             Err(EffectError::Failed(_)) => {
                 // The file system does not exchange names. Between the look and the renaming a
@@ -194,34 +212,7 @@ fn open_folder(folder: &Path) -> Result<File, EffectError> {
     File::open(folder).map_err(failed)
 }
 
-/// A file beside the one that is changed. It is removed when it is let go, whatever is behind its name.
-struct Temporary<'f> {
-    folder: &'f File,
-    name: String,
-    file: File,
-}
-
-impl<'f> Temporary<'f> {
-    fn make(folder: &'f File) -> Result<Self, EffectError> {
-        let name = format!(".harness-{:016x}", fastrand::u64(..));
-        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
-        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-        let file = openat(folder, &*name, flags, mode).map_err(failed)?;
-        let file = file.into();
-        Ok(Self { folder, name, file })
-    }
-}
-
-impl Drop for Temporary<'_> {
-    fn drop(&mut self) {
-        match unlinkat(self.folder, &*self.name, UnlinkatFlags::NoRemoveDir) {
-            Ok(()) | Err(Errno::ENOENT) => {}
-            Err(error) => log::warn!("the temporary file {} is left: {error}", self.name),
-        }
-    }
-}
-
-/// Whether a name in a folder leads to a file with the known bytes.
+/// Whether a name in a folder leads to a file with the known bytes and mode.
 fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bool {
     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let Ok(file) = openat(folder, name, flags, Mode::empty()) else {
@@ -229,8 +220,9 @@ fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bo
     };
     let file = File::from(file);
     let mut bytes = Vec::new();
-    let is_file = file.metadata().is_ok_and(|found| found.is_file());
-    let read = is_file && file.take(MAX_FILE + 1).read_to_end(&mut bytes).is_ok();
+    let is_as_known = |found: fs::Metadata| found.is_file() && found.mode() & 0o7777 == known.mode;
+    let is_as_known = file.metadata().is_ok_and(is_as_known);
+    let read = is_as_known && file.take(MAX_FILE + 1).read_to_end(&mut bytes).is_ok();
     read && bytes == known.bytes
 }
 
@@ -263,183 +255,19 @@ fn umask() -> u32 {
     mask.unwrap_or(0o022)
 }
 
-/// What a renaming does with what stands at the new name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exchange {
-    /// There must be nothing.
-    Nothing,
-    /// It gets the other name.
-    Both,
-}
-
 /// The old file has the temporary name now: if it is another than was known, it gets its own back.
 fn check_old(temporary: &Temporary<'_>, name: &OsStr, known: &Known) -> Result<(), EffectError> {
     if holds(temporary.folder, &*temporary.name, known) {
         return Ok(());
     }
-    put(temporary, name, Exchange::Both)?;
+    temporary.take_back(name)?;
     Err(EffectError::Changed)
 }
 
-#[cfg(target_os = "linux")]
-fn put(temporary: &Temporary<'_>, name: &OsStr, exchange: Exchange) -> Result<(), EffectError> {
-    use rustix::fs::{RenameFlags, renameat_with};
-
-    let flags = match exchange {
-        Exchange::Nothing => RenameFlags::NOREPLACE,
-        Exchange::Both => RenameFlags::EXCHANGE,
-    };
-    let folder = temporary.folder;
-    match renameat_with(folder, &*temporary.name, folder, name, flags) {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::EXIST) => Err(EffectError::Changed),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-/// Without an exchange in one step a link that does not replace is the nearest for a new file.
-#[cfg(not(target_os = "linux"))]
-fn put(temporary: &Temporary<'_>, name: &OsStr, exchange: Exchange) -> Result<(), EffectError> {
-    use nix::unistd::{LinkatFlags, linkat};
-
-    let folder = temporary.folder;
-    match exchange {
-        Exchange::Nothing => {
-            match linkat(
-                folder,
-                &*temporary.name,
-                folder,
-                name,
-                LinkatFlags::AT_EMPTY_PATH,
-            ) {
-                Ok(()) => Ok(()),
-                Err(Errno::EEXIST) => Err(EffectError::Changed),
-                Err(error) => Err(failed(error)),
-            }
-        }
-        Exchange::Both => Err(failed(Errno::ENOSYS)),
-    }
-}
-
-fn failed(error: impl Into<io::Error>) -> EffectError {
+pub(super) fn failed(error: impl Into<io::Error>) -> EffectError {
     EffectError::Failed(path::io_error(&error.into(), "the folder is gone"))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    fn home() -> (tempfile::TempDir, PathBuf) {
-        let home = tempfile::tempdir().unwrap();
-        let real = fs::canonicalize(home.path()).unwrap();
-        (home, real)
-    }
-
-    /// Spec: [TOOL-58]
-    #[test]
-    fn a_file_is_replaced_with_its_mode_and_a_link_stays() {
-        let (_home, folder) = home();
-        let (file, link) = (folder.join("file"), folder.join("link"));
-        fs::write(&file, "old").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o751)).unwrap();
-        symlink("file", &link).unwrap();
-        let known = read_file(&link).unwrap().unwrap();
-        assert_eq!(known.path, file);
-        assert_eq!(replace(&known.path, Some(&known), b"new").unwrap(), [""; 0]);
-        assert_eq!(fs::read(&link).unwrap(), b"new");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o751);
-        assert_eq!(names(&folder), ["file", "link"]);
-    }
-
-    /// Spec: [TOOL-58]
-    #[test]
-    fn what_is_there_by_now_is_not_lost() {
-        let (_home, folder) = home();
-        let file = folder.join("file");
-        fs::write(&file, "old").unwrap();
-        let known = read_file(&file).unwrap().unwrap();
-        fs::write(&file, "another").unwrap();
-        assert_eq!(
-            replace(&file, Some(&known), b"new"),
-            Err(EffectError::Changed)
-        );
-        assert_eq!(fs::read(&file).unwrap(), b"another");
-        fs::remove_file(&file).unwrap();
-        assert_eq!(
-            replace(&file, Some(&known), b"new"),
-            Err(EffectError::Changed)
-        );
-        assert_eq!(replace(&file, None, b"new"), Ok(vec![]));
-        assert_eq!(replace(&file, None, b"newer"), Err(EffectError::Changed));
-        assert_eq!(names(&folder), ["file"]);
-        assert_eq!(fs::read(&file).unwrap(), b"new");
-        // A folder that has become a link is another place.
-        let (real, link) = (folder.join("real"), folder.join("sub"));
-        fs::create_dir(&real).unwrap();
-        symlink("real", &link).unwrap();
-        assert_eq!(
-            replace(&link.join("x"), None, b"new"),
-            Err(EffectError::Changed)
-        );
-        assert_eq!(names(&real), [""; 0]);
-    }
-
-    /// Spec: [TOOL-58]
-    #[test]
-    fn a_hard_link_keeps_the_old_content_and_that_is_said() {
-        let (_home, folder) = home();
-        let (file, other) = (folder.join("file"), folder.join("other"));
-        fs::write(&file, "old").unwrap();
-        fs::hard_link(&file, &other).unwrap();
-        let known = read_file(&file).unwrap().unwrap();
-        let notes = replace(&file, Some(&known), b"new").unwrap();
-        assert!(notes[0].contains("hard links"), "{notes:?}");
-        assert_eq!(
-            (fs::read(&file).unwrap(), fs::read(&other).unwrap()),
-            (b"new".into(), b"old".into())
-        );
-    }
-
-    /// Spec: [TOOL-59]
-    #[test]
-    fn what_cannot_be_edited_is_refused_by_name() {
-        let (_home, folder) = home();
-        let at = |name: &str| folder.join(name);
-        fs::write(at("nul"), b"a\0b").unwrap();
-        fs::write(at("utf16"), b"\xff\xfea\0").unwrap();
-        fs::write(at("large"), vec![b'x'; 9 * 1024 * 1024]).unwrap();
-        fs::write(at("read_only"), "x").unwrap();
-        fs::set_permissions(at("read_only"), fs::Permissions::from_mode(0o444)).unwrap();
-        nix::unistd::mkfifo(&at("fifo"), Mode::S_IRUSR).unwrap();
-        symlink("nowhere", at("dangling")).unwrap();
-        for (name, reason) in [
-            ("nul", "NUL bytes"),
-            ("utf16", "UTF-16"),
-            ("large", "9437184 bytes"),
-            ("read_only", "read-only"),
-            ("fifo", "not a regular file"),
-            ("dangling", "leads to nothing"),
-            ("", "directory"),
-        ] {
-            let refused = read_file(&at(name)).unwrap_err().to_string();
-            assert!(refused.contains(reason), "{name}: {refused}");
-        }
-        assert_eq!(
-            read_file(Path::new("/dev/null")).unwrap_err().to_string(),
-            "not a regular file"
-        );
-        assert_eq!(read_file(&at("none")), Ok(None));
-    }
-}
+#[path = "replace_tests.rs"]
+mod tests;
