@@ -3,8 +3,6 @@
 use actix_web::http::Method;
 use actix_web::{Route, web};
 
-use harness_protocol::RenewTools;
-
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
@@ -47,7 +45,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/retry" => POST run::retry;
         "/v1/conversations/{id}/cancel" => POST run::cancel;
         "/v1/conversations/{id}/settings" => GET settings::read, PATCH settings::change;
-        "/v1/conversations/{id}/tools" => POST given::give::<RenewTools>;
+        "/v1/conversations/{id}/tools" => POST given::renew_tools;
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/approvals" => GET approvals::list;
         "/v1/conversations/{id}/approvals/{approval}" => POST approvals::answer;

@@ -55,7 +55,7 @@ pub(crate) async fn answer(service: &Service, approval: &Value, order: Value) ->
 
 /// Spec: [APPR-02] [APPR-03] [APPR-09]
 #[tokio::test]
-async fn every_client_sees_the_approval_and_the_first_answer_counts() {
+async fn a01_a02_every_client_sees_the_approval_and_the_first_of_100_answers_counts() {
     let (service, standin, _script, file) = asking().await;
     let approval = open(&service).await;
     let mut late = service.follow("default", "?after=0", "").await;
@@ -116,7 +116,7 @@ async fn every_client_sees_the_approval_and_the_first_answer_counts() {
 
 /// Spec: [APPR-08]
 #[tokio::test]
-async fn an_approval_outlives_the_service_and_its_run_goes_on() {
+async fn a03_a04_an_approval_outlives_the_service_and_its_run_goes_on() {
     for is_killed in [true, false] {
         let (mut service, standin, _script, file) = asking().await;
         let before = open(&service).await;
@@ -144,7 +144,7 @@ async fn an_approval_outlives_the_service_and_its_run_goes_on() {
 
 /// Spec: [APPR-01]
 #[tokio::test]
-async fn a_file_that_changes_before_the_answer_is_asked_about_anew() {
+async fn a11_f07_a_file_that_changes_before_the_answer_is_asked_about_anew() {
     let (service, _standin, _script, file) = asking().await;
     let first = open(&service).await;
     std::fs::write(&file, "zero\ntwo\n").unwrap();
@@ -177,7 +177,7 @@ async fn a_file_that_changes_before_the_answer_is_asked_about_anew() {
 
 /// Spec: [APPR-05] [APPR-07]
 #[tokio::test]
-async fn a_cancel_withdraws_and_a_mode_decides() {
+async fn a05_a_cancel_withdraws_and_a_mode_decides() {
     let (service, standin, script, file) = asking().await;
     let approval = open(&service).await;
     assert!(service.cancel().await);

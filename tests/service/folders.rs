@@ -26,7 +26,7 @@ async fn made_in(service: &Service, folder: &Path) -> String {
 
 async fn post(service: &Service, id: &str, route: &str, body: &Value) -> (u16, Value) {
     let path = format!("/v1/conversations/{id}/{route}");
-    let answer = service.post(&path, &body.to_string()).await;
+    let answer = service.as_owner("POST", &path, body).await;
     (answer.status, answer.json())
 }
 

@@ -9,15 +9,13 @@ use harness_protocol::Approval;
 
 use super::actor::ConversationActor;
 use crate::blocking;
-use crate::conversation::machine::Input;
+use crate::conversation::machine::{Input, Machine};
 use crate::conversation::messages::{AnswerApproval, RulesChanged};
 
 impl ConversationActor {
     /// Asks the approver, and ends the approval if nobody answers in time.
     pub(super) fn ask(&self, approval: &Approval, ctx: &mut Context<Self>) {
-        let limit = self
-            .machine()
-            .and_then(|machine| machine.approval_timeout());
+        let limit = self.machine().and_then(Machine::approval_timeout);
         if let Some(seconds) = limit {
             ctx.notify_later(Expired(approval.id), Duration::from_secs(seconds));
         }

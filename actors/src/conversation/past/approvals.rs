@@ -123,7 +123,24 @@ impl Approvals {
                     self.begin_run(rules);
                 }
             }
-            _ => {}
+            Record::Prompt { .. }
+            | Record::Status { .. }
+            | Record::FilesChanged { .. }
+            | Record::TurnStarted { .. }
+            | Record::Block { .. }
+            | Record::ReplyEnded { .. }
+            | Record::ReplyFailed { .. }
+            | Record::TurnEnded { .. }
+            | Record::Renamed { .. }
+            | Record::Queued { .. }
+            | Record::Withdrawn { .. }
+            | Record::SettingsChanged { .. }
+            | Record::ToolsRenewed { .. }
+            | Record::ReplyLeftOut { .. }
+            | Record::CompactionStarted { .. }
+            | Record::Compacted { .. }
+            | Record::CompactionFailed { .. }
+            | Record::Unknown { .. } => {}
         }
     }
 
