@@ -32,6 +32,8 @@ pub struct Approvals {
     allowed: Option<Box<Approval>>,
     /// The change that was begun and has no result: the call, and what it changes.
     began: Option<(String, FileChange)>,
+    /// Whether that change is on record as made.
+    made: bool,
     /// What was allowed to the end of the run, as rules.
     run_rules: Vec<String>,
 }
@@ -83,6 +85,10 @@ impl Approvals {
             Record::EffectBegan { call, change } => {
                 self.allowed = None;
                 self.began = Some((call.clone(), change.clone()));
+                self.made = false;
+            }
+            Record::FilesChanged { call, .. } => {
+                self.made = self.began().is_some_and(|(began, _)| began == call);
             }
             Record::ToolResult { .. } | Record::CallsSkipped { .. } => {
                 self.allowed = None;
@@ -130,6 +136,12 @@ impl Approvals {
     #[must_use]
     pub fn began(&self) -> Option<&(String, FileChange)> {
         self.began.as_ref()
+    }
+
+    /// Whether the change that was begun is on record as made.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        self.made
     }
 
     /// The rules of answers that hold to the end of the run.
