@@ -151,7 +151,8 @@ impl Handler<CancelRun> for ConversationActor {
             return Box::pin(end.map(|_| true));
         }
         let may_stop = order.run.is_none() && self.is_compacting();
-        if !may_stop && !order.clear_queue {
+        // One that is not open may wait for an operator's answer.
+        if self.machine().is_some() && !may_stop && !order.clear_queue {
             return Box::pin(async { false });
         }
         let cancelled = self.order(order, |_| {}, ctx);

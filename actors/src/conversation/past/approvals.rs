@@ -38,6 +38,8 @@ pub struct Approvals {
     allowed: Option<Box<Approval>>,
     /// The change that was begun and has no result: the call, and what it changes.
     began: Option<(String, FileChange)>,
+    /// Whether that change is on record as made.
+    made: bool,
     /// The rules that hold to the end of the run.
     run_rules: Vec<HeldRule>,
     /// The mode that the prompt of the run asked for.
@@ -100,6 +102,10 @@ impl Approvals {
             Record::EffectBegan { call, change } => {
                 self.allowed = None;
                 self.began = Some((call.clone(), change.clone()));
+                self.made = false;
+            }
+            Record::FilesChanged { call, .. } => {
+                self.made = self.began().is_some_and(|(began, _)| began == call);
             }
             Record::ToolResult { .. } | Record::CallsSkipped { .. } => {
                 self.allowed = None;
@@ -125,7 +131,6 @@ impl Approvals {
             }
             Record::Prompt { .. }
             | Record::Status { .. }
-            | Record::FilesChanged { .. }
             | Record::TurnStarted { .. }
             | Record::Block { .. }
             | Record::ReplyEnded { .. }
@@ -187,6 +192,12 @@ impl Approvals {
     #[must_use]
     pub fn began(&self) -> Option<&(String, FileChange)> {
         self.began.as_ref()
+    }
+
+    /// Whether the change that was begun is on record as made.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        self.made
     }
 
     /// The rules that hold to the end of the run: of its prompt, and of answers.
