@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use harness_protocol::{ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer};
+use harness_protocol::{
+    AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer,
+};
 use harness_tui::{Change, News, View};
 use serde_json::{Map, Value};
 
@@ -24,6 +26,32 @@ pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: O
         Err(error) => News::NotWithdrawn {
             conversation,
             item,
+            reason: error.to_string(),
+        },
+    };
+    contact.tell(news).await;
+}
+
+/// Answers an approval. The order has a key, under which a repetition is the same answer.
+pub(super) async fn answer(
+    contact: Rc<Contact>,
+    conversation: String,
+    approval: u64,
+    answer: AnswerOrder,
+) {
+    let answer = AnswerOrder {
+        by: contact.by(),
+        ..answer
+    };
+    let route = routes::answer(&conversation, approval, &answer);
+    let news = match contact.ask(&route).await {
+        Ok(_) => News::Answered {
+            conversation,
+            approval,
+        },
+        Err(error) => News::NotAnswered {
+            conversation,
+            approval,
             reason: error.to_string(),
         },
     };

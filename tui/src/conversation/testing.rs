@@ -153,6 +153,7 @@ pub(crate) fn shown(part: &Part) -> String {
             };
             format!("{} {} {outcome}", tool.call_id, tool.input)
         }
+        PartKind::Change { title, diff, .. } => format!("{{{title}}} {diff}"),
         PartKind::Summary { title, content } => format!("[{title}] {content}"),
         PartKind::Note { text, is_error } => {
             format!("{}{text}", if *is_error { "! " } else { "- " })

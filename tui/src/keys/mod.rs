@@ -25,6 +25,8 @@ pub(crate) enum Place {
     Chooser,
     /// A search is open.
     Search,
+    /// What waits for an answer has the keys.
+    Band,
 }
 
 /// What a key does.
@@ -131,4 +133,6 @@ pub(crate) enum Action {
     Trash,
     /// Those of all folders, or of one.
     Folders,
+    /// Answer what waits for an answer, or go back to the input.
+    Decide,
 }

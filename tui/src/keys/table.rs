@@ -14,6 +14,7 @@ const PICKER: &[Place] = &[Place::Picker];
 const SEARCH: &[Place] = &[Place::Search];
 const CHOOSER: &[Place] = &[Place::Chooser];
 const FILTERS: &[Place] = &[Place::Picker, Place::Chooser, Place::Search];
+const BAND: &[Place] = &[Place::Band];
 const OPEN: &[Place] = &[
     Place::Picker,
     Place::Chooser,
@@ -85,6 +86,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     ANYWHERE: control('r') => TryNow, "attach again at once";
     ANYWHERE: control('l') => Redraw, "draw everything anew";
     ANYWHERE: control('z') => Suspend, "back to the shell for now";
+    ANYWHERE: control('t') => Decide, "answer what waits for an answer (Tab, if nothing is written)";
     COMMANDS: key(Key::Tab) => Complete, "complete the command";
     COMMANDS: key(Key::Up) => Previous, "command before";
     COMMANDS: key(Key::Down) => Next, "command behind";
@@ -109,6 +111,18 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     SEARCH: key(Key::Tab) => Accept, "close and stay here";
     SEARCH: key(Key::PageUp) => PageUp, "page up";
     SEARCH: key(Key::PageDown) => PageDown, "page down";
+    BAND: key(Key::Up) => Up, "row up; k, too";
+    BAND: key(Key::Down) => Down, "row down; j, too";
+    BAND: key(Key::PageUp) => PageUp, "page up";
+    BAND: key(Key::PageDown), key(Key::Char(' ')) => PageDown, "page down";
+    BAND: key(Key::Home) => Top, "its beginning";
+    BAND: key(Key::End) => Bottom, "its end";
+    BAND: key(Key::Enter) => Accept, "deny, with what was written";
+    BAND: key(Key::Escape) => Close, "back";
+    BAND: control('t'), key(Key::Tab) => Decide, "back to the input";
+    BAND: control('c') => Interrupt, "cancel the run";
+    BAND: key(Key::Backspace) => Backspace, "delete back";
+    BAND: control('u') => Clear, "clear";
     FILTERS: key(Key::Backspace) => Backspace, "delete back";
     FILTERS: control('u') => Clear, "clear";
 };

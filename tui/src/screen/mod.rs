@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing here changes what the client knows or wants; only layouts are remembered.
 
+mod band;
 mod chooser;
 mod commands;
 mod frame;
@@ -38,6 +39,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
         talk::draw(app, buffer, regions.talk);
         seam::draw(app, buffer, regions.seam);
         queue::draw(app, buffer, regions.queue);
+        band::draw(app, buffer, regions.band);
         seam::draw_pastes(app, buffer, regions.pastes);
         status::draw(app, buffer, regions.status);
     }
