@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use harness_standin::{Catalogue, Message, MessagesRequest, Reply, Standin};
@@ -182,6 +181,8 @@ async fn f09_whenever_the_service_dies_a_file_is_the_old_or_the_new_one() {
 
 /// How many lines each conversation adds.
 const LINES: u64 = 40;
+/// How many lines each editor adds: a change that is planned again and again comes through at last.
+const BY_EDITOR: u64 = 150;
 
 /// A model that adds lines to `f`, one a call, each behind the one before; who they are of is the
 /// prompt. What failed is tried again.
@@ -213,29 +214,27 @@ async fn pause() {
     tokio::time::sleep(Duration::from_micros(fastrand::u64(1_000..10_000))).await;
 }
 
-/// An editor that puts new files in the place of the old ones. Tells how many lines it added.
-async fn exchanging(file: PathBuf, stop: Arc<AtomicBool>) -> u64 {
-    let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
-        number += 1;
+/// An editor that puts new files in the place of the old ones.
+async fn exchanging(file: PathBuf) {
+    for number in 1..=BY_EDITOR {
         put_by_hand(&file, &format!("c {number}\n"));
         pause().await;
     }
-    number
 }
 
-/// An editor that adds to the file in place, and again if the file was another behind it.
-async fn in_place(file: PathBuf, stop: Arc<AtomicBool>) -> u64 {
-    let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
+/// An editor that adds to the file in place. Tells how many lines went into a file that was not replaced
+/// meanwhile.
+async fn in_place(file: PathBuf) -> u64 {
+    let mut kept = 0;
+    for number in 1..=BY_EDITOR {
         let mut opened = File::options().append(true).open(&file).unwrap();
-        let line = format!("d {}\n", number + 1);
+        let line = format!("d {number}\n");
         opened.write_all(line.as_bytes()).unwrap();
         let written = opened.metadata().unwrap().ino();
-        number += u64::from(std::fs::metadata(&file).unwrap().ino() == written);
+        kept += u64::from(std::fs::metadata(&file).unwrap().ino() == written);
         pause().await;
     }
-    number
+    kept
 }
 
 /// Spec: [TOOL-58]
@@ -247,9 +246,6 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
     std::fs::create_dir(&folder).unwrap();
     let file = folder.join("f");
     std::fs::write(&file, "a 0\nb 0\n").unwrap();
-    let stop = Arc::new(AtomicBool::new(false));
-    let by_exchange = tokio::spawn(exchanging(file.clone(), Arc::clone(&stop)));
-    let by_place = tokio::spawn(in_place(file.clone(), Arc::clone(&stop)));
     let mut ids = Vec::new();
     for who in ["a", "b"] {
         let id = service.create(&json!({"workspace": folder})).await;
@@ -260,6 +256,8 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
         talk.prompt(who).await;
         ids.push(talk.id);
     }
+    let by_exchange = tokio::spawn(exchanging(file.clone()));
+    let by_place = tokio::spawn(in_place(file.clone()));
     let mut failed = 0;
     for id in ids {
         let path = format!("/v1/conversations/{id}?tail=0");
@@ -279,8 +277,8 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
         failed += errors.count();
         assert_eq!(talk.outcome().await.0, "completed");
     }
-    stop.store(true, Ordering::Relaxed);
-    let (by_exchange, by_place) = (by_exchange.await.unwrap(), by_place.await.unwrap());
+    by_exchange.await.unwrap();
+    let kept = by_place.await.unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     let lines: BTreeSet<&str> = text.lines().collect();
     let lacks = |who: &str, count: u64| {
@@ -289,9 +287,9 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
         lines.count()
     };
     println!(
-        "{LINES} lines each by conversations, {failed} calls failed; {by_exchange} by exchange, \
-         {by_place} in place, of which {} are lost",
-        lacks("d", by_place)
+        "{LINES} lines each by conversations, {failed} calls failed; {BY_EDITOR} by each editor; of those \
+         in place {kept} went into the file, and {} are lost",
+        lacks("d", BY_EDITOR)
     );
     let is_line = |line: &str| {
         let (who, number) = line.split_once(' ').unwrap_or_default();
@@ -299,8 +297,7 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
     };
     assert!(lines.iter().all(|line| is_line(line)), "{text}");
     assert_eq!((lacks("a", LINES), lacks("b", LINES)), (0, 0), "{text}");
-    assert_eq!(lacks("c", by_exchange), 0, "{text}");
-    assert!(by_exchange > 0 && by_place > 0);
+    assert_eq!(lacks("c", BY_EDITOR), 0, "{text}");
     assert_eq!(left_in(&folder), [""; 0]);
     assert_eq!(standin.violations(), [""; 0]);
 }

@@ -113,12 +113,13 @@ fn in_new_folders<T>(
     let Some((folder, below)) = folders.split_first() else {
         return work();
     };
-    fs::create_dir(folder).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists | ErrorKind::NotFound => EffectError::Changed,
-        _ => EffectError::Failed(ToolError(format!(
-            "cannot make {}: {error}",
-            folder.display()
-        ))),
+    fs::create_dir(folder).map_err(|error| {
+        let kind = error.kind();
+        if kind == ErrorKind::AlreadyExists || kind == ErrorKind::NotFound {
+            return EffectError::Changed;
+        }
+        let folder = folder.display();
+        EffectError::Failed(ToolError(format!("cannot make {folder}: {error}")))
     })?;
     let worked = in_new_folders(below, work);
     if worked.is_err()

@@ -148,7 +148,7 @@ pub(in crate::tool) fn replace(
     sweep(above);
     let temporary = Temporary::make(&folder)?;
     let mut notes = Notes::new();
-    fill(&temporary.file, known, content, &mut notes).map_err(|error| failed(error))?;
+    fill(&temporary.file, known, content, &mut notes).map_err(failed)?;
     // Two changes of ours never meet: one that was taken back could take another along.
     let turn = turn(place);
     if known.is_some_and(|known| !holds(&folder, name, known)) {
@@ -176,7 +176,7 @@ pub(in crate::tool) fn replace(
         },
     }
     drop((turn, temporary));
-    folder.sync_all().map_err(|error| failed(error))?;
+    folder.sync_all().map_err(failed)?;
     if known.is_some_and(|known| known.names > 1) {
         notes.push("the file had other names (hard links), which keep the old content".to_owned());
     }
