@@ -182,7 +182,11 @@ fn told(open: &OpenApproval) -> Vec<String> {
         visible::line(&words::changed(&approval.change)),
         approval.because,
     );
-    let diff = approval.change.diff.lines().map(visible::line);
+    let diff = approval
+        .change
+        .diff
+        .split_terminator('\n')
+        .map(visible::line);
     [head]
         .into_iter()
         .chain(diff.map(|line| format!("  {line}")))

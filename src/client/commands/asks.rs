@@ -46,7 +46,7 @@ pub(super) fn told(conversation: &str, approval: &Approval) -> Vec<String> {
         visible::line(&words::changed(change)),
         approval.because
     );
-    let diff = change.diff.lines();
+    let diff = change.diff.split_terminator('\n');
     let answers = format!(
         "harness: waits for an answer: harness approve {id} -c {conversation}, \
          or harness deny {id} -c {conversation}"

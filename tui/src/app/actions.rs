@@ -45,8 +45,8 @@ impl App {
             Some(Overlay::Search(_)) => return vec![Place::Search],
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
         }
-        if self.answers() {
-            return vec![Place::Band];
+        if let Some(place) = self.band_place() {
+            return vec![place];
         }
         let mut places = Vec::new();
         if !self.completions().is_empty() {
@@ -182,7 +182,19 @@ impl App {
             }
             Action::Up => self.up(),
             Action::Down => self.down(),
-            Action::New | Action::Rename | Action::Trash | Action::Folders | Action::Accept => {}
+            Action::New
+            | Action::Rename
+            | Action::Trash
+            | Action::Folders
+            | Action::Accept
+            | Action::Allow
+            | Action::AllowLonger
+            | Action::ForRun
+            | Action::ForConversation
+            | Action::ForFolder
+            | Action::Deny
+            | Action::DenySaying
+            | Action::DenyAndStop => {}
             Action::Newline => self.edit(Edit::Newline),
             Action::Left => self.edit(Edit::Left),
             Action::Right => self.edit(Edit::Right),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use harness_protocol::{AnswerOrder, Approval, Event, FileChange, Scope, Verdict, words};
 
 use super::{App, Field, Regions};
-use crate::keys::Action;
+use crate::keys::{Action, Place};
 use crate::link::Order;
 use crate::part_view::diff_token;
 use crate::text::{Hidden, break_anywhere, one_line, sanitize, someone};
@@ -102,7 +102,7 @@ impl Band {
     }
 
     /// The rule that an answer makes that reaches further than once.
-    pub(crate) fn rule(&self) -> Option<&str> {
+    fn rule(&self) -> Option<&str> {
         self.approval.rule.as_deref()
     }
 
@@ -122,9 +122,8 @@ impl Band {
                 )
             }
             BandAsks::Scope => {
-                let rule = self.rule().unwrap_or_default();
-                let rule = one_line(&sanitize(rule, Hidden::Pictured));
-                format!("{rule}: r this run · c this conversation · f this folder · Esc back")
+                "allow by the rule: r this run · c this conversation · f this folder · Esc"
+                    .to_owned()
             }
             BandAsks::Answer if !self.is_read => {
                 "↓ PgDn to its end first · d deny · D say why · s stop · Esc".to_owned()
@@ -154,12 +153,14 @@ impl Band {
         lines.extend(asked.map(|asked| (format!("asked for as {asked}"), Token::Status)));
         let notes = change.notes.iter();
         lines.extend(notes.map(|note| (note.clone(), Token::Status)));
-        let diff = change.diff.lines();
+        let diff = change.diff.split_terminator('\n');
         lines.extend(diff.map(|line| (with_blanks(line), diff_token(line))));
         if change.diff_cut {
             let cut = "the diff goes on; harness approvals --json has no more of it either";
             lines.push((cut.to_owned(), Token::Error));
         }
+        let rule = self.approval.rule.iter();
+        lines.extend(rule.map(|rule| (format!("the rule for longer: {rule}"), Token::Status)));
         let columns = usize::from(width).max(1);
         self.rows.clear();
         for (line, token) in lines {
@@ -221,7 +222,17 @@ impl App {
 
     /// Whether the keys are for the band.
     pub(super) fn answers(&self) -> bool {
-        self.band.as_ref().is_some_and(|band| band.has_focus)
+        self.band_place().is_some()
+    }
+
+    /// Where a key is pressed, if it is for the band.
+    pub(super) fn band_place(&self) -> Option<Place> {
+        let band = self.band.as_ref().filter(|band| band.has_focus)?;
+        Some(match band.asks {
+            BandAsks::Answer => Place::Band,
+            BandAsks::Scope => Place::BandScope,
+            BandAsks::Reason(_) => Place::BandReason,
+        })
     }
 
     /// Gives the band the keys, or takes them.
@@ -273,6 +284,17 @@ impl App {
             }
             Action::Decide => self.focus_band(),
             Action::Interrupt => self.interrupt(),
+            Action::Allow => self.allow(Scope::Once),
+            Action::AllowLonger if !band.is_read => self.say_unread(),
+            Action::AllowLonger if band.rule().is_some() => band.asks = BandAsks::Scope,
+            Action::AllowLonger => self.say("this can be allowed once only"),
+            Action::ForRun => self.allow(Scope::Run),
+            Action::ForConversation => self.allow(Scope::Conversation),
+            Action::ForFolder => self.allow(Scope::Workspace),
+            Action::Deny => self.deny(None, false),
+            Action::DenySaying => band.asks = BandAsks::Reason(Field::default()),
+            Action::DenyAndStop => self.deny(None, true),
+            // Bound elsewhere.
             _ => {}
         }
     }
@@ -286,26 +308,14 @@ impl App {
         }
     }
 
-    /// A letter that is pressed while the band has the keys.
+    /// What is written while the band has the keys: why something may not be.
     pub(super) fn write_to_band(&mut self, text: &str) {
-        let Some(band) = &mut self.band else {
-            return;
-        };
-        match (&mut band.asks, text) {
-            (BandAsks::Reason(field), text) => field.insert(text),
-            (BandAsks::Scope, "r") => self.allow(Scope::Run),
-            (BandAsks::Scope, "c") => self.allow(Scope::Conversation),
-            (BandAsks::Scope, "f") => self.allow(Scope::Workspace),
-            (BandAsks::Answer, "a") => self.allow(Scope::Once),
-            (BandAsks::Answer, "A") if !band.is_read => self.say_unread(),
-            (BandAsks::Answer, "A") if band.approval.rule.is_some() => band.asks = BandAsks::Scope,
-            (BandAsks::Answer, "A") => self.say("this can be allowed once only"),
-            (BandAsks::Answer, "d") => self.deny(None, false),
-            (BandAsks::Answer, "D") => band.asks = BandAsks::Reason(Field::default()),
-            (BandAsks::Answer, "s") => self.deny(None, true),
-            (BandAsks::Answer, "j") => self.act_on_band(Action::Down),
-            (BandAsks::Answer, "k") => self.act_on_band(Action::Up),
-            (BandAsks::Answer | BandAsks::Scope, _) => {}
+        if let Some(Band {
+            asks: BandAsks::Reason(field),
+            ..
+        }) = &mut self.band
+        {
+            field.insert(text);
         }
     }
 

@@ -376,6 +376,9 @@ mod tests;
 mod news_tests;
 
 #[cfg(test)]
+mod band_tests;
+
+#[cfg(test)]
 mod queue_tests;
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ pub(crate) enum Place {
     Search,
     /// What waits for an answer has the keys.
     Band,
+    /// How far an answer reaches is chosen.
+    BandScope,
+    /// Why something may not be is being written.
+    BandReason,
 }
 
 /// What a key does.
@@ -135,4 +139,20 @@ pub(crate) enum Action {
     Folders,
     /// Answer what waits for an answer, or go back to the input.
     Decide,
+    /// Allow it once.
+    Allow,
+    /// Choose how far it is allowed.
+    AllowLonger,
+    /// Allow it for the run.
+    ForRun,
+    /// Allow it in the conversation.
+    ForConversation,
+    /// Allow it in the folder.
+    ForFolder,
+    /// Refuse it.
+    Deny,
+    /// Refuse it, and say why.
+    DenySaying,
+    /// Refuse it, and cancel the run.
+    DenyAndStop,
 }

@@ -57,7 +57,7 @@ impl Transcript {
             .iter()
             .map(|asked| format!("asked for as {asked}"));
         let notes = asked.chain(change.notes.iter().cloned());
-        let diff = change.diff.lines().map(str::to_owned);
+        let diff = change.diff.split_terminator('\n').map(str::to_owned);
         let cut = change.diff_cut.then(|| "(the diff goes on)".to_owned());
         for line in notes.chain(diff).chain(cut) {
             lines += "\n";
@@ -142,7 +142,7 @@ impl Transcript {
             Event::FilesChanged { changes, .. } => {
                 let each = changes.iter().map(|change| {
                     let mut lines = one_line(&words::changed(change));
-                    for line in change.diff.lines() {
+                    for line in change.diff.split_terminator('\n') {
                         lines += "\n";
                         lines += &set_in(&sanitize(line, Hidden::Pictured));
                     }

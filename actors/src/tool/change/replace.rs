@@ -15,7 +15,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 use nix::unistd::{AccessFlags, access};
 
-use super::temporary::{Temporary, sweep};
+use super::temporary::{Temporary, failed, sweep};
 use crate::attachment::sha256;
 use crate::tool::{EffectError, ToolError, path, procfs};
 
@@ -263,11 +263,6 @@ fn check_old(temporary: &Temporary<'_>, name: &OsStr, known: &Known) -> Result<(
     temporary.take_back(name)?;
     Err(EffectError::Changed)
 }
-
-pub(super) fn failed(error: impl Into<io::Error>) -> EffectError {
-    EffectError::Failed(path::io_error(&error.into(), "the folder is gone"))
-}
-
 #[cfg(test)]
 #[path = "replace_tests.rs"]
 mod tests;

@@ -12,8 +12,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
 use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, statat};
 
-use super::replace::failed;
-use crate::tool::EffectError;
+use crate::tool::{EffectError, path};
 
 /// What the names begin with; sixteen hexadecimal digits follow.
 const PREFIX: &str = ".harness-";
@@ -186,6 +185,10 @@ fn remove(folder: &File, name: &str) {
         Ok(()) | Err(Errno::ENOENT) => {}
         Err(error) => log::warn!("the temporary file {name} is left: {error}"),
     }
+}
+
+pub(super) fn failed(error: impl Into<io::Error>) -> EffectError {
+    EffectError::Failed(path::io_error(&error.into(), "the folder is gone"))
 }
 
 #[cfg(test)]
