@@ -161,11 +161,11 @@ fn said(answer: &Answered) -> String {
     format!("{} {}{by}", answer.id, words::verdict(answer.answer))
 }
 
-fn lines(waiting: Waiting) -> Vec<String> {
-    if waiting.approvals.is_empty() {
+fn lines(Waiting { approvals }: Waiting) -> Vec<String> {
+    if approvals.is_empty() {
         return vec!["nothing waits for an answer".to_owned()];
     }
-    waiting.approvals.iter().flat_map(told).collect()
+    approvals.iter().flat_map(told).collect()
 }
 
 /// An approval with its diff.

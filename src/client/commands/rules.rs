@@ -144,8 +144,8 @@ impl Rules {
     }
 }
 
-fn lines(held: Held) -> Vec<String> {
-    if held.rules.is_empty() {
+fn lines(Held { rules }: Held) -> Vec<String> {
+    if rules.is_empty() {
         return vec!["no rules: the mode decides".to_owned()];
     }
     let line = |held: &HeldRule| {
@@ -154,5 +154,5 @@ fn lines(held: Held) -> Vec<String> {
         let by = words::by(held.by.as_deref());
         visible::line(&format!("{}{folder}{by}", words::rule(held)))
     };
-    held.rules.iter().map(line).collect()
+    rules.iter().map(line).collect()
 }

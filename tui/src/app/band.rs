@@ -422,11 +422,11 @@ impl App {
             Event::ApprovalAsked { .. } if !self.is_focused => {
                 self.effects.push(super::Effect::Ring);
             }
-            Event::ApprovalAnswered { id, answer, by, .. } if open == Some(*id) => {
-                if by.as_deref() != Some(self.name()) {
-                    let who = by.as_deref().map_or("somebody".to_owned(), someone);
-                    self.say(format!("{who} {} it", words::verdict(*answer)));
-                }
+            Event::ApprovalAnswered { id, answer, by, .. }
+                if open == Some(*id) && by.as_deref() != Some(self.name()) =>
+            {
+                let who = by.as_deref().map_or("somebody".to_owned(), someone);
+                self.say(format!("{who} {} it", words::verdict(*answer)));
             }
             Event::ApprovalWithdrawn { id, reason, .. } if open == Some(*id) => {
                 self.say(format!("it waits no more: {}", words::withdrawal(*reason)));

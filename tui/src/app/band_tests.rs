@@ -74,7 +74,8 @@ fn an_approval_is_shown_whole_and_answered_by_keys_that_have_the_focus() {
             "the mode asks before every change",
             "@@ -1 +1 @@",
             "-old",
-            "+new"
+            "+new",
+            "the rule for longer: edit(src/a.rs)"
         ]
     );
     for (letter, verdict, scope, stop) in [
@@ -115,7 +116,7 @@ fn an_approval_is_shown_whole_and_answered_by_keys_that_have_the_focus() {
                 .as_ref()
                 .unwrap()
                 .hint()
-                .starts_with("edit(src/a.rs): r this run")
+                .starts_with("allow by the rule: r this run")
         );
         assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
         assert_eq!(
@@ -259,7 +260,8 @@ fn a12_nothing_of_what_is_asked_is_hidden() {
     let mut app2 = asked(&long);
     let rows = app2.band.as_ref().unwrap().window(99);
     let text: String = rows.iter().skip(1).map(|row| row.text.as_str()).collect();
-    assert_eq!(text, long.trim_end());
+    let rule = "the rule for longer: edit(src/a.rs)";
+    assert_eq!(text, format!("{}{rule}", long.trim_end()));
     for app in [&mut app, &mut app2] {
         focus(app);
     }

@@ -47,7 +47,8 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let caret = match &app.overlay {
         None => {
             commands::draw(app, buffer, &regions);
-            caret
+            // What is typed is not for the input while what waits for an answer has the keys.
+            caret.filter(|_| !app.band.as_ref().is_some_and(|band| band.has_focus))
         }
         Some(Overlay::Help { above }) => {
             help::draw(app, buffer, area, *above);
