@@ -6,10 +6,11 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness_standin::{Catalogue, Message, MessagesRequest, Reply, Standin};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::changing::{edit_of, left_in, put_by_hand};
 use crate::checker::{Checked, check};
