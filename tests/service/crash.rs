@@ -151,8 +151,7 @@ async fn send_again(service: &Service, conversations: &[String], sent: &mut Sent
 /// Spec: [CONV-46] [CONV-61] [HTTP-20]
 #[tokio::test]
 async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
-    let cycles = std::env::var("HARNESS_CRASH_CYCLES");
-    let cycles = cycles.map_or(CYCLES, |cycles| cycles.parse().unwrap());
+    let cycles = std::env::var("HARNESS_CRASH_CYCLES").map_or(CYCLES, |set| set.parse().unwrap());
     let seed =
         std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}, {cycles} cycles");
@@ -228,8 +227,7 @@ async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
         let follower = tokio::spawn(follow(service.address, id.clone(), Arc::clone(seen)));
         let checked = check(&service.journal(id));
         records += checked.records.len();
-        let is_reply = |(_, record): &&(String, Value)| record["type"] == "reply_ended";
-        replies += checked.records.iter().filter(is_reply).count();
+        replies += checked.replies();
         crate::client::within("the last events", async {
             let end = checked.records.len() as u64;
             while seen.lock().unwrap().last().map(|id| seq_of(id)) != Some(end) {
