@@ -122,8 +122,8 @@ impl Records {
             );
             assert_eq!(*failed, changed == 0, "{call}: {result}");
             assert!(began >= changed, "{call}");
-            let asked = self.approvals.values().filter(|(of, _)| of == call);
-            let last = asked.last().map(|(_, ends)| ends[0].as_str());
+            let mut asked = self.approvals.values().filter(|(of, _)| of == call);
+            let last = asked.next_back().map(|(_, ends)| ends[0].as_str());
             assert!(
                 changed == 0 || matches!(last, None | Some("allow")),
                 "{call}: {last:?}"

@@ -128,10 +128,10 @@ type Meanwhile = fn(&Changing);
 async fn f07_what_changes_between_the_asking_and_the_answer_is_not_lost() {
     let cases: [(&str, Value, Meanwhile); 8] = [
         ("changed", edit_of("d/f", "two", "2"), |here| {
-            drop(here.file("d/f", "zero\ntwo\n"))
+            here.file("d/f", "zero\ntwo\n");
         }),
         ("removed", edit_of("d/f", "two", "2"), |here| {
-            std::fs::remove_file(here.at("d/f")).unwrap()
+            std::fs::remove_file(here.at("d/f")).unwrap();
         }),
         ("a link", edit_of("d/f", "two", "2"), |here| {
             std::fs::remove_file(here.at("d/f")).unwrap();
@@ -150,10 +150,10 @@ async fn f07_what_changes_between_the_asking_and_the_answer_is_not_lost() {
             symlink("moved", here.at("d")).unwrap();
         }),
         ("made", edit_of("d/new", "", "mine\n"), |here| {
-            drop(here.file("d/new", "theirs\n"))
+            here.file("d/new", "theirs\n");
         }),
         ("a folder made", edit_of("e/new", "", "mine\n"), |here| {
-            std::fs::create_dir(here.at("e")).unwrap()
+            std::fs::create_dir(here.at("e")).unwrap();
         }),
     ];
     for (name, input, meanwhile) in cases {

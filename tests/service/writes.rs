@@ -6,10 +6,11 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness_standin::{Catalogue, Message, MessagesRequest, Reply, Standin};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::changing::{edit_of, left_in, put_by_hand};
 use crate::checker::{Checked, check};
@@ -182,7 +183,7 @@ async fn f09_whenever_the_service_dies_a_file_is_the_old_or_the_new_one() {
 /// How many lines each conversation adds.
 const LINES: u64 = 40;
 /// How many lines each editor adds: a change that is planned again and again comes through at last.
-const BY_EDITOR: u64 = 150;
+const BY_EDITOR: u64 = 300;
 
 /// A model that adds lines to `f`, one a call, each behind the one before; who they are of is the
 /// prompt. What failed is tried again.
@@ -211,7 +212,7 @@ fn adding() -> impl Fn(&MessagesRequest) -> Reply {
 
 /// Lets the others have their turn: an editor is no faster than this.
 async fn pause() {
-    tokio::time::sleep(Duration::from_micros(fastrand::u64(1_000..10_000))).await;
+    tokio::time::sleep(Duration::from_micros(fastrand::u64(1_000..15_000))).await;
 }
 
 /// An editor that puts new files in the place of the old ones.
@@ -258,7 +259,7 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
     }
     let by_exchange = tokio::spawn(exchanging(file.clone()));
     let by_place = tokio::spawn(in_place(file.clone()));
-    let mut failed = 0;
+    let (mut failed, mut begun) = (0, 0);
     for id in ids {
         let path = format!("/v1/conversations/{id}?tail=0");
         tokio::time::timeout(Duration::from_secs(120), async {
@@ -275,6 +276,8 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
         let results = talk.past_of("tool_result").await;
         let errors = results.iter().filter(|result| result["isError"] == true);
         failed += errors.count();
+        let journal = std::fs::read_to_string(service.journal(&talk.id)).unwrap();
+        begun += journal.matches(r#""type":"effect_began""#).count() - results.len();
         assert_eq!(talk.outcome().await.0, "completed");
     }
     by_exchange.await.unwrap();
@@ -287,7 +290,7 @@ async fn f18_two_conversations_and_two_editors_of_one_file_lose_no_change() {
         lines.count()
     };
     println!(
-        "{LINES} lines each by conversations, {failed} calls failed; {BY_EDITOR} by each editor; of those \
+        "{LINES} lines each by conversations, {failed} calls failed, {begun} changes were planned again; {BY_EDITOR} by each editor; of those \
          in place {kept} went into the file, and {} are lost",
         lacks("d", BY_EDITOR)
     );
