@@ -13,6 +13,7 @@ use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, Stat
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
+use harness_actors::tool::BeforeStore;
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools,
 };
@@ -78,6 +79,7 @@ pub(crate) fn start(
         approver: Arc::new(Operators),
         rules: rules.book(),
         closed: closed_to_tools(config),
+        before: Some(BeforeStore::at(&config.home, clock)),
         ..Seams::default()
     };
     let parts = parts(

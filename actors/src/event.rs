@@ -105,6 +105,11 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             changes: changes.clone(),
             timestamp,
         },
+        Record::Undone { files, by, .. } => Event::Undone {
+            files: files.clone(),
+            by: by.clone(),
+            timestamp,
+        },
         Record::RulesChanged { added, removed, by } => Event::RulesChanged {
             added: added.clone(),
             removed: removed.clone(),

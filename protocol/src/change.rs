@@ -28,6 +28,9 @@ pub struct FileChange {
     pub diff_cut: bool,
     /// Where the file is.
     pub place: Place,
+    /// The folders that are made for it, the uppermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
     /// What is worth knowing of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Attachment, FileChange, HeldRule, Queue, Scope, Settings, Verdict, Withdrawal,
+    Approval, Attachment, FileChange, HeldRule, Queue, Scope, Settings, UndoneFile, Verdict,
+    Withdrawal,
 };
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
@@ -337,6 +338,16 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// An operator took changes of tools back.
+    Undone {
+        /// What was done with each file.
+        files: Vec<UndoneFile>,
+        /// The name of the client that asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// The rules of the conversation are others.
     RulesChanged {
         /// What holds from now on.
@@ -544,6 +555,7 @@ impl Event {
             }
             Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
             Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
+            Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
             Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
             Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
             Self::Delta { .. } => Facts::passing("delta"),
@@ -641,7 +653,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 38] = [
+    const NAMES: [&str; 39] = [
         "user",
         "text",
         "tool_call",
@@ -672,6 +684,7 @@ mod tests {
         "effect_began",
         "files_changed",
         "rules_changed",
+        "undone",
         "record",
         "delta",
         "discarded",

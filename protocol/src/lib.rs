@@ -17,6 +17,7 @@ mod rules;
 mod service;
 mod setting;
 mod settings;
+mod undo;
 mod usage;
 pub mod words;
 
@@ -52,4 +53,5 @@ pub use settings::{
     ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings,
     SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
+pub use undo::{UndoAnswer, UndoOrder, UndoOutcome, UndoTo, UndoneFile};
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

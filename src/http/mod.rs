@@ -33,6 +33,7 @@ mod snapshot;
 mod start;
 mod summary;
 mod tools;
+mod undo;
 mod upload;
 mod usage;
 mod waiting;

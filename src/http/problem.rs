@@ -90,6 +90,7 @@ kinds! {
     NoApproval NOT_FOUND "no-approval", "There is no such approval";
     ApprovalAnswered CONFLICT "approval-answered", "Somebody answered before";
     ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
+    NothingToUndo CONFLICT "nothing-to-undo", "There is nothing to take back";
     NoRule NOT_FOUND "no-rule", "There is no such rule";
     OtherChange CONFLICT "other-change", "The answer is to another change";
     Cancelled CONFLICT "cancelled", "It was cancelled";

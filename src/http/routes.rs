@@ -7,7 +7,7 @@ use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
     approvals, attachments, compaction, conversations, events, given, history, models, prompt,
-    queue, rules, run, service, settings, skills, snapshot, tools, usage,
+    queue, rules, run, service, settings, skills, snapshot, tools, undo, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -49,6 +49,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/approvals" => GET approvals::list;
         "/v1/conversations/{id}/approvals/{approval}" => POST approvals::answer;
+        "/v1/conversations/{id}/undo" => POST undo::undo;
         "/v1/conversations/{id}/rules" => GET rules::list, PATCH rules::change;
         "/v1/conversations/{id}/usage" => GET usage::read;
         "/v1/approvals" => GET approvals::all;

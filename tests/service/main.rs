@@ -62,4 +62,5 @@ mod talk;
 mod terminal;
 mod tidy;
 mod together;
+mod undo;
 mod writes;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use harness_protocol::{
     AnswerOrder, AnyOrder, CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary,
-    ThinkingLevel,
+    ThinkingLevel, UndoneFile,
 };
 
 use crate::service::Service;
@@ -123,6 +123,12 @@ pub enum Order {
         run_id: Option<u64>,
         /// Whether what waits in the queues is withdrawn, too.
         clear_queue: bool,
+    },
+    /// Take back what tools changed in the last run that changed something; answered with
+    /// [`News::Undone`]. Its event tells all clients.
+    Undo {
+        /// The conversation.
+        conversation: String,
     },
     /// Answer an approval; answered with [`News::NotAnswered`] if the service does not take it. Its event
     /// tells that it did.
@@ -362,6 +368,13 @@ pub enum News {
     NotCancelled {
         /// Why.
         reason: String,
+    },
+    /// Changes were taken back, or left.
+    Undone {
+        /// The conversation.
+        conversation: String,
+        /// What was done with each file.
+        files: Vec<UndoneFile>,
     },
     /// The service took an answer to an approval.
     Answered {

@@ -142,6 +142,7 @@ mod tests {
             diff: String::new(),
             diff_cut: false,
             place,
+            folders: vec![],
             notes: vec![],
         }
     }

@@ -6,7 +6,7 @@ use derive_more::{Display, Error, From};
 use harness_protocol::words::{self, by as told_by, verdict as told};
 use harness_protocol::{
     AnswerOrder, Answered, Approval, Attachment, HeldRule, Order, Queue, RunRules, SettingsAnswer,
-    SettingsPatch, Verdict, Withdrawal,
+    SettingsPatch, UndoAnswer, UndoTo, Verdict, Withdrawal,
 };
 
 use crate::ids::{ItemId, RunId};
@@ -240,6 +240,32 @@ pub struct AnswerApproval {
     pub id: u64,
     /// The answer.
     pub order: AnswerOrder,
+}
+
+/// Takes back what tools changed, or tells what that would do. Sent by HTTP; answered when it is on record.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<UndoAnswer, UndoError>")]
+pub struct UndoChanges {
+    /// How far back; the last run that changed something if none.
+    pub to: Option<UndoTo>,
+    /// Whether it is only told what would be done.
+    pub dry_run: bool,
+    /// Who asks for it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Why nothing was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum UndoError {
+    /// Nothing was changed that was not taken back.
+    #[display(
+        "there is nothing to take back: no tool has changed a file there, or it was taken back"
+    )]
+    #[from(ignore)]
+    Nothing,
+    /// As for a prompt.
+    #[display("{_0}")]
+    Order(SubmitError),
 }
 
 /// Says that the rules of folders are others: what waits is decided anew. Sent by whoever keeps them.

@@ -20,8 +20,8 @@ use crate::journal::Journal;
 use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartModelCall};
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
-use crate::tool::ToolShelf;
 use crate::tool::messages::{CancelTool, RunTool};
+use crate::tool::{BeforeStore, ToolShelf, Undo};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -56,6 +56,8 @@ pub struct Seams {
     pub approver: Arc<dyn Approver>,
     /// The rules of folders, for what tools may change.
     pub rules: RuleBook,
+    /// Keeps the contents of files before tools change them; nothing is taken back without it.
+    pub before: Option<BeforeStore>,
     /// Files and folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
 }
@@ -74,6 +76,7 @@ impl Default for Seams {
             redaction: Redaction::default(),
             approver: Arc::new(DenyAll),
             rules: RuleBook::default(),
+            before: None,
             closed: Arc::default(),
         }
     }
@@ -181,6 +184,11 @@ impl Parts {
             describe_model: self.describe_model.clone(),
             summarizer: self.seams.summarizer.clone(),
             approver: Arc::clone(&self.seams.approver),
+            undo: Undo {
+                before: self.seams.before.clone(),
+                closed: Arc::clone(&self.seams.closed),
+                redaction: self.seams.redaction.clone(),
+            },
         };
         let life = self.lives.fetch_add(1, Ordering::Relaxed);
         let calls = life * CALLS_OF_A_LIFE;

@@ -31,6 +31,7 @@ pub fn parts(
     redaction.add_all(config.secrets.into_iter().chain([key.clone()]));
     let tools = ToolActor::new(config.tool_timeout, redaction.clone())
         .closing(Arc::clone(&seams.closed))
+        .keeping(seams.before.clone())
         .start();
     let model_seams = ModelSeams {
         attachments: Arc::clone(&seams.attachments),

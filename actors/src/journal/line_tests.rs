@@ -39,6 +39,7 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::EffectBegan { .. } => "effect_began",
         Record::FilesChanged { .. } => "files_changed",
         Record::RulesChanged { .. } => "rules_changed",
+        Record::Undone { .. } => "undone",
         Record::Unknown { .. } => return None,
     })
 }
@@ -92,6 +93,7 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "effect_began",
         "files_changed",
         "rules_changed",
+        "undone",
     ];
     assert_eq!(Record::KNOWN[20..], since);
     for more in [

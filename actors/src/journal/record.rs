@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use harness_protocol::{
     Approval, Attachment, CompactionReason, FileChange, HeldRule, Queue, QueueItem, RunRules,
-    Scope, Settings, Usage, Verdict, Withdrawal,
+    Scope, Settings, UndoneFile, Usage, Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,6 +114,16 @@ pub enum Record {
         call: String,
         /// What it changed.
         changes: Vec<FileChange>,
+    },
+    /// An operator took changes back.
+    Undone {
+        /// Those behind this record.
+        behind: u64,
+        /// What was done with each file.
+        files: Vec<UndoneFile>,
+        /// Who did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// The rules of the conversation are others.
     RulesChanged {
@@ -506,7 +516,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 27] = [
+    pub const KNOWN: [&'static str; 28] = [
         "run_started",
         "prompt",
         "status",
@@ -534,6 +544,7 @@ impl Record {
         "effect_began",
         "files_changed",
         "rules_changed",
+        "undone",
     ];
 
     /// Whether no block is unfinished behind this record that was begun before it.
@@ -567,7 +578,8 @@ impl Record {
             | Self::ApprovalWithdrawn { .. }
             | Self::EffectBegan { .. }
             | Self::FilesChanged { .. }
-            | Self::RulesChanged { .. } => Durability::Synced,
+            | Self::RulesChanged { .. }
+            | Self::Undone { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
             | Self::TurnStarted { .. }

@@ -19,7 +19,9 @@ use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::plan::{Done, EffectError, digest};
 use super::seen::Seen;
 use super::waiting::Waiting;
-use super::{Cancellation, Registry, Tool, ToolCall, ToolContext, ToolError, ToolOutcome};
+use super::{
+    BeforeStore, Cancellation, Registry, Tool, ToolCall, ToolContext, ToolError, ToolOutcome,
+};
 use crate::blocking;
 use crate::ids::CallId;
 use crate::reply::Object;
@@ -41,6 +43,7 @@ pub struct ToolActor {
     limit: Duration,
     redaction: Redaction,
     closed: Arc<[PathBuf]>,
+    before: Option<BeforeStore>,
     calls: HashMap<CallId, RunningTool>,
     waiting: Waiting,
 }
@@ -62,6 +65,7 @@ impl ToolActor {
             limit,
             redaction,
             closed: Arc::default(),
+            before: None,
             calls: HashMap::new(),
             waiting: Waiting::default(),
         }
@@ -71,6 +75,12 @@ impl ToolActor {
     #[must_use]
     pub fn closing(self, closed: Arc<[PathBuf]>) -> Self {
         Self { closed, ..self }
+    }
+
+    /// Keeps the contents of files before tools change them.
+    #[must_use]
+    pub fn keeping(self, before: Option<BeforeStore>) -> Self {
+        Self { before, ..self }
     }
 
     /// Begins calls that wait while there is room.
@@ -98,6 +108,7 @@ impl ToolActor {
             output: output.clone(),
             seen: Seen::of(seen),
             closed: Arc::clone(&self.closed),
+            before: self.before.clone(),
             call_id: call.id.clone(),
             folder,
             cancellation: cancellation.clone(),
@@ -294,7 +305,7 @@ async fn work(
     }
     let folder = Arc::clone(&context.folder);
     match planned.carry_out().await {
-        Ok(Done { result, change, .. }) => Ok(End::Outcome(ToolOutcome {
+        Ok(Done { result, change }) => Ok(End::Outcome(ToolOutcome {
             changes: vec![change],
             ..ToolOutcome::from(Ok(result))
         })),

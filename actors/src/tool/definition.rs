@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use harness_protocol::FileChange;
 use serde_json::{Value, json};
 
+use super::change::BeforeStore;
 use super::error::ToolError;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
@@ -125,6 +126,8 @@ pub struct ToolContext {
     pub seen: Seen,
     /// Folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
+    /// Where the contents of files before changes are kept; nowhere if none.
+    pub before: Option<BeforeStore>,
 }
 
 impl ToolContext {
@@ -139,6 +142,7 @@ impl ToolContext {
             output: LiveOutput::default(),
             seen: Seen::default(),
             closed: Arc::default(),
+            before: None,
         }
     }
 

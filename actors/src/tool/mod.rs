@@ -28,6 +28,7 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
+pub use change::{BeforeStore, Undo};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched};
 pub use edit::Edit;
 pub use error::ToolError;

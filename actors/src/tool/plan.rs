@@ -25,8 +25,6 @@ pub struct Done {
     pub result: String,
     /// What was changed.
     pub change: FileChange,
-    /// The bytes before, if there was a file and it is not too large to be kept.
-    pub before: Option<Vec<u8>>,
 }
 
 /// Why a plan was not carried out.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::names::{
-    action, by, delta_kind, outcome, queue, reason, rule, scope, state, verdict, withdrawal,
+    action, by, delta_kind, outcome, queue, reason, rule, scope, state, undone, verdict, withdrawal,
 };
 use super::settings::settings;
 use crate::{Event, FileChange, HeldRule, Outcome, State};
@@ -200,6 +200,10 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
                 _ => None,
             };
             (all.join(", "), body)
+        }
+        Event::Undone { files, .. } => {
+            let each: Vec<String> = files.iter().map(undone).collect();
+            (each.join(", "), None)
         }
         Event::RulesChanged { added, removed, .. } => {
             let told = |sign: char| move |held: &HeldRule| format!("{sign}{}", rule(held));

@@ -10,6 +10,7 @@ mod settings;
 pub use event::{Words, call, changed, saved, unreadable, unreadable_block};
 pub use limit::{is_limit, reached_max_turns};
 pub use names::{
-    by, conversation_state, outcome, queue, rule, rule_action, state, thinking, verdict, withdrawal,
+    by, conversation_state, outcome, queue, rule, rule_action, state, thinking, undone,
+    undone_for_model, verdict, withdrawal,
 };
 pub use settings::{named_settings, settings};

@@ -2,7 +2,7 @@
 
 use crate::{
     ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, Outcome, Queue,
-    RuleAction, Scope, State, ThinkingLevel, Verdict, Withdrawal,
+    RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict, Withdrawal,
 };
 
 /// What a conversation is doing.
@@ -100,6 +100,37 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Deny => "denied",
         Verdict::Unknown => "answered",
     }
+}
+
+/// What an undo did with a file.
+#[must_use]
+pub fn undone(file: &UndoneFile) -> String {
+    let UndoneFile {
+        path,
+        outcome,
+        reason,
+        ..
+    } = file;
+    match (outcome, reason) {
+        (UndoOutcome::Restored, _) => format!("restored {path}"),
+        (UndoOutcome::Removed, _) => format!("removed {path}"),
+        (UndoOutcome::Conflict | UndoOutcome::Unknown, Some(reason)) => {
+            format!("left {path}: {reason}")
+        }
+        (UndoOutcome::Conflict | UndoOutcome::Unknown, None) => format!("left {path}"),
+    }
+}
+
+/// What the model is told of an undo; nothing if nothing was taken back.
+#[must_use]
+pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
+    let is_back =
+        |file: &&UndoneFile| matches!(file.outcome, UndoOutcome::Restored | UndoOutcome::Removed);
+    let each: Vec<String> = files.iter().filter(is_back).map(undone).collect();
+    (!each.is_empty()).then(|| {
+        let each = each.join("\n- ");
+        format!("[An operator took back changes that you made:\n- {each}]")
+    })
 }
 
 /// What a rule says of the changes that it covers.

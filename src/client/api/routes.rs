@@ -6,7 +6,8 @@ use harness_protocol::{
     AnswerOrder, Answered, AnyOrder, Approvals, CancelAnswer, CancelOrder, ChangeConversation,
     ChangeRules, ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage,
     Deleted, ForkOrder, History, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer,
-    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, Summary, UsageAnswer, WithdrawAnswer,
+    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, Summary, UndoAnswer, UndoOrder,
+    UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -168,7 +169,12 @@ pub(crate) fn all_approvals() -> Route<Approvals> {
     Route::get("/v1/approvals")
 }
 
-/// Answers an approval.
+/// Takes back what tools changed.
+pub(crate) fn undo(conversation: &str, order: &UndoOrder) -> Route<UndoAnswer> {
+    Route::post(path(conversation, "/undo"), order)
+}
+
+/// The rules that hold in a conversation.
 pub(crate) fn rules(conversation: &str) -> Route<Rules> {
     Route::get(path(conversation, "/rules"))
 }

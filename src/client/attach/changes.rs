@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use harness_protocol::{
-    AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer,
+    AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, UndoAnswer, UndoOrder,
+    WithdrawAnswer,
 };
 use harness_tui::{Change, News, View};
 use serde_json::{Map, Value};
@@ -30,6 +31,20 @@ pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: O
         },
     };
     contact.tell(news).await;
+}
+
+/// Takes back what tools changed in the last run that changed something.
+pub(super) async fn undo(contact: Rc<Contact>, conversation: String) {
+    let order = UndoOrder {
+        by: contact.by(),
+        ..UndoOrder::default()
+    };
+    let answer = contact.ask(&routes::undo(&conversation, &order)).await;
+    let news = answer.map(|UndoAnswer { files }| News::Undone {
+        conversation,
+        files,
+    });
+    tell(&contact, news).await;
 }
 
 /// Answers an approval. The order has a key, under which a repetition is the same answer.

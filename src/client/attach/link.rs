@@ -140,6 +140,10 @@ impl Link {
                 let errand = submission::expand(contact, conversation, recipe, key, (name, text));
                 self.lanes.add(Lane::Submit, errand);
             }
+            Order::Undo { conversation } => {
+                let errand = changes::undo(contact, conversation);
+                self.lanes.add(Lane::Submit, errand);
+            }
             Order::Answer {
                 conversation,
                 approval,

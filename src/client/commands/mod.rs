@@ -23,6 +23,7 @@ mod skill;
 mod table;
 mod template;
 mod tools;
+mod undo;
 mod usage;
 
 use clap::Subcommand;
@@ -78,6 +79,8 @@ pub(crate) enum ClientCommand {
     Deny(approvals::Deny),
     /// Show or change the rules of what tools may change
     Rules(rules::Rules),
+    /// Take back what tools changed
+    Undo(undo::Undo),
     /// Go on without a new prompt and stream the reply
     #[command(after_help = runs(resume::CONTINUE_HELP, resume::FAILED))]
     Continue(Starting),
@@ -146,6 +149,7 @@ impl ClientCommand {
             Self::Approve(it) => asked(it, approvals::approve, config, output).await,
             Self::Deny(it) => asked(it, approvals::deny, config, output).await,
             Self::Rules(it) => asked(it, rules::run, config, output).await,
+            Self::Undo(it) => asked(it, undo::run, config, output).await,
             Self::Settings(it) => asked(it, settings::run, config, output).await,
             Self::Tools(it) => asked(it, tools::run, config, output).await,
             Self::Compact(it) => asked(it, compact::run, config, output).await,

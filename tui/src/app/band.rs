@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use harness_protocol::{AnswerOrder, Approval, Event, FileChange, Scope, Verdict, words};
+use harness_protocol::{
+    AnswerOrder, Approval, Event, FileChange, Scope, UndoOutcome, UndoneFile, Verdict, words,
+};
 
 use super::{App, Field, Regions};
 use crate::keys::{Action, Place};
@@ -176,6 +178,13 @@ impl Band {
     fn scroll(&mut self, rows: isize, height: usize) {
         let most = self.rows.len().saturating_sub(height);
         self.above = self.above.saturating_add_signed(rows).min(most);
+    }
+}
+
+fn count(files: usize) -> String {
+    match files {
+        1 => "1 file".to_owned(),
+        many => format!("{many} files"),
     }
 }
 
@@ -400,6 +409,27 @@ impl App {
         let message = Some(argument.to_owned()).filter(|text| !text.is_empty());
         self.deny(message, false);
         true
+    }
+
+    /// `/undo`: takes back what the tools changed last; whether that could be tried.
+    pub(super) fn undo_changes(&mut self) -> bool {
+        let Some(conversation) = self.there() else {
+            return false;
+        };
+        self.order(Order::Undo { conversation });
+        true
+    }
+
+    /// Says what was taken back; files that were left are named.
+    pub(super) fn undone(&mut self, files: &[UndoneFile]) {
+        let left = files
+            .iter()
+            .filter(|file| file.outcome == UndoOutcome::Conflict);
+        let left: Vec<String> = left.map(words::undone).collect();
+        match left.as_slice() {
+            [] => self.say(format!("{} taken back", count(files.len()))),
+            left => self.complain(one_line(&left.join(", "))),
+        }
     }
 
     /// The service did not take an answer.

@@ -93,6 +93,7 @@ impl App {
                 }
             }
             News::Answered { .. } => {}
+            News::Undone { files, .. } => self.undone(&files),
             News::NotAnswered {
                 conversation,
                 approval,

@@ -9,6 +9,7 @@ pub(super) const HELP: &str = "\
 /approve        allow what waits for an answer; or for longer:
                 /approve run, /approve conversation, /approve folder
 /deny [TEXT]    refuse it, and tell the model why
+/undo           take back what the tools changed last
 /continue       go on without a prompt, with what waits in the queue
 /retry          ask for the last reply again
 /follow-up TEXT a prompt that is said when the run is over
@@ -35,6 +36,8 @@ pub(super) enum Command<'a> {
     FollowUp(&'a str),
     /// To allow what waits for an answer.
     Approve(Scope),
+    /// To take back what the tools changed last.
+    Undo,
     /// To refuse it, and tell the model why.
     Deny(Option<&'a str>),
     /// To go on without a prompt, or to ask for the last reply again.
@@ -91,6 +94,7 @@ impl<'a> Command<'a> {
             ("approve", Some(_)) => Self::Wrong(
                 "say /approve, /approve run, /approve conversation or /approve folder".to_owned(),
             ),
+            ("undo", None) => Self::Undo,
             ("deny", reason) => Self::Deny(reason),
             ("continue", None) => Self::GoOn { is_retry: false },
             ("retry", None) => Self::GoOn { is_retry: true },
@@ -106,7 +110,7 @@ impl<'a> Command<'a> {
             ("rename", None) => Self::Wrong("/rename needs a title".to_owned()),
             ("follow-up", None) => Self::Wrong("/follow-up needs a text".to_owned()),
             ("model", None) => Self::Wrong("/model needs a name".to_owned()),
-            ("help" | "cancel" | "continue" | "retry" | "list" | "quit", Some(_)) => {
+            ("help" | "cancel" | "undo" | "continue" | "retry" | "list" | "quit", Some(_)) => {
                 Self::Wrong(format!("/{name} takes nothing behind it"))
             }
             _ => Self::Wrong(format!(

@@ -43,6 +43,7 @@ impl Machine {
                 Command::Deny(reason) => {
                     self.answer(Verdict::Deny, Scope::Once, reason.map(str::to_owned));
                 }
+                Command::Undo => self.ask(|conversation| Order::Undo { conversation }),
                 Command::GoOn { is_retry } => self.ask(|conversation| Order::GoOn {
                     conversation,
                     is_retry,

@@ -128,6 +128,12 @@ impl Machine {
                 }
             }
             News::Answered { .. } => self.answered(),
+            News::Undone { files, .. } => {
+                self.answered();
+                for file in &files {
+                    self.status(&one_line(&words::undone(file)));
+                }
+            }
             News::NotAnswered { reason, .. } => {
                 self.fail(&reason);
                 self.answered();

@@ -29,9 +29,9 @@ use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Positio
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
-use crate::tool::has_happened;
 use crate::tool::messages::{CancelTool, RunTool};
 use crate::tool::{Registry, ToolCall};
+use crate::tool::{Undo, has_happened};
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -55,6 +55,8 @@ pub struct Downstream {
     pub journal: Arc<dyn Journal>,
     /// Writes summaries, if the model does not.
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// Takes changes back.
+    pub undo: Undo,
     /// Answers approvals.
     pub approver: Arc<dyn Approver>,
 }

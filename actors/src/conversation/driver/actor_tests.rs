@@ -209,6 +209,11 @@ impl World {
             describe_model: probe.clone().recipient(),
             summarizer,
             approver: Arc::new(Operators),
+            undo: crate::tool::Undo {
+                before: None,
+                closed: Arc::default(),
+                redaction: crate::secret::Redaction::default(),
+            },
         };
         let attendance = Attendance::default();
         let actor = ConversationActor::new(
@@ -372,6 +377,7 @@ fn name(record: &Record) -> &'static str {
         Record::EffectBegan { .. } => "effect_began",
         Record::FilesChanged { .. } => "files_changed",
         Record::RulesChanged { .. } => "rules_changed",
+        Record::Undone { .. } => "undone",
         Record::Unknown { .. } => "unknown",
     }
 }

@@ -8,5 +8,6 @@ mod handlers;
 mod keep;
 mod outbox;
 mod replace_journal;
+mod undo;
 
 pub use actor::{ConversationActor, Downstream};

@@ -25,6 +25,7 @@ mod summary;
 mod tool_calls;
 mod tools;
 mod turns;
+mod undo;
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub use input::Input;
 pub(super) use offered::listed;
 pub use order::{Order, Taken};
 pub use plan::{Defaults, Planner, Projection, SystemPromptBuilder, TurnInfo};
+pub(super) use undo::Undone;
 
 /// One conversation.
 pub struct Machine {

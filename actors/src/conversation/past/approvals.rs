@@ -145,6 +145,7 @@ impl Approvals {
             | Record::CompactionStarted { .. }
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use harness_protocol::words;
 use harness_protocol::{Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, Usage};
 use serde_json::Value;
 
@@ -198,6 +199,12 @@ impl Ledger {
                     hash: change.after.clone(),
                 };
                 self.see(&changes.iter().map(seen).collect::<Vec<_>>());
+            }
+            Record::Undone { files, .. } => {
+                self.end_reply(Unanswered::Interrupted);
+                if let Some(text) = words::undone_for_model(files) {
+                    self.history.push_prompt(&text, &[]);
+                }
             }
             Record::CallsSkipped { reason } => {
                 self.end_reply(Unanswered::Interrupted);

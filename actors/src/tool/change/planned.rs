@@ -13,9 +13,6 @@ use crate::attachment::sha256;
 use crate::blocking;
 use crate::tool::{Done, EffectError, Planned, ToolContext, ToolError};
 
-/// How much of a content before a change is kept, in bytes.
-const MAX_KEPT: usize = 8 * 1024 * 1024;
-
 /// Plans a change of the file that a path leads to. `change` makes the content after of the one before,
 /// with what there is to say of it. Blocks.
 ///
@@ -57,11 +54,16 @@ pub(in crate::tool) fn planned(
         diff: context.redaction.apply(diff.text),
         diff_cut: diff.is_cut,
         place: found.place,
+        folders: found
+            .missing
+            .iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect(),
         notes,
     };
     let (told, context) = (change.clone(), context.clone());
     let effect = async move {
-        let work = move || carry_out(&found, known, &content, told, &context);
+        let work = move || carry_out(&found, known.as_ref(), &content, told, &context);
         let worked = blocking(work).await;
         worked
             .map_err(|error| EffectError::Failed(ToolError(format!("changing failed: {error}"))))?
@@ -72,17 +74,16 @@ pub(in crate::tool) fn planned(
 /// Makes the change. Blocks.
 fn carry_out(
     found: &Found,
-    known: Option<Known>,
+    known: Option<&Known>,
     content: &[u8],
     change: FileChange,
     context: &ToolContext,
 ) -> Result<Done, EffectError> {
-    let notes = in_new_folders(&found.missing, || {
-        replace(&found.path, known.as_ref(), content)
-    })?;
+    let unkept = keep(known, context);
+    let notes = in_new_folders(&found.missing, || replace(&found.path, known, content))?;
     context.seen.note(&found.path, change.after.clone());
     let mut change = change;
-    change.notes.extend(notes);
+    change.notes.extend(notes.into_iter().chain(unkept));
     let done = match change.action {
         ChangeAction::Made => "made",
         ChangeAction::Changed | ChangeAction::Unknown => "changed",
@@ -95,13 +96,19 @@ fn carry_out(
         result.push_str("; ");
         result.push_str(note);
     }
-    Ok(Done {
-        result,
-        change,
-        before: known
-            .map(|known| known.bytes)
-            .filter(|bytes| bytes.len() <= MAX_KEPT),
-    })
+    Ok(Done { result, change })
+}
+
+/// Keeps the content before, so that the change can be taken back; what there is to say if that fails.
+fn keep(known: Option<&Known>, context: &ToolContext) -> Option<String> {
+    let (known, store) = (known?, context.before.as_ref()?);
+    let kept = store.put(&known.hash, &known.bytes);
+    let error = kept.err()?;
+    log::warn!(
+        "the content of {} before a change is not kept: {error}",
+        known.path.display()
+    );
+    Some("it cannot be taken back: its content from before was not kept".to_owned())
 }
 
 /// Makes folders and does something in them. They are removed again if that fails, and what others have

@@ -183,6 +183,27 @@ pub(in crate::tool) fn replace(
     Ok(notes)
 }
 
+/// Removes a file, if it is as it was read.
+///
+/// # Errors
+/// [`EffectError::Changed`] if there is something else by now. It stays then.
+pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
+    let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
+    let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
+    let temporary = Temporary::make(&folder)?;
+    let turn = turn(place);
+    if !holds(&folder, name, known) {
+        return Err(EffectError::Changed);
+    }
+    // With its name on an empty file it is looked at once more: what was put there meanwhile stays.
+    temporary.exchange(name)?;
+    check_old(&temporary, name, known)?;
+    let removed = nix::unistd::unlinkat(&folder, name, nix::unistd::UnlinkatFlags::NoRemoveDir);
+    removed.map_err(failed)?;
+    drop((turn, temporary));
+    folder.sync_all().map_err(failed)
+}
+
 /// Waits until no other change of that file is put in its place. Some files share a turn.
 fn turn(place: &Path) -> MutexGuard<'static, ()> {
     static TURNS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];

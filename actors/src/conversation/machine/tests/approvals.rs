@@ -23,6 +23,7 @@ fn change(path: &str, after: &str) -> FileChange {
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
         diff_cut: false,
         place: Place::Workspace,
+        folders: vec![],
         notes: Vec::new(),
     }
 }

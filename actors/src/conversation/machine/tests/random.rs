@@ -512,6 +512,7 @@ impl World {
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -626,6 +627,7 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -673,6 +675,7 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }

@@ -310,6 +310,7 @@ impl World {
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => None,
         });
         let messages = messages(&self.talk.machine);

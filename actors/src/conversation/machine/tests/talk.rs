@@ -480,6 +480,7 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::ApprovalWithdrawn { id, .. } => format!("withdrawn approval {id}"),
         Record::EffectBegan { call, .. } => format!("began {call}"),
         Record::FilesChanged { call, .. } => format!("changed by {call}"),
+        Record::Undone { files, .. } => format!("undone {}", files.len()),
         Record::RulesChanged { added, removed, .. } => {
             format!("rules +{} -{}", added.len(), removed.len())
         }
