@@ -159,7 +159,7 @@ grep -q 'stopped: reached max_turns (1)' "$folder/shown" || fail "the limit is n
 expect '`src` has' -- harness continue -c "$id"
 expect 'entries' -- harness prompt -c default list src
 
-expect 'claude-opus-5-5  (own)' 'high  (own)' 'read, grep  (own)' 'other tools       edit, list_dir, write' \
+expect 'claude-opus-5-5  (own)' 'high  (own)' 'read, grep  (own)' 'other tools       list_dir, edit, write' \
     -- harness settings set model=claude-opus-5-5 thinking=high tools=read,grep
 expect 'there is no tool `list_dir`' -- harness prompt list src
 harness settings set thinking=lots >"$folder/shown" 2>&1 && fail "a wrong value was taken"
@@ -213,6 +213,9 @@ grep -q 'denied' "$folder/tools" || fail "it is not said that the change was den
 expect 'allow edit(*.txt) for this conversation' -- harness rules -c "$id" --allow 'edit(*.txt)'
 expect 'notes.txt +1 -1' -- harness prompt -c "$id" 'change goodbye to hello in notes.txt'
 [[ $(cat "$notes") == "hello world" ]] || fail "the rule does not hold"
+expect 'restored' '-hello world' '+goodbye world' -- harness undo -c "$id" --dry-run
+expect 'restored' -- harness undo -c "$id"
+[[ $(cat "$notes") == "goodbye world" ]] || fail "the change was not taken back"
 [[ "$show" != --show ]] || cat "$folder/tools"
 
 kill -TERM "$service"
