@@ -198,6 +198,9 @@ pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
     // With its name on an empty file it is looked at once more: what was put there meanwhile stays.
     temporary.exchange(name)?;
     check_old(&temporary, name, known)?;
+    if !temporary.is_empty_at(name)? {
+        return Err(EffectError::Changed);
+    }
     let removed = nix::unistd::unlinkat(&folder, name, nix::unistd::UnlinkatFlags::NoRemoveDir);
     removed.map_err(failed)?;
     drop((turn, temporary));

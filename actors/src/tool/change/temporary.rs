@@ -108,6 +108,13 @@ impl<'f> Temporary<'f> {
         }
     }
 
+    /// Whether this file has that name, and is empty.
+    pub(super) fn is_empty_at(&self, name: &OsStr) -> Result<bool, EffectError> {
+        let ours = fstat(&self.file).map_err(failed)?;
+        let there = statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        Ok((ours.st_dev, ours.st_ino, 0) == (there.st_dev, there.st_ino, there.st_size))
+    }
+
     /// The file that has the temporary name.
     fn stat(&self) -> Result<Stat, EffectError> {
         statat(self.folder, &*self.name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)
