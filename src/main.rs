@@ -20,6 +20,7 @@ mod memory;
 mod open_files;
 mod prices;
 mod proof;
+mod rules;
 mod service;
 mod service_error;
 mod service_log;

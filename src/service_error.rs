@@ -6,6 +6,7 @@ use derive_more::{Display, Error, From};
 use harness_actors::ConfigError as HarnessError;
 
 use crate::config::ConfigError;
+use crate::rules::RulesFileError;
 use crate::state::StateError;
 
 /// Why the service could not run.
@@ -17,6 +18,8 @@ pub(crate) enum ServiceError {
     State(StateError),
     /// The conversations cannot be set up.
     Harness(HarnessError),
+    /// The rules of folders cannot be had.
+    Rules(RulesFileError),
     /// The address cannot be had.
     #[display(
         "cannot listen on {address}: {source}; choose another with --bind and --port (port 0 takes a free one)"
@@ -41,7 +44,11 @@ impl ServiceError {
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Self::Config(_) | Self::Harness(_) => 2,
-            Self::State(_) | Self::Listen { .. } | Self::ServerEnded | Self::Io(_) => 1,
+            Self::State(_)
+            | Self::Rules(_)
+            | Self::Listen { .. }
+            | Self::ServerEnded
+            | Self::Io(_) => 1,
         }
     }
 }

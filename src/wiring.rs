@@ -1,9 +1,10 @@
 //! Starts the actors of the service and says where their events go.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix::prelude::*;
+use harness_actors::approval::Operators;
 use harness_actors::broadcast::{
     ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
@@ -12,6 +13,7 @@ use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, Stat
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
+use harness_actors::tool::BeforeStore;
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools,
 };
@@ -23,6 +25,7 @@ use crate::guidance::GuidanceSources;
 use crate::http::{About, Shared};
 use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
+use crate::rules::KeptRules;
 use crate::service_error::ServiceError;
 use crate::state::TOKEN_FILE;
 
@@ -66,12 +69,17 @@ pub(crate) fn start(
     let guidance = GuidanceSources::load(&config.home, &config.workspace, redaction.clone(), clock);
     let sources = guidance.clone();
     let guidance_of = Arc::new(move |folder: &Path| sources.shelf(folder));
+    let rules = KeptRules::within(&config.home)?;
     let seams = Seams {
         guidance_of: Some(guidance_of),
         attachments: Arc::clone(&attachments),
         transport: way.transport,
         keys: way.keys,
         redaction: redaction.clone(),
+        approver: Arc::new(Operators),
+        rules: rules.book(),
+        closed: closed_to_tools(config),
+        before: Some(BeforeStore::at(&config.home, clock)),
         ..Seams::default()
     };
     let parts = parts(
@@ -99,6 +107,7 @@ pub(crate) fn start(
         home: config.home.as_path().into(),
         workspace: config.workspace.as_path().into(),
         models,
+        rules,
         tools: shelf,
         key_sources: config.key_sources.names().into(),
         kept_for: match config.prompt_cache {
@@ -107,6 +116,13 @@ pub(crate) fn start(
         },
     };
     Ok(Actors { shared })
+}
+
+/// What no tool may open, whatever name leads there: the state folder, and also by itself the token in it,
+/// which may have a second name elsewhere.
+fn closed_to_tools(config: &Config) -> Arc<[PathBuf]> {
+    let own = [config.home.clone(), config.home.join(TOKEN_FILE)];
+    own.into_iter().chain(config.deny_read.clone()).collect()
 }
 
 /// How the model is reached.

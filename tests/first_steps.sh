@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The first steps of the README, with the built program: start the demo, watch, prompt, cancel;
 # then prompt from the command line, kill the service in a reply, and come back; then queues,
-# settings, skills, templates, files, a summary and what it all cost.
+# settings, skills, templates, files, a summary, what it all cost, and changes that are asked about.
 #
 #   tests/first_steps.sh          checks the steps
 #   tests/first_steps.sh --show   prints what a newcomer sees, too
@@ -44,10 +44,11 @@ post() {
 
 touch "$folder/events" "$folder/log"
 cargo build --release --locked --quiet
+program=$(realpath "${CARGO_TARGET_DIR:-target}/release/harness")
 
 harness() {
     env -i PATH="$PATH" HARNESS_HOME="$folder/state" HARNESS_REQUIRE_TOKEN=false \
-        "${CARGO_TARGET_DIR:-target}/release/harness" "$@"
+        "$program" "$@"
 }
 
 serve() {
@@ -151,16 +152,19 @@ grep -q 'there is nothing to continue' "$folder/shown" || fail "it is not said w
 
 # Behind a limit.
 id=$(harness conversations new --max-turns 1)
-expect 'stopped: reached max_turns (1)' -- harness prompt -c "$id" list src
+code=0
+harness prompt -c "$id" list src >"$folder/shown" 2>&1 || code=$?
+[[ $code == 4 ]] || fail "a limit ends with $code"
+grep -q 'stopped: reached max_turns (1)' "$folder/shown" || fail "the limit is not told"
 expect '`src` has' -- harness continue -c "$id"
 expect 'entries' -- harness prompt -c default list src
 
-expect 'claude-opus-5-5  (own)' 'high  (own)' 'read, grep  (own)' 'other tools       list_dir' \
+expect 'claude-opus-5-5  (own)' 'high  (own)' 'read, grep  (own)' 'other tools       list_dir, edit, write' \
     -- harness settings set model=claude-opus-5-5 thinking=high tools=read,grep
 expect 'there is no tool `list_dir`' -- harness prompt list src
 harness settings set thinking=lots >"$folder/shown" 2>&1 && fail "a wrong value was taken"
 grep -q '"thinking" cannot be "lots": it is off, minimal' "$folder/shown" || fail "it is not said why"
-expect 'read, list_dir, grep' -- harness settings unset tools thinking
+expect 'read, list_dir, grep, edit, write' -- harness settings unset tools thinking
 
 # Written while the service runs.
 mkdir -p "$folder/state/skills/release" "$folder/state/templates"
@@ -181,6 +185,38 @@ curl --silent "$url/v1/conversations/default/history?after=0&limit=1" | grep -q 
 expect 'I got 1 document' -- harness prompt --attach README.md "What is this?"
 expect 'claude-opus-5-5 ' '$0.' 'unknown' 'Prices of ' -- harness usage
 harness doctor >"$folder/doctor" || fail "a journal is damaged"
+
+# A change: asked about, allowed by somebody else, denied where nobody can answer, and by a rule.
+mkdir "$folder/try"
+id=$(cd "$folder/try" && harness conversations new)
+notes=$folder/try/notes.txt
+expect 'write' 'notes.txt +1 -0' \
+    -- harness prompt -c "$id" --mode edits 'write "hello world" to notes.txt'
+[[ $(cat "$notes") == "hello world" ]] || fail "the file was not written"
+harness prompt -c "$id" --asks wait 'change hello to goodbye in notes.txt' >"$folder/reply" 2>"$folder/tools" &
+client=$!
+wait_for 'waits for an answer' "$folder/tools"
+for part in '? 1 edit: changes' '-hello world' '+goodbye world' "harness approve 1 -c $id"; do
+    grep -qF -- "$part" "$folder/tools" || fail "the approval lacks $part"
+done
+expect "1 edit in $id" '+goodbye world' -- harness approvals --all
+expect "$id" 'waits for approval' -- harness conversations
+[[ $(cat "$notes") == "hello world" ]] || fail "the file was changed before the answer"
+expect '1 allowed by ana' -- harness approve 1 -c "$id" --name ana
+wait "$client" || fail "the run that was allowed failed"
+client=
+[[ $(cat "$notes") == "goodbye world" ]] || fail "the file was not changed"
+code=0
+harness prompt -c "$id" 'change goodbye to hello in notes.txt' >"$folder/reply" 2>"$folder/tools" || code=$?
+[[ $code == 3 ]] || fail "a change that nobody allows ends with $code"
+grep -q 'denied' "$folder/tools" || fail "it is not said that the change was denied"
+expect 'allow edit(*.txt) for this conversation' -- harness rules -c "$id" --allow 'edit(*.txt)'
+expect 'notes.txt +1 -1' -- harness prompt -c "$id" 'change goodbye to hello in notes.txt'
+[[ $(cat "$notes") == "hello world" ]] || fail "the rule does not hold"
+expect 'restored' '-hello world' '+goodbye world' -- harness undo -c "$id" --dry-run
+expect 'restored' -- harness undo -c "$id"
+[[ $(cat "$notes") == "goodbye world" ]] || fail "the change was not taken back"
+[[ "$show" != --show ]] || cat "$folder/tools"
 
 kill -TERM "$service"
 for _ in $(seq 50); do kill -0 "$service" 2>/dev/null || break; sleep 0.1; done

@@ -11,8 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Longer than any part takes that is not stuck.
 limit=3600
 parts=(
-    crash replies queues compaction cancels drops attaches together random corpus folders durability
-    limits strangers soak crowd benches
+    crash replies queues compaction writes approvals cancels drops attaches together random corpus folders
+    durability limits strangers soak crowd benches
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -40,6 +40,8 @@ run() {
         replies) count="1000 kills"; HARNESS_REPLY_KILLS=1000 service cut_short:: ;;
         queues) count="600 kills"; HARNESS_QUEUE_KILLS=600 service queues::whenever_the_service_dies ;;
         compaction) count="200 kills"; HARNESS_COMPACT_KILLS=200 service compacting::a_kill_at_any_moment ;;
+        writes) count="200 kills"; HARNESS_WRITE_KILLS=200 service writes:: ;;
+        approvals) count="1000 schedules"; HARNESS_SCHEDULES=1000 service schedules:: ;;
         cancels) count="10000 cancels"; HARNESS_CANCELS=10000 service cancel::at_random ;;
         drops) count="1000 cuts"; HARNESS_DROPS=1000 service terminal::drops ;;
         attaches) count="10000 clients"; HARNESS_ATTACHES=10000 service attach::clients_that_come_and_go ;;

@@ -43,7 +43,7 @@ pub enum Passing {
 )]
 pub fn event(record: &Record, timestamp: u64) -> Event {
     match record {
-        Record::RunStarted { run, by } => Event::RunStarted {
+        Record::RunStarted { run, by, .. } => Event::RunStarted {
             run_id: run.0,
             by: by.clone(),
             timestamp,
@@ -71,6 +71,51 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             message: message.clone(),
             timestamp,
         },
+        Record::ApprovalAsked(approval) => Event::ApprovalAsked {
+            approval: approval.clone(),
+            timestamp,
+        },
+        Record::ApprovalAnswered {
+            id,
+            answer,
+            scope,
+            message,
+            by,
+            ..
+        } => Event::ApprovalAnswered {
+            id: *id,
+            answer: *answer,
+            scope: *scope,
+            message: message.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::ApprovalWithdrawn { id, reason, by } => Event::ApprovalWithdrawn {
+            id: *id,
+            reason: *reason,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::EffectBegan { call, .. } => Event::EffectBegan {
+            call: call.clone(),
+            timestamp,
+        },
+        Record::FilesChanged { call, changes } => Event::FilesChanged {
+            call: call.clone(),
+            changes: changes.clone(),
+            timestamp,
+        },
+        Record::Undone { files, by, .. } => Event::Undone {
+            files: files.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::RulesChanged { added, removed, by } => Event::RulesChanged {
+            added: added.clone(),
+            removed: removed.clone(),
+            by: by.clone(),
+            timestamp,
+        },
         Record::TurnStarted { run, turn, .. } => Event::TurnStarted {
             run_id: run.0,
             turn: *turn,
@@ -96,6 +141,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             id,
             result,
             is_error,
+            ..
         } => Event::ToolResult {
             id: id.clone(),
             result: result.clone(),

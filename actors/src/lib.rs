@@ -23,6 +23,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod approval;
 pub mod attachment;
 pub mod beneath;
 pub mod broadcast;

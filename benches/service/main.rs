@@ -1,7 +1,7 @@
 //! What the service adds to the model's own time, beside a bare baseline of the same run.
 //!
 //! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
-//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `together` and `terminal`.
+//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `changes`, `together` and `terminal`.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,6 +14,7 @@
 
 mod asking;
 mod baseline;
+mod changes;
 mod crowd;
 mod delivery;
 mod keeping;
@@ -41,7 +42,7 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 11] = [
+    let parts: [(&str, fn()); 12] = [
         ("decoding", decoding),
         ("machine", machine),
         ("asking", asking::run),
@@ -51,6 +52,7 @@ fn main() {
         ("seam", seam::run),
         ("long", long::run),
         ("rounds", rounds::run),
+        ("changes", changes::run),
         ("together", together::run),
         ("terminal", terminal::run),
     ];
@@ -156,7 +158,7 @@ fn run(machine: &mut Machine, number: usize) {
     let block = Block::tool_call(&format!("t{number}"), "read", Object::new());
     step(machine, block_finished(&call, block));
     let effects = step(machine, finished(&call));
-    let Some(Effect::RunTool(call_id, _)) = effects.last() else {
+    let Some(Effect::RunTool(call_id, ..)) = effects.last() else {
         unreachable!("the machine runs the tool");
     };
     let event = ToolEvent::Finished {
@@ -164,6 +166,8 @@ fn run(machine: &mut Machine, number: usize) {
         outcome: ToolOutcome {
             result: "{}".to_owned(),
             is_error: false,
+            changes: Vec::new(),
+            seen: Vec::new(),
         },
     };
     let call = model_call(&step(machine, Input::Tool(event)));

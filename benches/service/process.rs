@@ -51,6 +51,20 @@ impl Service {
         state(self.home.path()).join("conversations/default.jsonl")
     }
 
+    /// A folder beside the state folder; made if there is none.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let folder = self.home.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.canonicalize().unwrap()
+    }
+
+    /// The JSON answer to an order with the token, which is taken.
+    pub(crate) async fn order(&self, method: &str, path: &str, body: &Value) -> Value {
+        let token = std::fs::read_to_string(state(self.home.path()).join("token")).unwrap();
+        let shown = format!("authorization: Bearer {}\r\n", token.trim());
+        call_with(self.address, &shown, method, path, body).await
+    }
+
     /// How much of a processor the process has had.
     pub(crate) fn processor_time(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
@@ -166,9 +180,20 @@ pub(crate) fn positions(journal: &Path) -> Vec<String> {
 
 /// The JSON answer to a request, which is taken.
 pub(crate) async fn call(address: SocketAddr, method: &str, path: &str, body: &Value) -> Value {
+    call_with(address, "", method, path, body).await
+}
+
+/// The same, with further headers.
+async fn call_with(
+    address: SocketAddr,
+    headers: &str,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> Value {
     let body = body.to_string();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\n{headers}connection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let mut stream = TcpStream::connect(address).await.unwrap();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, QueueItem, Settings, State, Usage};
+use crate::{Approval, Event, QueueItem, Settings, State, Usage};
 
 /// The body of `POST /v1/conversations`; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -91,6 +91,8 @@ pub enum ConversationState {
     Idle,
     /// A run is going.
     Running,
+    /// A run waits for an operator's answer.
+    WaitingApproval,
     /// Its last run did not end: the service died. The next prompt goes on from there.
     Interrupted,
     /// Its journal cannot be read.
@@ -138,6 +140,9 @@ pub struct Snapshot {
     /// `delta` each, from the beginning. The next run makes records of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Event>,
+    /// What waits for an operator's answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
     /// Where the snapshot was taken: events follow from here.
     pub position: String,
     /// What of the journal could not be read.

@@ -5,7 +5,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Attachment, Queue, Settings};
+use crate::{
+    Approval, Attachment, FileChange, HeldRule, Queue, Scope, Settings, UndoneFile, Verdict,
+    Withdrawal,
+};
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
 /// position as the SSE id; those that carry none are passing and never repeated.
@@ -282,6 +285,83 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// A tool waits for an operator's answer.
+    ApprovalAsked {
+        /// What is asked.
+        #[serde(flatten)]
+        approval: Box<Approval>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// An operator answered.
+    ApprovalAnswered {
+        /// The approval.
+        id: u64,
+        /// What was said.
+        answer: Verdict,
+        /// How far it reaches.
+        scope: Scope,
+        /// A line for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The name of the client that said it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// An approval is not open any more, and nobody answered it.
+    ApprovalWithdrawn {
+        /// The approval.
+        id: u64,
+        /// Why.
+        reason: Withdrawal,
+        /// The name of the client that caused it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A tool call is about to change something.
+    EffectBegan {
+        /// The id of the call.
+        call: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A tool call changed files.
+    FilesChanged {
+        /// The id of the call.
+        call: String,
+        /// What it changed.
+        changes: Vec<FileChange>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// An operator took changes of tools back.
+    Undone {
+        /// What was done with each file.
+        files: Vec<UndoneFile>,
+        /// The name of the client that asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// The rules of the conversation are others.
+    RulesChanged {
+        /// What holds from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        added: Vec<HeldRule>,
+        /// What holds no more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        removed: Vec<HeldRule>,
+        /// The name of the client that changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// Something that only a newer service knows.
     Record {
         /// The type of the record in the journal.
@@ -466,6 +546,17 @@ impl Event {
                 Facts::by("compaction_failed", *timestamp, by)
             }
             Self::Checkpoint { timestamp, by, .. } => Facts::by("checkpoint", *timestamp, by),
+            Self::ApprovalAsked { timestamp, .. } => Facts::of("approval_asked", *timestamp),
+            Self::ApprovalAnswered { timestamp, by, .. } => {
+                Facts::by("approval_answered", *timestamp, by)
+            }
+            Self::ApprovalWithdrawn { timestamp, by, .. } => {
+                Facts::by("approval_withdrawn", *timestamp, by)
+            }
+            Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
+            Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
+            Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
+            Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
             Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
             Self::Delta { .. } => Facts::passing("delta"),
             Self::Discarded {} => Facts::passing("discarded"),
@@ -551,6 +642,8 @@ pub enum State {
     RunningTool,
     /// The run failed. `message` says why.
     Error,
+    /// A tool waits for an operator's answer. Not in a `status`, which says `running_tool`.
+    WaitingApproval,
     /// A state that this version does not know. Never sent.
     #[serde(other)]
     Unknown,
@@ -560,7 +653,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 32] = [
+    const NAMES: [&str; 39] = [
         "user",
         "text",
         "tool_call",
@@ -585,6 +678,13 @@ mod tests {
         "compacted",
         "compaction_failed",
         "checkpoint",
+        "approval_asked",
+        "approval_answered",
+        "approval_withdrawn",
+        "effect_began",
+        "files_changed",
+        "rules_changed",
+        "undone",
         "record",
         "delta",
         "discarded",

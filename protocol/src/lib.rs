@@ -3,6 +3,8 @@
 //!
 //! Invariant: no IO, no clock, no actor.
 
+mod approval;
+mod change;
 mod conversations;
 mod event;
 mod guidance;
@@ -11,12 +13,18 @@ mod order;
 mod problem;
 mod queue;
 mod rest;
+mod rules;
 mod service;
 mod setting;
 mod settings;
+mod undo;
 mod usage;
 pub mod words;
 
+pub use approval::{
+    AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict, Withdrawal,
+};
+pub use change::{ChangeAction, FileChange, Place};
 pub use conversations::{
     ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,
     ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,
@@ -35,13 +43,15 @@ pub use rest::{
     CancelAnswer, CancelOrder, CompactAnswer, CompactOrder, ContinueOrder, PromptAnswer,
     PromptOrder,
 };
+pub use rules::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, RunRules};
 pub use service::{
     Discovery, GivenSetting, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue,
     StartOptions, Upstream, UpstreamKind, challenge,
 };
 pub use setting::{Setting, SettingKind};
 pub use settings::{
-    ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings, SettingsAnswer,
-    SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
+    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings,
+    SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
+pub use undo::{UndoAnswer, UndoOrder, UndoOutcome, UndoTo, UndoneFile};
 pub use usage::{ModelUsage, RunUsage, UsageAnswer};

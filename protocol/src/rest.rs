@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::AttachmentOrder;
+use crate::{ApprovalMode, AttachmentOrder};
 
 /// The body of `POST /prompt`, `POST …/steer` and `POST …/follow-up`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PromptOrder {
     /// What to ask; must not be blank.
     pub content: String,
@@ -19,6 +19,15 @@ pub struct PromptOrder {
     /// The files that go with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentOrder>,
+    /// The mode of its run, in place of the conversation's. Not for messages that wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ApprovalMode>,
+    /// Rules that allow changes in its run, like `edit(src/**)`. Not for messages that wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Rules that deny changes in its run. Not for messages that wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
 }
 
 /// The body of `POST /cancel`; may be left out.

@@ -121,6 +121,14 @@ settings! {
     tool_execution: ToolExecution => ToolExecution = ToolExecution::default(),
         SettingKind::OneOf("MODE", &["sequential_fail_fast", "sequential", "parallel"]),
         "How the tool calls of one reply run: sequential_fail_fast, sequential or parallel";
+    /// How much of what tools change is asked before.
+    mode: ApprovalMode => ApprovalMode = ApprovalMode::default(),
+        SettingKind::OneOf("MODE", &["plan", "ask", "edits", "sandbox", "locked"]),
+        "What tools may change: plan nothing, ask before, edits in the workspace, sandbox, or locked to what rules allow";
+    /// How long an approval waits for an answer, in seconds; as long as it takes if left out.
+    approval_timeout: u64 => Option<u64> = None,
+        SettingKind::whole("SECONDS", 1, MAX_SECONDS),
+        "Seconds that an approval waits for an answer; as long as it takes if unset";
     /// How many steering messages are said at once.
     steering_mode: QueueMode => QueueMode = QueueMode::default(),
         SettingKind::OneOf("MODE", QUEUE_MODES), "Steering messages said at once: one_at_a_time or all";
@@ -159,6 +167,8 @@ settings! {
 pub const NO_TOOLS: &str = "none";
 /// The largest number of tokens that a setting can be.
 const MAX_TOKENS: u64 = 1_000_000_000;
+/// The longest time that can be set: a year.
+const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 /// The names of [`QueueMode`].
 const QUEUE_MODES: &[&str] = &["one_at_a_time", "all"];
 /// The levels of thinking, from little to much.
@@ -253,6 +263,25 @@ pub enum ToolExecution {
     Sequential,
     /// All at once, unless one of them may only run alone. Results come in the reply's order.
     Parallel,
+}
+
+/// How much of what tools change is asked before. A mode refuses a call and never changes the list of
+/// tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// Nothing is changed.
+    Plan,
+    /// Operators are asked before every change that no rule allows.
+    #[default]
+    Ask,
+    /// What is in the conversation's folder is changed without asking, but for what tells other
+    /// programs what to do.
+    Edits,
+    /// As `edits`; commands run unasked where they are contained.
+    Sandbox,
+    /// Only what a rule allows is changed, and nobody is asked.
+    Locked,
 }
 
 /// How many messages of a queue are said at once.

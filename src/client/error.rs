@@ -16,6 +16,11 @@ use crate::config::ConfigError;
 /// The exit code of a command that Ctrl-C ended, and of a run that was cancelled.
 pub(super) const EXIT_CANCELLED: i32 = 130;
 
+/// The exit code of a run in which a tool was denied what it wanted, because a person is needed or said no.
+pub(super) const EXIT_DENIED: i32 = 3;
+/// The exit code of a run that a limit cut off.
+pub(super) const EXIT_LIMITED: i32 = 4;
+
 /// Why a command did not do what it was asked.
 #[derive(Debug, Display, Error, From)]
 pub(super) enum CommandError {

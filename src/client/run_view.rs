@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 
 use harness_protocol::words::{self, Words};
-use harness_protocol::{ConversationState, DeltaKind, Event, Outcome, Snapshot, State};
+use harness_protocol::{
+    Approval, ConversationState, DeltaKind, Event, Outcome, Snapshot, State, Verdict, Withdrawal,
+};
 
 use crate::client::reply_text::ReplyText;
 use crate::visible;
@@ -29,8 +31,20 @@ pub(super) struct Seen {
     pub(super) shown: Vec<Shown>,
     /// Whether the event is one of the run.
     pub(super) of_the_run: bool,
+    /// What waits for an answer since now.
+    pub(super) asked: Option<Box<Approval>>,
     /// How the run ended, if it did.
-    pub(super) end: Option<Outcome>,
+    pub(super) end: Option<End>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) outcome: Outcome,
+    /// Whether a tool was denied what it wanted.
+    pub(super) is_denied: bool,
+    /// Whether a limit cut it off.
+    pub(super) is_limited: bool,
 }
 
 /// A run, from its prompt to its end.
@@ -42,6 +56,8 @@ pub(super) struct RunView {
     texts: usize,
     /// The names of the tools that were called, by the call.
     tools: HashMap<String, String>,
+    /// Whether a tool was denied what it wanted.
+    is_denied: bool,
 }
 
 impl RunView {
@@ -53,6 +69,7 @@ impl RunView {
             text: ReplyText::default(),
             texts: 0,
             tools: HashMap::new(),
+            is_denied: false,
         }
     }
 
@@ -125,7 +142,11 @@ impl RunView {
                 let remark = "harness: the reply broke off; what was shown of it is void";
                 seen.shown.push(Shown::Note(remark.to_owned()));
             }
-            event => seen.shown.extend(self.note(event).map(Shown::Note)),
+            Event::ApprovalAsked { approval, .. } => seen.asked = Some(approval.clone()),
+            event => {
+                self.is_denied |= is_denial(event);
+                seen.shown.extend(self.note(event).map(Shown::Note));
+            }
         }
     }
 
@@ -161,6 +182,9 @@ impl RunView {
             Event::CompactionStarted { .. }
             | Event::Compacted { .. }
             | Event::CompactionFailed { .. }
+            | Event::ApprovalAnswered { .. }
+            | Event::ApprovalWithdrawn { .. }
+            | Event::FilesChanged { .. }
             | Event::Gap { .. } => Some(format!("harness: {}", Words::of(event).sentence())),
             _ => None,
         }
@@ -194,7 +218,10 @@ impl RunView {
             _ => None,
         });
         let is_going = snapshot.summary.run_id == Some(self.run_id)
-            && snapshot.summary.state == ConversationState::Running;
+            && matches!(
+                snapshot.summary.state,
+                ConversationState::Running | ConversationState::WaitingApproval
+            );
         match end {
             Some((outcome, message)) => self.end(outcome, message, seen),
             None if is_going => {}
@@ -220,7 +247,20 @@ impl RunView {
             _ => Some(format!("harness: the run ended: {name}: {message}")),
         };
         seen.shown.extend(remark.map(Shown::Note));
-        seen.end = Some(outcome);
+        seen.end = Some(End {
+            outcome,
+            is_denied: self.is_denied,
+            is_limited: words::is_limit(message),
+        });
+    }
+}
+
+/// Whether a tool did not get what it waited for: an operator denied it, or did not answer in time.
+fn is_denial(event: &Event) -> bool {
+    match event {
+        Event::ApprovalAnswered { answer, .. } => *answer == Verdict::Deny,
+        Event::ApprovalWithdrawn { reason, .. } => *reason == Withdrawal::Expired,
+        _ => false,
     }
 }
 

@@ -61,7 +61,7 @@ fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
                 Shown::Note(note) => notes.push(note),
             }
         }
-        end = seen.end;
+        end = seen.end.map(|end| end.outcome);
     }
     (reply, notes, end)
 }

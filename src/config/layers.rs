@@ -121,7 +121,7 @@ impl Layers {
         }
     }
 
-    fn variable(&self, name: &str) -> Option<&OsStr> {
+    pub(super) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.environment
             .get(OsStr::new(name))
             .map(OsString::as_os_str)

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::address::{HostPort, allowed_hosts, bind};
 use super::base_url::base_url;
 use super::choices::{PROMPT_CACHE, choice, of_kind};
+use super::closed::closed;
 use super::container::is_container;
 use super::error::ConfigError;
 use super::flags::SettingFlags;
@@ -53,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) prompt_cache: Caching,
     /// The folder the tools work in, absolute and without links.
     pub(crate) workspace: PathBuf,
+    /// What no tool may open.
+    pub(crate) deny_read: Vec<PathBuf>,
     /// The address to listen on.
     pub(crate) bind: IpAddr,
     /// The port to listen on; 0 takes a free one.
@@ -156,6 +159,7 @@ impl Config {
             settings: of_conversations(&given, prompt.text)?,
             prompt_cache: choice(given.raw(Key::PromptCache), &PROMPT_CACHE)?,
             workspace: folder(workspace, &layers.absolute(&workspace.text))?,
+            deny_read: closed(given.raw(Key::DenyRead), layers)?,
             bind: bind(given.raw(Key::Bind))?,
             port: whole_number(given.raw(Key::Port), 0..=65535)?,
             require_token: switch(given.raw(Key::RequireToken))?,

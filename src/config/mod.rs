@@ -4,6 +4,7 @@ mod address;
 mod base_url;
 mod choices;
 mod client;
+mod closed;
 mod container;
 mod error;
 mod file;

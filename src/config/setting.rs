@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::closed::DEFAULT as DENY_READ;
 use harness_actors::DEFAULT_MODEL;
 use harness_protocol::FullSettings;
 
@@ -51,6 +52,8 @@ settings! {
             "How long the API remembers requests, to make the next cheaper: off, 5m or 1h";
         Workspace "workspace" flag("FOLDER") default("."),
             "Folder the tools work in";
+        DenyRead "deny_read" flag("PATHS") default(DENY_READ) empty(Empty::Meant),
+            "Files and folders that no tool may open, separated by commas";
         Bind "bind" flag("ADDRESS") default("127.0.0.1"),
             "IP address to listen on";
         Port "port" flag("PORT") default("8421"),

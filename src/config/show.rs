@@ -126,6 +126,10 @@ impl Config {
             },
             Key::PromptCache => Some(name_of(self.prompt_cache, &PROMPT_CACHE)),
             Key::Workspace => Some(self.workspace.display().to_string()),
+            Key::DenyRead => {
+                let paths = self.deny_read.iter().map(|path| path.display().to_string());
+                Some(paths.collect::<Vec<_>>().join(","))
+            }
             Key::Bind => Some(self.bind.to_string()),
             Key::Port => Some(self.port.to_string()),
             Key::RequireToken => Some(self.require_token.to_string()),

@@ -57,6 +57,7 @@ pub(super) async fn create(
     shared: web::Data<Shared>,
 ) -> Answer {
     let order: NewOrder = body::json_or_default(&request, payload).await?;
+    settings::check_authority(&request, &order.settings, &shared.tools.get())?;
     let workspace = match order.workspace {
         None => None,
         Some(path) => Some(workspace::choose(&request, &shared, &path).await?),

@@ -4,16 +4,26 @@ use actix::Handler;
 use actix_web::HttpResponse;
 use harness_actors::conversation::ConversationActor;
 use harness_actors::conversation::messages::Given;
-use harness_protocol::Order;
+use harness_protocol::{Order, RenewTools};
 
 use super::ask::{Late, order_to, refuse_submit};
 use super::body;
+use super::guard::require_token;
 use super::problem::Answer;
 use super::received::Received;
 use super::said::name_of;
 
+/// Offers a conversation the tools that there are now.
+pub(super) async fn renew_tools(it: Received) -> Answer {
+    require_token(
+        &it.request,
+        "to offer the model tools that change something",
+    )?;
+    give::<RenewTools>(it).await
+}
+
 /// Gives an order to a conversation.
-pub(super) async fn give<O: Order>(it: Received) -> Answer
+async fn give<O: Order>(it: Received) -> Answer
 where
     ConversationActor: Handler<Given<O>>,
 {

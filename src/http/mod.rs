@@ -1,5 +1,6 @@
 //! The HTTP surface: the routes, who may use them, and errors that say what to do.
 
+mod approvals;
 mod ask;
 mod attachable;
 mod attachments;
@@ -19,6 +20,8 @@ mod prompt;
 mod queue;
 mod received;
 mod routes;
+mod rule_text;
+mod rules;
 mod run;
 mod said;
 mod server;
@@ -30,8 +33,10 @@ mod snapshot;
 mod start;
 mod summary;
 mod tools;
+mod undo;
 mod upload;
 mod usage;
+mod waiting;
 mod while_connected;
 mod workspace;
 

@@ -66,6 +66,7 @@ macro_rules! kinds {
 kinds! {
     BadRequest BAD_REQUEST "bad-request", "The request is not as expected";
     Unauthorized UNAUTHORIZED "unauthorized", "The request needs the service's token";
+    FromTool FORBIDDEN "from-a-tool", "What a tool started may not use the service";
     ForeignOrigin FORBIDDEN "foreign-origin", "Requests of web pages are refused";
     NotFound NOT_FOUND "not-found", "There is no such route";
     NoConversation NOT_FOUND "no-conversation", "There is no such conversation";
@@ -86,6 +87,12 @@ kinds! {
     NoPrompt INTERNAL_SERVER_ERROR "no-system-prompt", "The system prompt cannot be built";
     NoModels BAD_GATEWAY "no-models", "The API does not list its models";
     NoItem NOT_FOUND "no-item", "No such message waits";
+    NoApproval NOT_FOUND "no-approval", "There is no such approval";
+    ApprovalAnswered CONFLICT "approval-answered", "Somebody answered before";
+    ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
+    NothingToUndo CONFLICT "nothing-to-undo", "There is nothing to take back";
+    NoRule NOT_FOUND "no-rule", "There is no such rule";
+    OtherChange CONFLICT "other-change", "The answer is to another change";
     Cancelled CONFLICT "cancelled", "It was cancelled";
     CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";
     Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";

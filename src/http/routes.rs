@@ -3,13 +3,11 @@
 use actix_web::http::Method;
 use actix_web::{Route, web};
 
-use harness_protocol::RenewTools;
-
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
-    attachments, compaction, conversations, events, given, history, models, prompt, queue, run,
-    service, settings, skills, snapshot, tools, usage,
+    approvals, attachments, compaction, conversations, events, given, history, models, prompt,
+    queue, rules, run, service, settings, skills, snapshot, tools, undo, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -47,9 +45,15 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/retry" => POST run::retry;
         "/v1/conversations/{id}/cancel" => POST run::cancel;
         "/v1/conversations/{id}/settings" => GET settings::read, PATCH settings::change;
-        "/v1/conversations/{id}/tools" => POST given::give::<RenewTools>;
+        "/v1/conversations/{id}/tools" => POST given::renew_tools;
         "/v1/conversations/{id}/compact" => POST compaction::compact;
+        "/v1/conversations/{id}/approvals" => GET approvals::list;
+        "/v1/conversations/{id}/approvals/{approval}" => POST approvals::answer;
+        "/v1/conversations/{id}/undo" => POST undo::undo;
+        "/v1/conversations/{id}/rules" => GET rules::list, PATCH rules::change;
         "/v1/conversations/{id}/usage" => GET usage::read;
+        "/v1/approvals" => GET approvals::all;
+        "/v1/rules" => GET rules::all, PATCH rules::change_all;
         "/v1/attachments/{sha256}" => GET attachments::read;
         "/v1/models" => GET models::list;
         "/v1/tools" => GET tools::list;
@@ -61,7 +65,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         OPEN_ROUTE => GET service::healthz;
     }
     config.default_service(web::to(|| async {
-        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
     }));
 }
 

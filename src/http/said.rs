@@ -8,13 +8,13 @@ use harness_actors::attachment::HeldAttachments;
 use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTake};
 use harness_actors::directory::Conversation;
 use harness_actors::{ItemId, RunId};
-use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer};
+use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer, RunRules};
 
 use super::ask::{Late, ask_conversation, give, refuse_submit};
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::shared::Shared;
-use super::{upload, workspace};
+use super::{rule_text, upload, workspace};
 
 /// The header that says the same as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
@@ -33,6 +33,8 @@ pub(super) struct Said {
     pub(super) key: Option<String>,
     pub(super) by: Option<String>,
     pub(super) files: Vec<AttachmentOrder>,
+    /// What it says of the changes in its run.
+    pub(super) rules: RunRules,
 }
 
 /// Reads what is to be said, and says it at once, or when its time has come.
@@ -44,6 +46,17 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
         shared,
     } = received;
     let order = upload::order(&request, payload).await?;
+    let rules = RunRules {
+        mode: order.mode,
+        allow: order.allow,
+        deny: order.deny,
+    };
+    if queue.is_some() && !rules.is_empty() {
+        let detail =
+            "a message that waits has no mode and no rules of its own: they are a prompt's";
+        return Err(Kind::BadRequest.refuse(detail));
+    }
+    let rules = rule_text::of_prompt(&request, &shared.tools.get(), rules)?;
     let (conversation, folder) = workspace::ready(&shared, &id).await?;
     let said = Said {
         conversation,
@@ -52,6 +65,7 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
         by: name_of(order.by),
         content: order.content,
         files: order.attachments,
+        rules,
     };
     say(&shared, &id, said, queue).await
 }
@@ -66,6 +80,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
         key,
         by,
         files,
+        rules,
     } = said;
     let mut held = HeldAttachments::none(&shared.attachments);
     if !files.is_empty() {
@@ -90,6 +105,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
             key,
             by,
             attachments,
+            rules,
         };
         let (_, submitted) = give(conversation, shared, id, prompt, late).await?;
         let RunId(run_id) = submitted.map_err(refused)?;

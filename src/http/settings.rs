@@ -1,6 +1,6 @@
 //! The settings of a conversation: looking at them and changing them.
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::conversation::messages::{ChangeError, ChangeSettings as Change, GetSettings};
 use harness_actors::tool::Registry;
 use harness_protocol::{ChangeSettings, Settings, SettingsPatch, are_no_tools};
@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::body;
+use super::guard::require_token;
 use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
@@ -23,6 +24,7 @@ pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
 /// Changes settings, from the next run on.
 pub(super) async fn change(it: Received) -> Answer {
     let order: ChangeSettings = body::json(&it.request, it.payload).await?;
+    check_authority(&it.request, &order.settings, &it.shared.tools.get())?;
     let change = Change {
         patch: parse(order.settings, &it.shared.key_sources)?,
         by: name_of(order.by),
@@ -66,6 +68,34 @@ pub(super) fn first(
         }));
     }
     Ok(settings)
+}
+
+/// Lets only those who have shown the token set what lets the model change more: the mode, and tools that
+/// change something.
+///
+/// # Errors
+/// The answer to all others.
+pub(super) fn check_authority(
+    request: &HttpRequest,
+    given: &Map<String, Value>,
+    tools: &Registry,
+) -> Result<(), Refusal> {
+    if given.contains_key("mode") {
+        require_token(request, "to set the mode")?;
+    }
+    let has_effects = |names: &Value| match names.as_array() {
+        // All tools.
+        None => true,
+        Some(names) if names.is_empty() => true,
+        Some(names) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .any(|name| tools.get(name).is_some() && !tools.is_harmless(name)),
+    };
+    if given.get("active_tools").is_some_and(has_effects) {
+        require_token(request, "to offer the model tools that change something")?;
+    }
+    Ok(())
 }
 
 /// Reads a patch.

@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use crate::guidance::GuidanceSources;
 use crate::prices::KeptFor;
 use crate::proof::ProofKey;
+use crate::rules::KeptRules;
 
 /// How long a handler waits for an actor. Longer than any cancel takes.
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) workspace: Arc<Path>,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
+    /// The rules of folders.
+    pub(crate) rules: KeptRules,
     /// The tools that there are.
     pub(crate) tools: ToolShelf,
     /// The names of the keys that conversations can choose.

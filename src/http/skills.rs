@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::guidance::{Guidance, PromptTemplate, Skill, parse_arguments};
 use harness_protocol::{
-    SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
+    RunRules, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
 use serde::Deserialize;
 
@@ -79,6 +79,7 @@ pub(super) async fn say_skill(it: Received) -> Answer {
         key,
         by: name_of(order.by),
         files: Vec::new(),
+        rules: RunRules::default(),
     };
     say(&it.shared, &it.id, said, order.queue).await
 }
@@ -109,6 +110,7 @@ pub(super) async fn say_template(it: Received) -> Answer {
         key,
         by: name_of(order.by),
         files: Vec::new(),
+        rules: RunRules::default(),
     };
     say(&it.shared, &it.id, said, order.queue).await
 }

@@ -55,7 +55,9 @@ pub(super) async fn snapshot(
     let seq = overview.position.seq;
     let header = journal.header();
     let is_interrupted = overview.run.is_some() && !overview.is_running;
-    let (state, message) = if is_interrupted {
+    let (state, message) = if let Some(approval) = &overview.approval {
+        (State::WaitingApproval, approval.tool.clone())
+    } else if is_interrupted {
         (State::Error, INTERRUPTED.to_owned())
     } else {
         let status = &overview.status;
@@ -79,6 +81,11 @@ pub(super) async fn snapshot(
         attached: conversation.attendance.count(),
         history: page_up_to(&**journal, seq, tail).await?,
         unfinished: overview.unfinished.iter().cloned().map(delta).collect(),
+        approvals: overview
+            .approval
+            .iter()
+            .map(|open| (**open).clone())
+            .collect(),
         position: overview.position.to_string(),
         damage: (!damage.is_none()).then_some(Damage {
             parts: damage.parts,

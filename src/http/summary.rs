@@ -20,6 +20,7 @@ pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Re
 /// The conversation as a list shows it.
 pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> Summary {
     let state = match overview.run {
+        Some(_) if overview.approval.is_some() => ConversationState::WaitingApproval,
         Some(_) if overview.is_running => ConversationState::Running,
         Some(_) => ConversationState::Interrupted,
         None => ConversationState::Idle,

@@ -1,6 +1,6 @@
 """Kills the service at every system call on the way of a prompt, and starts it again.
 
-Spec: [JRNL-83] [JRNL-84]
+Spec: [JRNL-83] [JRNL-84] [APPR-08]
 """
 
 import collections
@@ -20,6 +20,7 @@ CALLS = (
 MOST = 60
 WORK = "list src"
 LONG = "tell me a long story"
+CHANGE = "change one to two in notes.txt"
 
 
 @dataclass
@@ -64,6 +65,37 @@ class Bench:
         self.prompt()
         self.service.wait_for_end(self.conversation)
 
+    def notes(self):
+        """The file that is changed."""
+        return self.service.folder / "workspace" / "notes.txt"
+
+    def in_mode(self, mode):
+        """A conversation in that mode, and a file to change."""
+        self.create()
+        self.notes().write_text("one\n")
+        path = f"/v1/conversations/{self.conversation}/settings"
+        self.service.order("PATCH", path, {"settings": {"mode": mode}})
+
+    def ask(self):
+        """A change that is asked about."""
+        self.prompt(CHANGE)
+        self.service.wait_for_end(self.conversation)
+
+    def allow(self):
+        """Allows what waits; tells whether something did."""
+        path = f"/v1/conversations/{self.conversation}/approvals"
+        approvals = self.service.expect(200, "GET", path)["approvals"]
+        for approval in approvals:
+            body = {"answer": "allow", "digest": approval["digest"]}
+            self.service.order("POST", f"{path}/{approval['id']}", body)
+        return bool(approvals)
+
+    def allow_to_end(self):
+        """Allows what waits until nothing does."""
+        self.service.wait_for_end(self.conversation)
+        while self.allow():
+            self.service.wait_for_end(self.conversation)
+
     def check(self):
         """The service was killed or not: all that it promised is there, and it goes on."""
         if not self.service.is_alive():
@@ -82,14 +114,16 @@ class Bench:
         unanswered = [key in before for key, (_, run) in sent.items() if run is None]
         self.kept += sum(unanswered)
         self.lost += len(unanswered) - sum(unanswered)
-        service.wait_for_end(conversation)
+        self.allow_to_end()
         for key, (text, run) in sent.items():
             again = service.accepted(conversation, text, key)
             if run not in (None, again):
                 raise Failure(f"{conversation}: {key} is run {again}, but was answered with {run}")
             sent[key] = (text, again)
-            service.wait_for_end(conversation)
-        self.prompt_to_end()
+            self.allow_to_end()
+        # The demo also does what an earlier prompt asked for in vain.
+        self.prompt()
+        self.allow_to_end()
         journal = service.journal(conversation)
         if journal.torn:
             raise Failure(f"{conversation}: a torn line is left: {journal.torn[:200]}")
@@ -97,9 +131,31 @@ class Bench:
             runs = [prompt["run"] for prompt in journal.prompts(key)]
             if runs != [run]:
                 raise Failure(f"{conversation}: the journal has {key} in {runs} instead of [{run}]")
+        self.check_changes(journal)
         shown = [event["id"] for event in service.history(conversation)]
         if shown != [line.id for line in journal.lines]:
             raise Failure(f"{conversation}: the history is not what the journal holds")
+
+
+    def check_changes(self, journal):
+        """Each approval has one end, and each change was made as often as the records say, once at most."""
+        ends, made = collections.Counter(), collections.Counter()
+        for line in journal.lines:
+            kind, data = line.record["type"], line.record["data"]
+            if kind == "approval_asked":
+                ends[data["id"]] += 0
+            elif kind in ("approval_answered", "approval_withdrawn"):
+                ends[data["id"]] += 1
+            elif kind == "files_changed":
+                made[data["call"]] += 1
+        if any(count != 1 for count in ends.values()) or any(count != 1 for count in made.values()):
+            raise Failure(f"{journal.path}: ends of approvals {ends}, changes {made}")
+        if self.notes().exists() and CHANGE in (text for text, _ in self.sent[self.conversation].values()):
+            expected = "two\n" if made else "one\n"
+            if (content := self.notes().read_text()) != expected:
+                raise Failure(f"{journal.path}: the file has {content!r}, with the changes {made}")
+            if left := [path.name for path in self.notes().parent.glob(".harness-*")]:
+                raise Failure(f"a crash left {left} behind, and the next change did not remove them")
 
 
 # Each step: what comes before it, and the step itself. Tracing begins between the two.
@@ -142,6 +198,22 @@ def torn(bench):
     bench.service.start()
 
 
+def free(bench):
+    """A conversation in which a change is made at once."""
+    bench.in_mode("edits")
+
+
+def careful(bench):
+    """A conversation in which a change is asked about."""
+    bench.in_mode("ask")
+
+
+def asked(bench):
+    """A conversation that waits for an answer."""
+    careful(bench)
+    bench.ask()
+
+
 def fresh_default(bench):
     """No default conversation."""
     bench.conversation = DEFAULT
@@ -157,7 +229,7 @@ def create(bench):
     bench.create()
 
 
-# The last word: whether only calls on the journal are meant. Other calls of `write` wake threads,
+# The last word: whether only calls on the journal, and on the folder of what is changed, are meant. Other calls of `write` wake threads,
 # and would always come first.
 STEPS = {
     "new conversation": (no_preparation, create, False),
@@ -168,6 +240,9 @@ STEPS = {
     "next prompt": (taken, Bench.prompt, True),
     "whole run": (taken, Bench.prompt_to_end, True),
     "cancel": (busy, Bench.cancel, True),
+    "change that is asked about": (careful, Bench.ask, True),
+    "change that is allowed": (asked, Bench.allow_to_end, True),
+    "change that the mode allows": (free, Bench.ask, True),
 }
 
 
@@ -178,7 +253,8 @@ def step_under(bench, log, step, calls, *flags):
     only = ()
     if is_on_journal and calls != "sendto":
         path = bench.service.file(bench.conversation)
-        only = ("-P", str(path), "-P", str(path.with_suffix(".damaged")), "-P", str(path.parent))
+        paths = (path, path.with_suffix(".damaged"), path.parent, bench.notes().parent)
+        only = tuple(word for path in paths for word in ("-P", str(path)))
     try:
         with traced(bench.service, log, *only, "-e", f"trace={calls}", *flags):
             act(bench)

@@ -18,6 +18,12 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
+    /// How many replies came to their end.
+    pub(crate) fn replies(&self) -> usize {
+        let is_reply = |(_, record): &&(String, Value)| record["type"] == "reply_ended";
+        self.records.iter().filter(is_reply).count()
+    }
+
     /// The positions of the records behind one.
     pub(crate) fn positions_behind(&self, seq: u64) -> Vec<String> {
         let behind = self.records.iter().skip(usize::try_from(seq).unwrap());

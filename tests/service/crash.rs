@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness_standin::{Message, MessagesRequest, Reply, Standin};
+use harness_standin::{Message, MessagesRequest, Reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use crate::checker::check;
 use crate::client::seq_of;
 use crate::program::Service;
+use crate::talk::{model, serving};
 
 /// How often the service is killed; `HARNESS_CRASH_CYCLES` sets another number.
 const CYCLES: u64 = 200;
@@ -59,7 +60,7 @@ type Seen = Arc<Mutex<Vec<String>>>;
 type Sent = HashMap<String, (usize, String, Option<u64>)>;
 
 /// Sends a request; nothing if the service died before it answered.
-async fn exchange(address: SocketAddr, request: &str) -> Option<(u16, Value)> {
+pub(crate) async fn exchange(address: SocketAddr, request: &str) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
@@ -150,16 +151,13 @@ async fn send_again(service: &Service, conversations: &[String], sent: &mut Sent
 /// Spec: [CONV-46] [CONV-61] [HTTP-20]
 #[tokio::test]
 async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
-    let cycles = std::env::var("HARNESS_CRASH_CYCLES");
-    let cycles = cycles.map_or(CYCLES, |cycles| cycles.parse().unwrap());
+    let cycles = std::env::var("HARNESS_CRASH_CYCLES").map_or(CYCLES, |set| set.parse().unwrap());
     let seed =
         std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}, {cycles} cycles");
     let mut random = fastrand::Rng::with_seed(seed);
 
-    let standin = Standin::start(reply).unwrap();
-    let flags = ["--model", "claude-haiku-4-5"];
-    let mut service = Service::start(&standin.base_url(), &flags).await;
+    let (mut service, standin, _) = serving(reply, model(10_000_000), &[]).await;
     let mut conversations = vec!["default".to_owned()];
     for _ in 0..2 {
         conversations.push(service.create(&json!({})).await);
@@ -223,12 +221,13 @@ async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
     }
 
     let unanswered = send_again(&service, &conversations, &mut sent).await;
-    let mut records = 0;
+    let (mut records, mut replies) = (0, 0);
     for ((id, seen), place) in conversations.iter().zip(&seen).zip(0..) {
         service.idle(id).await;
         let follower = tokio::spawn(follow(service.address, id.clone(), Arc::clone(seen)));
         let checked = check(&service.journal(id));
         records += checked.records.len();
+        replies += checked.replies();
         crate::client::within("the last events", async {
             let end = checked.records.len() as u64;
             while seen.lock().unwrap().last().map(|id| seq_of(id)) != Some(end) {
@@ -252,8 +251,10 @@ async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
         "{listed}"
     );
     assert_eq!(standin.violations(), Vec::<String>::new());
+    assert!(replies > 0, "no run came as far as a reply");
     println!(
-        "{cycles} kills, {} prompts ({unanswered} of them unanswered at first), {records} records",
+        "{cycles} kills, {} prompts ({unanswered} of them unanswered at first), {replies} replies, \
+         {records} records",
         sent.len()
     );
 }

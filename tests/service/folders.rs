@@ -26,7 +26,7 @@ async fn made_in(service: &Service, folder: &Path) -> String {
 
 async fn post(service: &Service, id: &str, route: &str, body: &Value) -> (u16, Value) {
     let path = format!("/v1/conversations/{id}/{route}");
-    let answer = service.post(&path, &body.to_string()).await;
+    let answer = service.as_owner("POST", &path, body).await;
     (answer.status, answer.json())
 }
 
@@ -301,7 +301,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     assert_eq!(offered(0), ["old"]);
     let settings = service.get("/v1/conversations/old/settings").await;
     assert_eq!(settings["tools"], json!(["old"]));
-    let there = json!(["read", "list_dir", "grep"]);
+    let there = json!(["read", "list_dir", "grep", "edit", "write"]);
     for _ in 0..2 {
         let (status, view) = post(&service, "old", "tools", &json!({"by": "ana"})).await;
         assert_eq!((status, &view["tools"]), (200, &there), "{view}");
@@ -309,21 +309,24 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     let renewed = events.until("tools_renewed").await;
     assert_eq!((&renewed["tools"], &renewed["by"]), (&there, &json!("ana")));
     say("on").await;
-    assert_eq!(offered(1), ["read", "list_dir", "grep"]);
+    assert_eq!(offered(1), ["read", "list_dir", "grep", "edit", "write"]);
     // At the command line, too.
     let shown = in_folder(
         &service,
         service.home.path(),
         &["tools", "-c", "old", "--renew"],
     );
-    assert_eq!(shown, "read\nlist_dir\ngrep");
+    assert_eq!(shown, "read\nlist_dir\ngrep\nedit\nwrite");
     let settings = json!({"settings": {"active_tools": ["grep"]}}).to_string();
     let headers = "content-type: application/json\r\n";
     let path = "/v1/conversations/old/settings";
     let changed = service.send("PATCH", path, headers, &settings).await;
     assert_eq!(changed.status, 200);
     let shown = in_folder(&service, service.home.path(), &["tools", "-c", "old"]);
-    assert_eq!(shown, "read  (not active)\nlist_dir  (not active)\ngrep");
+    assert_eq!(
+        shown,
+        "read  (not active)\nlist_dir  (not active)\ngrep\nedit  (not active)\nwrite  (not active)"
+    );
     // The second and the third order changed nothing.
     let shown = service.get("/v1/conversations/old").await;
     let past = shown["history"]["events"].to_string();

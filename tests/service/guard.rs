@@ -156,13 +156,12 @@ async fn secrets_in_files_and_in_the_api_s_words_are_not_shown() {
     let (service, standin, script) = Service::scripted(&[]).await;
     let token = std::fs::read_to_string(service.home.path().join(".harness/token")).unwrap();
     let token = token.trim_end();
+    // What is in the state folder is closed to tools; a copy is not.
+    std::fs::write(service.home.path().join("copy"), token).unwrap();
     let read = |id: &str, path: &str| Message::new().tool_use(id, "read", json!({ "path": path }));
-    script.push(read("a", ".harness/token"));
-    script.push(Message::new().tool_use(
-        "c",
-        "grep",
-        json!({"pattern": ".", "path": ".harness/token"}),
-    ));
+    script.push(read("a", "copy"));
+    script.push(Message::new().tool_use("c", "grep", json!({"pattern": ".", "path": "copy"})));
+    script.push(read("d", ".harness/token"));
     script.push(read("b", &format!("/proc/{}/environ", service.id())));
     let quoting = format!("there is no key {API_KEY} here");
     script.push(Reply::error(401, "authentication_error", quoting.as_str()));

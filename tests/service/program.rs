@@ -115,9 +115,15 @@ impl Service {
     /// Kills the program without warning and starts another on the same state folder.
     pub(crate) async fn restart(mut self) -> Self {
         self.kill();
+        self.revive().await;
+        self
+    }
+
+    /// Starts another program in the place of one that was killed.
+    pub(crate) async fn revive(&mut self) {
         let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
         let home = Arc::clone(&self.home);
-        Self::start_with(home, &self.base_url, &flags, &self.environment).await
+        *self = Self::start_with(home, &self.base_url, &flags, &self.environment).await;
     }
 
     /// Kills the program without warning.
@@ -140,7 +146,7 @@ impl Service {
 
     /// Makes a conversation.
     pub(crate) async fn create(&self, body: &Value) -> String {
-        let answer = self.post("/v1/conversations", &body.to_string()).await;
+        let answer = self.as_owner("POST", "/v1/conversations", body).await;
         assert_eq!(answer.status, 201, "{answer:?}");
         answer.json()["id"].as_str().unwrap().to_owned()
     }
@@ -203,6 +209,15 @@ impl Service {
         );
         connection.send(request.as_bytes()).await;
         connection.answer().await
+    }
+
+    /// Sends a request with the token.
+    pub(crate) async fn as_owner(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let token = std::fs::read_to_string(self.home.path().join(".harness/token"));
+        let shown = token.map(|token| format!("authorization: Bearer {}\r\n", token.trim()));
+        let shown = shown.unwrap_or_default();
+        let headers = format!("{shown}content-type: application/json\r\n");
+        self.send(method, path, &headers, &body.to_string()).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {

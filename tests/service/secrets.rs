@@ -53,8 +53,13 @@ async fn secrets_that_are_not_in_use_are_not_shown_either() {
     }
     fs::write(service.home.path().join("all"), &text).unwrap();
     let tool = |id: &str, name: &str, input| Message::new().tool_use(id, name, input);
-    script.push(tool("a", "read", json!({"path": ".harness/config.toml"})));
-    script.push(tool("b", "read", json!({"path": ".harness/token"})));
+    // What is in the state folder is closed to tools; copies are not.
+    for name in ["config.toml", "token"] {
+        let copy = service.home.path().join(name);
+        fs::copy(service.home.path().join(".harness").join(name), copy).unwrap();
+    }
+    script.push(tool("a", "read", json!({"path": "config.toml"})));
+    script.push(tool("b", "read", json!({"path": "token"})));
     script.push(tool("c", "read", json!({"path": "all"})));
     script.push(tool("d", "grep", json!({"pattern": ".", "path": "all"})));
     script.push(Reply::text("done"));

@@ -24,6 +24,8 @@ fn every_setting() -> Value {
         "thinking": "medium",
         "active_tools": ["read", "list_dir"],
         "tool_execution": "parallel",
+        "mode": "edits",
+        "approval_timeout": 60,
         "steering_mode": "all",
         "follow_up_mode": "all",
         "key_source": "team",

@@ -100,11 +100,7 @@ impl<'a> Talk<'a> {
 
     /// Sends an order and tells the answer, whatever it is.
     pub(crate) async fn send(&self, method: &str, what: &str, body: &Value) -> Answer {
-        let headers = "content-type: application/json\r\n";
-        let path = self.path(what);
-        self.service
-            .send(method, &path, headers, &body.to_string())
-            .await
+        self.service.as_owner(method, &self.path(what), body).await
     }
 
     /// Sends an order that must be taken.

@@ -166,7 +166,7 @@ fn catalogue() -> Vec<(String, String)> {
                 return None;
             };
             let (letter, number) = id.split_at_checked(1)?;
-            let is_row = "UCSPTHXL".contains(letter) && number.parse::<u8>().is_ok();
+            let is_row = "UCSPTHXLF".contains(letter) && number.parse::<u8>().is_ok();
             assert!(!is_row || !fault.is_empty(), "{id} says nothing");
             is_row.then(|| ((*id).to_owned(), (*held).to_owned()))
         })

@@ -99,12 +99,13 @@ class Service:
         """The end of its log."""
         return self.log.read_text(errors="replace")[-3000:]
 
-    def call(self, method, path, body=None, limit=LIMIT):
+    def call(self, method, path, body=None, limit=LIMIT, headers=None):
         """One request on a connection of its own."""
+        headers = {"content-type": "application/json", **(headers or {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
         try:
             text = None if body is None else json.dumps(body)
-            connection.request(method, path, text, {"content-type": "application/json"})
+            connection.request(method, path, text, headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
@@ -119,6 +120,14 @@ class Service:
         answer = self.call(method, path, body)
         if answer.status != status:
             raise Failure(f"{method} {path}: {answer.status} instead of {status}: {answer.body}")
+        return answer.body
+
+    def order(self, method, path, body):
+        """One order of an operator, with the token, which must be taken."""
+        token = (self.home / "token").read_text().strip()
+        answer = self.call(method, path, body, headers={"authorization": f"Bearer {token}"})
+        if answer.status != 200:
+            raise Failure(f"{method} {path}: {answer.status}: {answer.body}")
         return answer.body
 
     def create(self):

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnyOrder, CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary,
-    ThinkingLevel,
+    AnswerOrder, AnyOrder, CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary,
+    ThinkingLevel, UndoneFile,
 };
 
 use crate::service::Service;
@@ -123,6 +123,22 @@ pub enum Order {
         run_id: Option<u64>,
         /// Whether what waits in the queues is withdrawn, too.
         clear_queue: bool,
+    },
+    /// Take back what tools changed in the last run that changed something; answered with
+    /// [`News::Undone`]. Its event tells all clients.
+    Undo {
+        /// The conversation.
+        conversation: String,
+    },
+    /// Answer an approval; answered with [`News::NotAnswered`] if the service does not take it. Its event
+    /// tells that it did.
+    Answer {
+        /// The conversation.
+        conversation: String,
+        /// The approval.
+        approval: u64,
+        /// What is said, under a key.
+        answer: AnswerOrder,
     },
     /// List the conversations; answered with [`News::Listed`].
     List {
@@ -350,6 +366,29 @@ pub enum News {
     },
     /// A cancel was not carried out.
     NotCancelled {
+        /// Why.
+        reason: String,
+    },
+    /// Changes were taken back, or left.
+    Undone {
+        /// The conversation.
+        conversation: String,
+        /// What was done with each file.
+        files: Vec<UndoneFile>,
+    },
+    /// The service took an answer to an approval.
+    Answered {
+        /// The conversation.
+        conversation: String,
+        /// The approval.
+        approval: u64,
+    },
+    /// The service did not take an answer to an approval.
+    NotAnswered {
+        /// The conversation.
+        conversation: String,
+        /// The approval.
+        approval: u64,
         /// Why.
         reason: String,
     },

@@ -230,7 +230,12 @@ impl Needle {
             | PartKind::Text { content, .. }
             | PartKind::Reasoning { content, .. }
             | PartKind::Note { text: content, .. } => [content, "", ""],
-            PartKind::Summary { title, content } => [title, content, ""],
+            PartKind::Summary { title, content }
+            | PartKind::Change {
+                title,
+                diff: content,
+                ..
+            } => [title, content, ""],
             PartKind::Tool(tool) => {
                 let outcome = match &tool.outcome {
                     ToolOutcome::Ended(result) => &result.text,

@@ -110,6 +110,16 @@ impl BroadcastActor {
                     self.now.run_id = None;
                 }
             }
+            Event::ApprovalAsked {
+                approval,
+                timestamp,
+            } => {
+                self.now.state = State::WaitingApproval;
+                self.now.message.clone_from(&approval.tool);
+                self.now.timestamp = *timestamp;
+                self.now.run_id = Some(approval.run_id);
+                self.now.interrupted = false;
+            }
             Event::RunStarted { run_id, .. } => {
                 self.now.run_id = Some(*run_id);
                 self.now.interrupted = false;

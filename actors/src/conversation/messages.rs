@@ -3,7 +3,11 @@
 use actix::Message;
 use derive_more::{Display, Error, From};
 
-use harness_protocol::{Attachment, Order, Queue, SettingsAnswer, SettingsPatch};
+use harness_protocol::words::{self, by as told_by, verdict as told};
+use harness_protocol::{
+    AnswerOrder, Answered, Approval, Attachment, HeldRule, Order, Queue, RunRules, SettingsAnswer,
+    SettingsPatch, UndoAnswer, UndoTo, Verdict, Withdrawal,
+};
 
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Piece, Position, Status, Totals};
@@ -23,6 +27,8 @@ pub struct SubmitPrompt {
     pub by: Option<String>,
     /// What goes with it. The contents are kept already.
     pub attachments: Vec<Attachment>,
+    /// What it says of the changes that tools make in its run.
+    pub rules: RunRules,
 }
 
 /// Queues a message: for the next model request or for the end of the run, see [`Queue`]. While
@@ -226,6 +232,135 @@ pub struct RenameConversation {
     pub by: Option<String>,
 }
 
+/// An operator's answer to an approval.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Answered, AnswerError>")]
+pub struct AnswerApproval {
+    /// The approval.
+    pub id: u64,
+    /// The answer.
+    pub order: AnswerOrder,
+}
+
+/// Takes back what tools changed, or tells what that would do. Sent by HTTP; answered when it is on record.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<UndoAnswer, UndoError>")]
+pub struct UndoChanges {
+    /// How far back; the last run that changed something if none.
+    pub to: Option<UndoTo>,
+    /// Whether it is only told what would be done.
+    pub dry_run: bool,
+    /// Who asks for it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Why nothing was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum UndoError {
+    /// Nothing was changed that was not taken back.
+    #[display(
+        "there is nothing to take back: no tool has changed a file there, or it was taken back"
+    )]
+    #[from(ignore)]
+    Nothing,
+    /// As for a prompt.
+    #[display("{_0}")]
+    Order(SubmitError),
+}
+
+/// Says that the rules of folders are others: what waits is decided anew. Sent by whoever keeps them.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct RulesChanged;
+
+/// Changes the rules of the conversation. Sent by HTTP; answered when that is safe on disk.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<HeldRule>, RulesError>")]
+pub struct ChangeRules {
+    /// What is to hold from now on.
+    pub add: Vec<HeldRule>,
+    /// What is to hold no more.
+    pub remove: Vec<HeldRule>,
+    /// Who changes them, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Why rules were not changed. They are as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum RulesError {
+    /// There is no such rule to take back.
+    #[display("there is no rule {_0:?} to remove")]
+    #[from(ignore)]
+    Unknown(#[error(not(source))] String),
+    /// There would be too many.
+    #[display("a conversation has at most {MAX_RULES} rules; remove some")]
+    TooMany,
+    /// As for a prompt.
+    #[display("{_0}")]
+    #[from]
+    Order(SubmitError),
+}
+
+/// How many rules a conversation, or a folder, has at most.
+pub const MAX_RULES: usize = 100;
+
+/// Why an answer is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+pub enum AnswerError {
+    /// Somebody said something else before.
+    #[display("approval {id} was {}{} before", told(*answer), told_by(by.as_deref()))]
+    #[from(ignore)]
+    Answered {
+        /// The approval.
+        id: u64,
+        /// What was said.
+        answer: Verdict,
+        /// Who said it.
+        by: Option<String>,
+    },
+    /// It was withdrawn.
+    #[display("approval {id} was withdrawn: {}", words::withdrawal(*reason))]
+    #[from(ignore)]
+    Withdrawn {
+        /// The approval.
+        id: u64,
+        /// Why.
+        reason: Withdrawal,
+    },
+    /// There is none of that number.
+    #[display("there is no approval {id} in this conversation")]
+    #[from(ignore)]
+    Unknown {
+        /// What was given.
+        id: u64,
+    },
+    /// The answer names no change or another one.
+    #[display("to allow, the answer names the digest of approval {id}: look at what it is now")]
+    #[from(ignore)]
+    OtherDigest {
+        /// The approval.
+        id: u64,
+    },
+    /// It may not reach that far.
+    #[display("an answer to approval {id} may not reach that far; its scopes are in the approval")]
+    #[from(ignore)]
+    NoScope {
+        /// The approval.
+        id: u64,
+    },
+    /// The conversation has as many rules as it may have.
+    #[display("a conversation has at most {MAX_RULES} rules; allow it once, or remove some")]
+    #[from(ignore)]
+    TooManyRules,
+    /// It says neither.
+    #[display("an answer is \"allow\" or \"deny\"")]
+    #[from(ignore)]
+    NoVerdict,
+    /// As for all orders.
+    #[display("{_0}")]
+    Order(SubmitError),
+}
+
 /// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
 /// one, false if the conversation was idle or another run goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Message)]
@@ -257,6 +392,10 @@ pub struct Overview {
     pub is_running: bool,
     /// The blocks that an interrupted run left unfinished, as far as they came.
     pub unfinished: Vec<Piece>,
+    /// What waits for an operator's answer.
+    pub approval: Option<Box<Approval>>,
+    /// The rules of the run and of the conversation.
+    pub rules: Vec<HeldRule>,
     /// The sums so far.
     pub totals: Totals,
     /// When its last record was written, in milliseconds since the Unix epoch.

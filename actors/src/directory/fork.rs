@@ -5,10 +5,11 @@ use std::sync::Arc;
 use actix::prelude::*;
 use bytes::Bytes;
 use futures_util::future::join;
+use harness_protocol::{Settings, Withdrawal};
 
 use super::actor::{DirectoryActor, made};
 use super::messages::{ForkConversation, ForkError, Made};
-use crate::conversation::{Reading, glance_at};
+use crate::conversation::{Ledger, Reading, glance_at};
 use crate::ids::ItemId;
 use crate::journal::{
     Entries, EntriesSender, ForkedFrom, Header, Journal, JournalStore, NewRecord, OpenError,
@@ -118,6 +119,9 @@ async fn added_entries(
     for record in ledger.sealing() {
         added.push(NewRecord { at, record }.to_json()?);
     }
+    for record in ungranted(&ledger) {
+        added.push(NewRecord { at, record }.to_json()?);
+    }
     let waiting = ledger.totals().queue.iter().map(|item| ItemId(item.item));
     let items: Vec<ItemId> = waiting.collect();
     if !items.is_empty() {
@@ -128,6 +132,40 @@ async fn added_entries(
         added.push(withdrawn.to_json()?);
     }
     Ok(added)
+}
+
+/// Takes back in a fork what operators granted to its origin: the mode, the rules, and the approval that
+/// is open there.
+fn ungranted(ledger: &Ledger) -> Vec<Record> {
+    let mut records = Vec::new();
+    if let Some(open) = ledger.approvals().open() {
+        records.push(Record::ApprovalWithdrawn {
+            id: open.id,
+            reason: Withdrawal::Forked,
+            by: None,
+        });
+    }
+    if !ledger.totals().rules.is_empty() {
+        records.push(Record::RulesChanged {
+            added: Vec::new(),
+            removed: ledger.totals().rules.clone(),
+            by: None,
+        });
+    }
+    if let Some(settings) = ledger.settings().filter(|settings| settings.mode.is_some()) {
+        records.push(Record::SettingsChanged {
+            settings: without_mode(settings),
+            by: None,
+        });
+    }
+    records
+}
+
+fn without_mode(settings: &Settings) -> Settings {
+    Settings {
+        mode: None,
+        ..settings.clone()
+    }
 }
 
 impl Handler<ForkConversation> for DirectoryActor {
@@ -149,7 +187,7 @@ impl Handler<ForkConversation> for DirectoryActor {
             let _copy = copies.acquire().await.ok();
             let head = |past: &Header, seq| Header {
                 title: title.clone().or_else(|| past.title.clone()),
-                settings: past.settings.clone(),
+                settings: without_mode(&past.settings),
                 workspace: past.workspace.clone().or_else(|| Some(own.clone())),
                 forked_from: Some(ForkedFrom {
                     conversation: id.to_string(),

@@ -1,10 +1,11 @@
 //! What all conversations of a service share, and how the actors of one are started.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::conversation::{Conversation, Place};
+use crate::approval::{Approver, DenyAll, RuleBook};
 use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::messages::Publish;
 use crate::broadcast::{Attendance, BroadcastActor, Now};
@@ -19,8 +20,8 @@ use crate::journal::Journal;
 use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartModelCall};
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
-use crate::tool::ToolShelf;
 use crate::tool::messages::{CancelTool, RunTool};
+use crate::tool::{BeforeStore, ToolShelf, Undo};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -51,6 +52,14 @@ pub struct Seams {
     /// What is taken out of what tools return and the API says, besides the credential and the
     /// configuration's secrets. More can be added to it at any time.
     pub redaction: Redaction,
+    /// Answers what tools ask before they change something; without one they are denied.
+    pub approver: Arc<dyn Approver>,
+    /// The rules of folders, for what tools may change.
+    pub rules: RuleBook,
+    /// Keeps the contents of files before tools change them; nothing is taken back without it.
+    pub before: Option<BeforeStore>,
+    /// Files and folders that are closed to tools, whatever name leads there.
+    pub closed: Arc<[PathBuf]>,
 }
 
 impl Default for Seams {
@@ -65,6 +74,10 @@ impl Default for Seams {
             projection: None,
             summarizer: None,
             redaction: Redaction::default(),
+            approver: Arc::new(DenyAll),
+            rules: RuleBook::default(),
+            before: None,
+            closed: Arc::default(),
         }
     }
 }
@@ -155,6 +168,7 @@ impl Parts {
             defaults: Arc::clone(&self.defaults),
             made_with: header.settings,
             tools: self.tools.clone(),
+            rules: self.seams.rules.clone(),
             guidance: self.seams.guidance_of(&folder),
             folder,
             system_prompt: self.seams.system_prompt.clone(),
@@ -169,6 +183,12 @@ impl Parts {
             journal,
             describe_model: self.describe_model.clone(),
             summarizer: self.seams.summarizer.clone(),
+            approver: Arc::clone(&self.seams.approver),
+            undo: Undo {
+                before: self.seams.before.clone(),
+                closed: Arc::clone(&self.seams.closed),
+                redaction: self.seams.redaction.clone(),
+            },
         };
         let life = self.lives.fetch_add(1, Ordering::Relaxed);
         let calls = life * CALLS_OF_A_LIFE;
@@ -180,7 +200,9 @@ impl Parts {
 fn now(glance: &Glance) -> Now {
     let status = &glance.ledger.resting_status();
     let interrupted = glance.ledger.run().is_some();
-    let (state, message) = if interrupted {
+    let (state, message) = if let Some(approval) = glance.ledger.open_approval() {
+        (harness_protocol::State::WaitingApproval, approval.tool)
+    } else if interrupted {
         (harness_protocol::State::Error, INTERRUPTED.to_owned())
     } else {
         (state(status.activity), status.message.clone())

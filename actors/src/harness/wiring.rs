@@ -29,7 +29,10 @@ pub fn parts(
     let redaction = seams.redaction.clone();
     let (Credential::ApiKey(key) | Credential::Bearer(key)) = &config.api.credential;
     redaction.add_all(config.secrets.into_iter().chain([key.clone()]));
-    let tools = ToolActor::new(config.tool_timeout, redaction.clone()).start();
+    let tools = ToolActor::new(config.tool_timeout, redaction.clone())
+        .closing(Arc::clone(&seams.closed))
+        .keeping(seams.before.clone())
+        .start();
     let model_seams = ModelSeams {
         attachments: Arc::clone(&seams.attachments),
         transport: seams.transport.clone(),

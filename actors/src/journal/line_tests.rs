@@ -33,6 +33,13 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::Compacted { .. } => "compacted",
         Record::CompactionFailed { .. } => "compaction_failed",
         Record::Checkpoint { .. } => "checkpoint",
+        Record::ApprovalAsked(_) => "approval_asked",
+        Record::ApprovalAnswered { .. } => "approval_answered",
+        Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
+        Record::EffectBegan { .. } => "effect_began",
+        Record::FilesChanged { .. } => "files_changed",
+        Record::RulesChanged { .. } => "rules_changed",
+        Record::Undone { .. } => "undone",
         Record::Unknown { .. } => return None,
     })
 }
@@ -78,7 +85,17 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
     let new: Vec<&str> = second.iter().copied().filter(is_new).collect();
     assert_eq!(new, Record::KNOWN[12..20]);
     // Held by the next test.
-    assert_eq!(Record::KNOWN[20..], ["tools_renewed"]);
+    let since = [
+        "tools_renewed",
+        "approval_asked",
+        "approval_answered",
+        "approval_withdrawn",
+        "effect_began",
+        "files_changed",
+        "rules_changed",
+        "undone",
+    ];
+    assert_eq!(Record::KNOWN[20..], since);
     for more in [
         "run_started",
         "prompt",
@@ -134,6 +151,7 @@ fn the_checksum_is_that_of_the_epoch_and_the_line() {
         record: Record::RunStarted {
             run: RunId(1),
             by: None,
+            rules: harness_protocol::RunRules::default(),
         },
     };
     let mut line = Vec::new();

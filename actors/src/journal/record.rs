@@ -5,13 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use harness_protocol::{Attachment, CompactionReason, Queue, QueueItem, Settings, Usage};
+use harness_protocol::{
+    Approval, Attachment, CompactionReason, FileChange, HeldRule, Queue, QueueItem, RunRules,
+    Scope, Settings, UndoneFile, Usage, Verdict, Withdrawal,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
+use crate::tool::SeenFile;
 
 /// When an append is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +37,9 @@ pub enum Record {
         /// Who started it, if no prompt did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// What its prompt said of the changes that tools make in it.
+        #[serde(default, skip_serializing_if = "RunRules::is_empty")]
+        rules: RunRules,
     },
     /// A prompt was accepted.
     Prompt {
@@ -62,6 +69,73 @@ pub enum Record {
         activity: Activity,
         /// The running tool's name, an error's text or a remark.
         message: String,
+    },
+    /// A tool waits for an operator's answer.
+    ApprovalAsked(Box<Approval>),
+    /// An operator answered.
+    ApprovalAnswered {
+        /// The approval.
+        id: u64,
+        /// What was said.
+        answer: Verdict,
+        /// How far it reaches.
+        #[serde(default)]
+        scope: Scope,
+        /// A line for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// Who said it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// The key under which a repetition is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// Nobody has to answer any more.
+    ApprovalWithdrawn {
+        /// The approval.
+        id: u64,
+        /// Why not.
+        reason: Withdrawal,
+        /// Who caused it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// A tool call is about to change something. Its result tells that it has.
+    EffectBegan {
+        /// The id of the call.
+        call: String,
+        /// What it changes, without the diff.
+        change: FileChange,
+    },
+    /// A tool call changed files.
+    FilesChanged {
+        /// The id of the call.
+        call: String,
+        /// What it changed.
+        changes: Vec<FileChange>,
+    },
+    /// An operator took changes back.
+    Undone {
+        /// Those behind this record.
+        behind: u64,
+        /// What was done with each file.
+        files: Vec<UndoneFile>,
+        /// Who did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// The rules of the conversation are others.
+    RulesChanged {
+        /// What holds from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        added: Vec<HeldRule>,
+        /// What holds no more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        removed: Vec<HeldRule>,
+        /// Who changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// The model is asked.
     TurnStarted {
@@ -126,6 +200,9 @@ pub enum Record {
         result: String,
         /// Whether the call failed.
         is_error: bool,
+        /// The files that the model has seen whole by it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<SeenFile>,
     },
     /// The calls of the reply that have no result get none.
     CallsSkipped {
@@ -396,6 +473,12 @@ pub struct Totals {
     /// What waits to be said, in the order in which it came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueueItem>,
+    /// The name of the last approval.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub approvals: u64,
+    /// The rules of the conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<HeldRule>,
     /// Whether the model is told a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
@@ -433,7 +516,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 21] = [
+    pub const KNOWN: [&'static str; 28] = [
         "run_started",
         "prompt",
         "status",
@@ -455,6 +538,13 @@ impl Record {
         "compaction_failed",
         "checkpoint",
         "tools_renewed",
+        "approval_asked",
+        "approval_answered",
+        "approval_withdrawn",
+        "effect_began",
+        "files_changed",
+        "rules_changed",
+        "undone",
     ];
 
     /// Whether no block is unfinished behind this record that was begun before it.
@@ -482,7 +572,14 @@ impl Record {
             | Self::Queued { .. }
             | Self::Withdrawn { .. }
             | Self::SettingsChanged { .. }
-            | Self::ToolsRenewed { .. } => Durability::Synced,
+            | Self::ToolsRenewed { .. }
+            | Self::ApprovalAsked(_)
+            | Self::ApprovalAnswered { .. }
+            | Self::ApprovalWithdrawn { .. }
+            | Self::EffectBegan { .. }
+            | Self::FilesChanged { .. }
+            | Self::RulesChanged { .. }
+            | Self::Undone { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
             | Self::TurnStarted { .. }

@@ -3,21 +3,28 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::FutureExt as _;
+use harness_protocol::FileChange;
 
 use super::cap::MAX_RESULT_BYTES;
 use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
+use super::plan::{Done, EffectError, digest};
+use super::seen::Seen;
 use super::waiting::Waiting;
-use super::{Cancellation, Registry, ToolCall, ToolContext, ToolOutcome};
+use super::{
+    BeforeStore, Cancellation, Registry, Tool, ToolCall, ToolContext, ToolError, ToolOutcome,
+};
 use crate::blocking;
 use crate::ids::CallId;
+use crate::reply::Object;
 use crate::secret::Redaction;
 use crate::send::tell;
 
@@ -35,6 +42,8 @@ const MAX_AT_ONCE: usize = 8;
 pub struct ToolActor {
     limit: Duration,
     redaction: Redaction,
+    closed: Arc<[PathBuf]>,
+    before: Option<BeforeStore>,
     calls: HashMap<CallId, RunningTool>,
     waiting: Waiting,
 }
@@ -55,9 +64,23 @@ impl ToolActor {
         Self {
             limit,
             redaction,
+            closed: Arc::default(),
+            before: None,
             calls: HashMap::new(),
             waiting: Waiting::default(),
         }
+    }
+
+    /// Closes files and folders to the tools, whatever name leads there.
+    #[must_use]
+    pub fn closing(self, closed: Arc<[PathBuf]>) -> Self {
+        Self { closed, ..self }
+    }
+
+    /// Keeps the contents of files before tools change them.
+    #[must_use]
+    pub fn keeping(self, before: Option<BeforeStore>) -> Self {
+        Self { before, ..self }
     }
 
     /// Begins calls that wait while there is room.
@@ -73,23 +96,28 @@ impl ToolActor {
         let RunTool {
             call_id,
             call,
+            allowed,
             tools,
             folder,
+            seen,
             reply_to,
         } = order;
         let cancellation = Cancellation::new();
         let output = LiveOutput::of(call_id.clone(), ctx.address().recipient());
         let context = ToolContext {
             output: output.clone(),
+            seen: Seen::of(seen),
+            closed: Arc::clone(&self.closed),
+            before: self.before.clone(),
             call_id: call.id.clone(),
             folder,
             cancellation: cancellation.clone(),
             redaction: self.redaction.of(&call_id.conversation),
         };
-        let work = run(tools, call, self.limit, context);
+        let work = run(tools, call, allowed, self.limit, context);
         let id = call_id.clone();
-        let future = ctx.spawn(work.into_actor(self).map(move |outcome, actor, ctx| {
-            actor.finish(id, outcome);
+        let future = ctx.spawn(work.into_actor(self).map(move |end, actor, ctx| {
+            actor.end(id, end);
             actor.begin(ctx);
         }));
         let running = RunningTool {
@@ -118,11 +146,32 @@ impl ToolActor {
         }
     }
 
+    fn end(&mut self, call_id: CallId, end: End) {
+        match end {
+            End::Outcome(outcome) => self.finish(call_id, outcome),
+            End::Planned(change, folder_inode) => {
+                let is_cancelled = |call: &RunningTool| call.cancellation.is_cancelled();
+                if self.calls.get(&call_id).is_some_and(is_cancelled) {
+                    self.finish(call_id, ToolOutcome::failed("cancelled by user"));
+                } else if let Some(call) = self.calls.remove(&call_id) {
+                    let planned = ToolEvent::Planned {
+                        call_id,
+                        change,
+                        folder_inode,
+                    };
+                    tell(&call.reply_to, planned);
+                }
+            }
+        }
+    }
+
     fn finish(&mut self, call_id: CallId, outcome: ToolOutcome) {
         let Some(call) = self.calls.remove(&call_id) else {
             return; // It was given up, and that was its end.
         };
-        let outcome = if call.cancellation.is_cancelled() {
+        // What was changed is told, also of a call that was cancelled too late.
+        let is_void = call.cancellation.is_cancelled() && outcome.changes.is_empty();
+        let outcome = if is_void {
             ToolOutcome::failed("cancelled by user")
         } else {
             let redaction = self.redaction.of(&call_id.conversation);
@@ -190,11 +239,13 @@ impl Handler<CancelTool> for ToolActor {
 async fn run(
     registry: Registry,
     call: ToolCall,
+    allowed: Option<String>,
     limit: Duration,
     context: ToolContext,
-) -> ToolOutcome {
+) -> End {
     let Some(tool) = registry.get(&call.name) else {
-        return ToolOutcome::failed(&format!("unknown tool: {}", call.name));
+        let reason = format!("unknown tool: {}", call.name);
+        return End::Outcome(ToolOutcome::failed(&reason));
     };
     let stop = context.cancellation.child_token();
     let _stop_at_end = stop.clone().drop_guard();
@@ -204,13 +255,14 @@ async fn run(
     };
     let folder = Arc::clone(&context.folder);
     // A panic while the future is made counts like one while it runs.
-    let work = AssertUnwindSafe(async { tool.execute_in(call.input, context).await });
-    match tokio::time::timeout(limit, work.catch_unwind()).await {
+    let work = AssertUnwindSafe(work(&*tool, call.input, allowed, context));
+    let outcome = match tokio::time::timeout(limit, work.catch_unwind()).await {
         Ok(Ok(Err(_))) if is_gone(&folder).await => ToolOutcome::failed(&format!(
             "the folder of this conversation is gone: {}",
             folder.display()
         )),
-        Ok(Ok(result)) => result.into(),
+        Ok(Ok(Ok(end))) => return end,
+        Ok(Ok(Err(error))) => Err(error).into(),
         Ok(Err(panic)) => {
             let reason = panic_text(&*panic);
             log::error!("the tool {} panicked: {reason}", call.name);
@@ -220,7 +272,56 @@ async fn run(
             "the tool {} took longer than {limit:?}",
             call.name
         )),
+    };
+    End::Outcome(outcome)
+}
+
+/// What a call came to.
+enum End {
+    /// The tool returned or failed.
+    Outcome(ToolOutcome),
+    /// It would make this change, in a folder with that inode.
+    Planned(Box<FileChange>, Option<u64>),
+}
+
+/// Runs a tool. One that plans makes the change that is allowed, or tells what it would change.
+async fn work(
+    tool: &dyn Tool,
+    input: Object,
+    allowed: Option<String>,
+    context: ToolContext,
+) -> Result<End, ToolError> {
+    let Some(planned) = tool.plan(input.clone(), context.clone()).await? else {
+        let seen = context.seen.clone();
+        let result = tool.execute_in(input, context).await?;
+        return Ok(End::Outcome(ToolOutcome {
+            seen: seen.take(),
+            ..Ok(result).into()
+        }));
+    };
+    let change = planned.change.clone();
+    if allowed != Some(digest(&change)) {
+        return Ok(ask_about(change, context.folder).await);
     }
+    let folder = Arc::clone(&context.folder);
+    match planned.carry_out().await {
+        Ok(Done { result, change }) => Ok(End::Outcome(ToolOutcome {
+            changes: vec![change],
+            ..ToolOutcome::from(Ok(result))
+        })),
+        Err(EffectError::Failed(error)) => Err(error),
+        Err(EffectError::Changed) => match tool.plan(input, context).await? {
+            Some(planned) => Ok(ask_about(planned.change, folder).await),
+            None => Err("the file was changed meanwhile; nothing was done".into()),
+        },
+    }
+}
+
+/// What a call is that waits for a decision: rules go by the folder as it is now.
+async fn ask_about(change: FileChange, folder: Arc<Path>) -> End {
+    let look = move || std::fs::metadata(folder);
+    let found = blocking(look).await.ok().and_then(Result::ok);
+    End::Planned(Box::new(change), found.map(|found| found.ino()))
 }
 
 /// Whether there is no folder there. A tool that failed for that would name something in it.

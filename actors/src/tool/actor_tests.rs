@@ -10,8 +10,9 @@ use tokio::sync::{Barrier, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::super::testing::{At, Folder, LIMIT, object};
-use super::super::{Read, Tool, ToolError, ToolFuture};
+use super::super::{Read, SeenFile, Tool, ToolError, ToolFuture};
 use super::*;
+use crate::attachment::sha256;
 use crate::ids::ConversationId;
 use crate::reply::Object;
 
@@ -121,12 +122,14 @@ impl Bench {
             ..call_id(conversation)
         };
         let order = RunTool {
+            seen: crate::tool::SeenBefore::default(),
             call_id: call_id.clone(),
             call: ToolCall {
                 id: "toolu_1".to_owned(),
                 name: name.to_owned(),
                 input: object(input),
             },
+            allowed: None,
             tools: self.registry.clone(),
             folder: self.folder.clone(),
             reply_to: self.asker.clone(),
@@ -144,7 +147,7 @@ impl Bench {
     async fn answer(&mut self) -> (CallId, ToolOutcome) {
         match self.event().await {
             ToolEvent::Finished { call_id, outcome } => (call_id, outcome),
-            shown @ ToolEvent::Output { .. } => panic!("{shown:?}"),
+            shown @ (ToolEvent::Output { .. } | ToolEvent::Planned { .. }) => panic!("{shown:?}"),
         }
     }
 
@@ -171,6 +174,8 @@ fn done(result: &str) -> ToolOutcome {
     ToolOutcome {
         result: result.to_owned(),
         is_error: false,
+        changes: Vec::new(),
+        seen: Vec::new(),
     }
 }
 
@@ -178,6 +183,8 @@ fn failed(error: &str) -> ToolOutcome {
     ToolOutcome {
         result: format!(r#"{{"error":"{error}"}}"#),
         is_error: true,
+        changes: Vec::new(),
+        seen: Vec::new(),
     }
 }
 
@@ -436,7 +443,15 @@ async fn a_call_runs_in_the_folder_of_its_conversation() {
         bench.folder = folder.path().into();
         let call_id = bench.run("c", "read", json!({"path": "a"}));
         let expected = json!({ "content": content }).to_string();
-        assert_eq!(bench.answer().await, (call_id, done(&expected)));
+        let seen = SeenFile {
+            path: folder.at("a").display().to_string(),
+            hash: sha256(content.as_bytes()),
+        };
+        let outcome = ToolOutcome {
+            seen: vec![seen],
+            ..done(&expected)
+        };
+        assert_eq!(bench.answer().await, (call_id, outcome));
     }
     let gone = other.path().to_owned();
     drop(other);
@@ -607,12 +622,14 @@ async fn an_asker_that_is_gone_harms_nobody() {
     let (sender, gone) = mpsc::unbounded_channel();
     let asker = Probe(sender).start();
     let order = RunTool {
+        seen: crate::tool::SeenBefore::default(),
         call_id: call_id("gone"),
         call: ToolCall {
             id: "toolu_1".to_owned(),
             name: "echo".to_owned(),
             input: Object::new(),
         },
+        allowed: None,
         tools: bench.registry.clone(),
         folder: bench.folder.clone(),
         reply_to: asker.clone().recipient(),

@@ -1,13 +1,17 @@
 //! What a tool is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
+use harness_protocol::FileChange;
 use serde_json::{Value, json};
 
+use super::change::BeforeStore;
+use super::error::ToolError;
 use super::live::LiveOutput;
+use super::plan::PlanFuture;
+use super::seen::{Seen, SeenFile};
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -81,6 +85,12 @@ pub trait Tool: Send + Sync + 'static {
     /// stop what it started and return; a little later it is dropped.
     fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_>;
 
+    /// Finds what a call would change, and changes nothing. `None` if the tool changes nothing that
+    /// operators are asked about; it is run as it is then.
+    fn plan(&self, _input: Object, _context: ToolContext) -> PlanFuture<'_> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Runs the tool for a conversation: in its folder, and with a way to show output meanwhile.
     /// Also for tools that cut what they return: secrets are taken out of every result, but of one
     /// that was cut before, the start of a secret could be left.
@@ -112,6 +122,12 @@ pub struct ToolContext {
     pub redaction: Redaction,
     /// Shows operators what the call does before its result is there.
     pub output: LiveOutput,
+    /// The contents of files that the model knows.
+    pub seen: Seen,
+    /// Folders that are closed to tools, whatever name leads there.
+    pub closed: Arc<[PathBuf]>,
+    /// Where the contents of files before changes are kept; nowhere if none.
+    pub before: Option<BeforeStore>,
 }
 
 impl ToolContext {
@@ -124,6 +140,9 @@ impl ToolContext {
             cancellation,
             redaction: Redaction::default(),
             output: LiveOutput::default(),
+            seen: Seen::default(),
+            closed: Arc::default(),
+            before: None,
         }
     }
 
@@ -136,11 +155,6 @@ impl ToolContext {
         }
     }
 }
-
-/// Why a tool failed, in words for the model.
-#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
-#[from(String, &str)]
-pub struct ToolError(#[error(not(source))] pub String);
 
 /// A call of a tool, as the model asked for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +174,10 @@ pub struct ToolOutcome {
     pub result: String,
     /// Whether the call failed.
     pub is_error: bool,
+    /// What was changed.
+    pub changes: Vec<FileChange>,
+    /// The files that the model has seen whole by it.
+    pub seen: Vec<SeenFile>,
 }
 
 impl ToolOutcome {
@@ -169,6 +187,8 @@ impl ToolOutcome {
         Self {
             result: json!({ "error": error }).to_string(),
             is_error: true,
+            changes: Vec::new(),
+            seen: Vec::new(),
         }
     }
 }
@@ -179,6 +199,8 @@ impl From<Result<String, ToolError>> for ToolOutcome {
             Ok(result) => Self {
                 result,
                 is_error: false,
+                changes: Vec::new(),
+                seen: Vec::new(),
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

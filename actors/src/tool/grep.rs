@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 use super::cap::{MAX_TEXT_BYTES, shown};
 use super::command::Output;
 use super::{
-    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, command, input, path, procfs,
+    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, command, input, path,
+    procfs,
 };
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -75,7 +77,8 @@ impl Tool for Grep {
             }
             input::no_nul("pattern", &input.pattern)?;
             let recursive = input.recursive.unwrap_or(false);
-            let look = move |at: &Path| look(at, recursive);
+            let closed = Arc::clone(&context.closed);
+            let look = move |at: &Path| look(at, recursive, &closed);
             let left_out = path::work_at(&input.path, &context, "searching", look).await?;
             let scope = Scope {
                 recursive,
@@ -89,17 +92,26 @@ impl Tool for Grep {
 /// What is searched below a path.
 struct Scope {
     recursive: bool,
-    /// Folders and files below that are not.
-    left_out: Vec<PathBuf>,
+    /// Folders and files below that are not, and why.
+    left_out: Vec<(PathBuf, &'static str)>,
 }
 
 /// Whether a place may be searched; what of it may not.
-fn look(at: &Path, recursive: bool) -> Result<Vec<PathBuf>, ToolError> {
+fn look(
+    at: &Path,
+    recursive: bool,
+    closed: &[PathBuf],
+) -> Result<Vec<(PathBuf, &'static str)>, ToolError> {
     let metadata = path::look(at, "path not found")?;
     check_searchable(&metadata, recursive)?;
+    closed::check_path(at, closed)?;
     if metadata.is_dir() {
         procfs::check_folder(at)?;
-        return Ok(procfs::mounts_below(at));
+        let mounts = procfs::mounts_below(at).into_iter();
+        let mounts = mounts.map(|place| (place, "of the files of processes"));
+        let closed = closed::below(at, closed).into_iter();
+        let closed = closed.map(|place| (place, "of what is closed to tools"));
+        return Ok(mounts.chain(closed).collect());
     }
     procfs::check_path(at)?;
     Ok(Vec::new())
@@ -124,7 +136,7 @@ async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<S
     } else {
         &["-h"]
     };
-    let left_out: Vec<OsString> = scope.left_out.iter().map(|at| without(at)).collect();
+    let left_out: Vec<OsString> = scope.left_out.iter().map(|(at, _)| without(at)).collect();
     // And `-` would be the standard input.
     let path = if input.path == "-" {
         "./-"
@@ -186,13 +198,13 @@ fn answer(
         );
         result["note"] = note.into();
     }
-    for place in &scope.left_out {
+    for (place, reason) in &scope.left_out {
         let name = place.file_name().unwrap_or_default().display();
         let place = place.display();
         if !complaint.is_empty() {
             complaint.push('\n');
         }
-        complaint += &format!("{name}: not searched, because of the files of processes at {place}");
+        complaint += &format!("{name}: not searched, because {reason} at {place}");
     }
     // Without an error, it is a binary file that matches or a doubtful pattern.
     if !complaint.is_empty() {

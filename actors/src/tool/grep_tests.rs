@@ -417,8 +417,11 @@ async fn the_files_of_processes_are_not_searched() {
     }
     let found = search(&folder, "MemTotal", "/proc/meminfo").await.unwrap();
     assert!(found["matches"].as_str().unwrap().starts_with("1:MemTotal"));
-    assert_eq!(look(Path::new("/"), true), Ok(vec!["/proc".into()]));
-    assert_eq!(look(folder.path(), true), Ok(vec![]));
+    assert_eq!(
+        look(Path::new("/"), true, &[]),
+        Ok(vec![("/proc".into(), "of the files of processes")])
+    );
+    assert_eq!(look(folder.path(), true, &[]), Ok(vec![]));
 }
 
 /// Spec: [SEC-26]
@@ -428,7 +431,7 @@ async fn what_is_left_out_is_not_searched_and_told() {
     folder.file("a", "found\n");
     folder.file("p[r]*c/1/environ", "found\n");
     folder.file("single", "found\n");
-    let left_out = ["p[r]*c", "single"].map(|name| folder.at(name));
+    let left_out = ["p[r]*c", "single"].map(|name| (folder.at(name), "of the files of processes"));
     let scope = Scope {
         recursive: true,
         left_out: left_out.into(),

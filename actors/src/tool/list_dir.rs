@@ -1,7 +1,8 @@
 //! The tool `list_dir`: a folder's entries, as `ls -al` shows them.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::cap::{MAX_TEXT_BYTES, shown};
 use super::command::Output;
 use super::{
-    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, command, input, path,
+    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, command, input, path,
 };
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -59,17 +60,19 @@ impl Tool for ListDir {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
-            path::work_at(&input.path, &context, "listing", check_folder).await?;
+            let closed = Arc::clone(&context.closed);
+            let check = move |at: &Path| check_folder(at, &closed);
+            path::work_at(&input.path, &context, "listing", check).await?;
             list(&input.path, &context).await
         })
     }
 }
 
-fn check_folder(folder: &Path) -> Result<(), ToolError> {
+fn check_folder(folder: &Path, closed: &[PathBuf]) -> Result<(), ToolError> {
     if !path::look(folder, "path not found")?.is_dir() {
         return Err("not a directory".into());
     }
-    Ok(())
+    closed::check_path(folder, closed)
 }
 
 async fn list(path: &str, context: &ToolContext) -> Result<String, ToolError> {

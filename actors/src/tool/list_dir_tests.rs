@@ -264,7 +264,7 @@ fn what_may_not_be_read_is_permission_denied() {
     };
     set_mode(&folder.at("sub"), 0o000);
     assert_eq!(listed(), Err("permission denied".to_owned()));
-    let checked = as_nobody(|| check_folder(&folder.at("sub/inner")));
+    let checked = as_nobody(|| check_folder(&folder.at("sub/inner"), &[]));
     assert_eq!(checked, Err("permission denied".into()));
     // The names may be read, and nothing else of the entries.
     set_mode(&folder.at("sub"), 0o444);

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actix::{Message, Recipient};
+use harness_protocol::FileChange;
 
 use super::definition::{ToolCall, ToolOutcome};
 use super::registry::Registry;
+use super::seen::SeenBefore;
 use crate::ids::CallId;
 
-/// Runs one tool, when its turn comes. Sent by a conversation; ends with one `Finished`.
+/// Runs one tool, when its turn comes. Sent by a conversation; ends with one `Finished` or `Planned`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct RunTool {
@@ -17,10 +19,15 @@ pub struct RunTool {
     pub call_id: CallId,
     /// The tool and its input.
     pub call: ToolCall,
+    /// The digest of the change that it may make. Without it, a tool that plans answers with its
+    /// plan.
+    pub allowed: Option<String>,
     /// The tools that there are.
     pub tools: Registry,
     /// The folder that the conversation works in.
     pub folder: Arc<Path>,
+    /// The contents of files that the model knows.
+    pub seen: SeenBefore,
     /// Where the answer goes.
     pub reply_to: Recipient<ToolEvent>,
 }
@@ -46,6 +53,15 @@ pub enum ToolEvent {
         offset: u64,
         /// What is new.
         text: String,
+    },
+    /// The tool would make this change, and has made none.
+    Planned {
+        /// The call.
+        call_id: CallId,
+        /// What it would change.
+        change: Box<FileChange>,
+        /// The inode of the conversation's folder, if it can be told.
+        folder_inode: Option<u64>,
     },
     /// The tool returned, failed, ran out of time or was cancelled.
     Finished {

@@ -4,37 +4,61 @@ use std::sync::Arc;
 
 mod actor;
 mod cap;
+mod change;
+mod closed;
 mod command;
 mod definition;
+mod edit;
+mod error;
 mod grep;
 mod input;
 mod list_dir;
 mod live;
 pub mod messages;
 mod path;
+mod plan;
 mod procfs;
 mod read;
 mod registry;
+mod seen;
 mod shelf;
 #[cfg(test)]
 mod testing;
 mod waiting;
+mod write;
 
 pub use actor::ToolActor;
-pub use definition::{
-    Cancellation, Tool, ToolCall, ToolContext, ToolError, ToolFuture, ToolOutcome, Touched,
-};
+pub use change::{BeforeStore, Undo};
+pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched};
+pub use edit::Edit;
+pub use error::ToolError;
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
+pub use plan::{Done, EffectError, PlanFuture, Planned, digest};
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
+pub use seen::{Seen, SeenBefore, SeenFile};
 pub use shelf::ToolShelf;
+pub use write::Write;
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]
 pub fn standard_tools() -> Vec<Arc<dyn Tool>> {
+    let mut tools = reading_tools();
+    tools.extend([Arc::new(Edit) as Arc<dyn Tool>, Arc::new(Write)]);
+    tools
+}
+
+/// Those that only read: all that there were in the versions that kept no list of a conversation's tools.
+pub(crate) fn reading_tools() -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(Read), Arc::new(ListDir), Arc::new(Grep)]
+}
+
+/// Whether a change that was begun has been made, as far as its file tells; none if that is another one by
+/// now. Blocks.
+pub(crate) fn has_happened(change: &harness_protocol::FileChange) -> Option<bool> {
+    change::has_happened(change)
 }

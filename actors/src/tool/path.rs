@@ -41,6 +41,14 @@ pub(super) fn read_of(input: &Object) -> Vec<Touched> {
         .collect()
 }
 
+/// The file that the input names, which the call changes.
+pub(super) fn changed_of(input: &Object) -> Vec<Touched> {
+    let path = input.get("path").and_then(Value::as_str);
+    path.map(|path| Touched::Changed(path.to_owned()))
+        .into_iter()
+        .collect()
+}
+
 /// What lies at a path; `missing` is the error for nothing.
 pub(super) fn look(path: &Path, missing: &str) -> Result<Metadata, ToolError> {
     std::fs::metadata(path).map_err(|error| io_error(&error, missing))

@@ -10,7 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cap::{MAX_TEXT_BYTES, Shown, shown};
-use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path, procfs};
+use super::{
+    Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, input, path, procfs,
+};
+use crate::attachment::sha256;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -104,8 +107,9 @@ fn read(
         .map_err(|error| path::io_error(&error, "file not found"))?;
     check_regular(&opened)?;
     procfs::check_file(&file)?;
+    closed::check_opened(&file, path, &context.closed)?;
     let text = match (start_line, end_line) {
-        (None, None) => whole(&mut file, context)?,
+        (None, None) => whole(&mut file, path, context)?,
         (start, end) => range(&mut file, start, end, context)?,
     };
     Ok(text.to_string())
@@ -122,7 +126,7 @@ fn check_regular(metadata: &std::fs::Metadata) -> Result<(), ToolError> {
 }
 
 /// The file as it is, up to the cap, for which a newline at the end does not count.
-fn whole(file: &mut File, context: &ToolContext) -> Result<Value, ToolError> {
+fn whole(file: &mut File, path: &Path, context: &ToolContext) -> Result<Value, ToolError> {
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_TEXT_BYTES + 1 && next_piece(file, &mut bytes, &context.cancellation)?
     {
@@ -137,6 +141,11 @@ fn whole(file: &mut File, context: &ToolContext) -> Result<Value, ToolError> {
             && let Some(Value::String(content)) = answer.get_mut("content")
         {
             content.push('\n');
+        }
+        if answer.get("note").is_none()
+            && let Ok(real) = std::fs::canonicalize(path)
+        {
+            context.seen.note(&real, sha256(&bytes));
         }
         return Ok(answer);
     }

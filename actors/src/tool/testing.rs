@@ -163,3 +163,41 @@ pub(super) fn run_as_nobody(program: &str, args: &[&str], folder: &Path) -> Outp
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
+
+/// Applies a diff to what it was made of.
+pub(super) fn patched(before: &str, diff: &str) -> String {
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let (mut after, mut at) = (String::new(), 0);
+    let mut lines = diff.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let no_end = lines.peek().is_some_and(|next| next.starts_with('\\'));
+        let text = |line: &str| {
+            let text = &line[1..];
+            if no_end {
+                text.trim_end_matches('\n').to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        match line.as_bytes()[0] {
+            b'@' => {
+                let numbers = line.split(['-', ',', ' ']).nth(2).unwrap();
+                let has_none = line.contains(&format!("-{numbers},0 "));
+                let start: usize = numbers.parse().unwrap();
+                let start = if has_none { start } else { start - 1 };
+                after.extend(old[at..start].iter().copied());
+                at = start;
+            }
+            b' ' => {
+                after += &text(line);
+                at += 1;
+            }
+            b'-' => at += 1,
+            b'+' => after += &text(line),
+            b'\\' => {}
+            other => panic!("{other} in {diff}"),
+        }
+    }
+    after.extend(old[at..].iter().copied());
+    after
+}

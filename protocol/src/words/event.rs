@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::names::{by, delta_kind, outcome, queue, reason, state};
+use super::names::{
+    action, by, delta_kind, outcome, queue, reason, rule, scope, state, undone, verdict, withdrawal,
+};
 use super::settings::settings;
-use crate::{Event, Outcome, State};
+use crate::{Event, FileChange, HeldRule, Outcome, State};
 
 /// An event in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +168,49 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             let text = "what was before is in the archive";
             (text.to_owned(), Some(summary))
         }
+        Event::ApprovalAsked { approval, .. } => {
+            let change = changed(&approval.change);
+            let text = format!(
+                "{} {}: {change}: {}",
+                approval.id, approval.tool, approval.because
+            );
+            (text, Some(&approval.change.diff))
+        }
+        Event::ApprovalAnswered {
+            id,
+            answer,
+            scope: reach,
+            message,
+            ..
+        } => {
+            let answer = format!("{id} {}{}", verdict(*answer), scope(*reach));
+            (
+                remark(&answer, message.as_deref().unwrap_or_default()),
+                None,
+            )
+        }
+        Event::ApprovalWithdrawn { id, reason, .. } => {
+            (format!("{id} {}", withdrawal(*reason)), None)
+        }
+        Event::EffectBegan { call, .. } => (call.clone(), None),
+        Event::FilesChanged { changes, .. } => {
+            let all: Vec<String> = changes.iter().map(changed).collect();
+            let body = match changes.as_slice() {
+                [change] => Some(change.diff.as_str()),
+                _ => None,
+            };
+            (all.join(", "), body)
+        }
+        Event::Undone { files, .. } => {
+            let each: Vec<String> = files.iter().map(undone).collect();
+            (each.join(", "), None)
+        }
+        Event::RulesChanged { added, removed, .. } => {
+            let told = |sign: char| move |held: &HeldRule| format!("{sign}{}", rule(held));
+            let added = added.iter().map(told('+'));
+            let all: Vec<String> = added.chain(removed.iter().map(told('-'))).collect();
+            (all.join(", "), None)
+        }
         Event::Record { record_type, .. } => (record_type.clone(), None),
         Event::Delta {
             index,
@@ -193,6 +238,18 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::ToolOutput { id, text, .. } => (id.clone(), Some(text)),
         Event::Discarded {} | Event::Unknown => (empty, None),
     }
+}
+
+/// A change of a file in short, such as `changes src/main.rs +2 -1`.
+#[must_use]
+pub fn changed(change: &FileChange) -> String {
+    let FileChange {
+        path,
+        added,
+        removed,
+        ..
+    } = change;
+    format!("{} {path} +{added} -{removed}", action(change.action))
 }
 
 fn is_error(event: &Event) -> bool {

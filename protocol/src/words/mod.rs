@@ -3,9 +3,14 @@
 //! Invariant: plain strings. Foreign text is as it came; whoever shows it makes it fit to be shown.
 
 mod event;
+mod limit;
 mod names;
 mod settings;
 
-pub use event::{Words, call, saved, unreadable, unreadable_block};
-pub use names::{by, conversation_state, outcome, queue, state, thinking};
+pub use event::{Words, call, changed, saved, unreadable, unreadable_block};
+pub use limit::{is_limit, reached_max_turns};
+pub use names::{
+    by, conversation_state, outcome, queue, rule, rule_action, state, thinking, undone,
+    undone_for_model, verdict, withdrawal,
+};
 pub use settings::{named_settings, settings};

@@ -1,6 +1,9 @@
 //! What states, outcomes and queues are called.
 
-use crate::{CompactionReason, ConversationState, DeltaKind, Outcome, Queue, State, ThinkingLevel};
+use crate::{
+    ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, Outcome, Queue,
+    RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict, Withdrawal,
+};
 
 /// What a conversation is doing.
 #[must_use]
@@ -10,6 +13,7 @@ pub fn state(state: State) -> &'static str {
         State::Thinking => "thinking",
         State::RunningTool => "running tool",
         State::Error => "error",
+        State::WaitingApproval => "waits for approval",
         State::Unknown => "unknown",
     }
 }
@@ -20,6 +24,7 @@ pub fn conversation_state(state: ConversationState) -> &'static str {
     match state {
         ConversationState::Idle => "idle",
         ConversationState::Running => "running",
+        ConversationState::WaitingApproval => "waits for approval",
         ConversationState::Interrupted => "interrupted",
         ConversationState::Unreadable => "unreadable",
         ConversationState::Unknown => "unknown",
@@ -84,5 +89,96 @@ pub(super) fn delta_kind(kind: DeltaKind) -> &'static str {
         DeltaKind::Reasoning => "reasoning",
         DeltaKind::ToolInput => "tool input",
         DeltaKind::Unknown => "unknown",
+    }
+}
+
+/// What is said to an approval.
+#[must_use]
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Deny => "denied",
+        Verdict::Unknown => "answered",
+    }
+}
+
+/// What an undo did with a file.
+#[must_use]
+pub fn undone(file: &UndoneFile) -> String {
+    let UndoneFile {
+        path,
+        outcome,
+        reason,
+        ..
+    } = file;
+    match (outcome, reason) {
+        (UndoOutcome::Restored, _) => format!("restored {path}"),
+        (UndoOutcome::Removed, _) => format!("removed {path}"),
+        (UndoOutcome::Conflict | UndoOutcome::Unknown, Some(reason)) => {
+            format!("left {path}: {reason}")
+        }
+        (UndoOutcome::Conflict | UndoOutcome::Unknown, None) => format!("left {path}"),
+    }
+}
+
+/// What the model is told of an undo; nothing if nothing was taken back.
+#[must_use]
+pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
+    let is_back =
+        |file: &&UndoneFile| matches!(file.outcome, UndoOutcome::Restored | UndoOutcome::Removed);
+    let each: Vec<String> = files.iter().filter(is_back).map(undone).collect();
+    (!each.is_empty()).then(|| {
+        let each = each.join("\n- ");
+        format!("[An operator took back changes that you made:\n- {each}]")
+    })
+}
+
+/// What a rule says of the changes that it covers.
+#[must_use]
+pub fn rule_action(action: RuleAction) -> &'static str {
+    match action {
+        RuleAction::Allow => "allow",
+        RuleAction::Ask => "ask",
+        RuleAction::Deny => "deny",
+        RuleAction::Unknown => "unknown",
+    }
+}
+
+/// A rule on one line: what it says, what it covers, and how far it reaches.
+#[must_use]
+pub fn rule(held: &HeldRule) -> String {
+    let reach = scope(held.scope);
+    format!("{} {}{reach}", rule_action(held.action), held.rule)
+}
+
+/// How far an answer reaches, behind it; empty for once.
+pub(super) fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Run => " for this run",
+        Scope::Conversation => " for this conversation",
+        Scope::Workspace => " for this folder",
+        Scope::Once | Scope::Unknown => "",
+    }
+}
+
+/// Why an approval is not open any more.
+#[must_use]
+pub fn withdrawal(reason: Withdrawal) -> &'static str {
+    match reason {
+        Withdrawal::Cancelled => "the run was cancelled",
+        Withdrawal::Changed => "the file is another now",
+        Withdrawal::Decided => "a rule decides it",
+        Withdrawal::RunEnded => "the run ended",
+        Withdrawal::Expired => "nobody answered in time",
+        Withdrawal::Forked => "the conversation is a fork",
+        Withdrawal::Unknown => "withdrawn",
+    }
+}
+
+/// What happens to a file.
+pub(super) fn action(action: ChangeAction) -> &'static str {
+    match action {
+        ChangeAction::Made => "makes",
+        ChangeAction::Changed | ChangeAction::Unknown => "changes",
     }
 }

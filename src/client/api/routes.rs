@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnyOrder, CancelAnswer, CancelOrder, ChangeConversation, ChangeSettings, CompactAnswer,
-    CompactOrder, ContinueOrder, ConversationPage, Deleted, ForkOrder, History, ModelList,
-    PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList, ServiceInfo, SettingsAnswer,
-    Snapshot, Summary, UsageAnswer, WithdrawAnswer,
+    AnswerOrder, Answered, AnyOrder, Approvals, CancelAnswer, CancelOrder, ChangeConversation,
+    ChangeRules, ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage,
+    Deleted, ForkOrder, History, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer,
+    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, Summary, UndoAnswer, UndoOrder,
+    UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -156,6 +157,46 @@ pub(crate) fn withdraw(
 ) -> Route<WithdrawAnswer> {
     let item = item.map_or_else(String::new, |item| format!("/{item}"));
     Route::delete(path(conversation, &format!("/queue{item}"))).with("by", by)
+}
+
+/// What waits for an answer in a conversation.
+pub(crate) fn approvals(conversation: &str) -> Route<Approvals> {
+    Route::get(path(conversation, "/approvals"))
+}
+
+/// What waits for an answer in all conversations.
+pub(crate) fn all_approvals() -> Route<Approvals> {
+    Route::get("/v1/approvals")
+}
+
+/// Takes back what tools changed.
+pub(crate) fn undo(conversation: &str, order: &UndoOrder) -> Route<UndoAnswer> {
+    Route::post(path(conversation, "/undo"), order)
+}
+
+/// The rules that hold in a conversation.
+pub(crate) fn rules(conversation: &str) -> Route<Rules> {
+    Route::get(path(conversation, "/rules"))
+}
+
+/// Changes the rules of a conversation.
+pub(crate) fn change_rules(conversation: &str, order: &ChangeRules) -> Route<Rules> {
+    Route::patch(path(conversation, "/rules"), order)
+}
+
+/// The rules of folders.
+pub(crate) fn all_rules() -> Route<Rules> {
+    Route::get("/v1/rules")
+}
+
+/// Changes the rules of folders.
+pub(crate) fn change_all_rules(order: &ChangeRules) -> Route<Rules> {
+    Route::patch("/v1/rules", order)
+}
+
+/// Answers an approval.
+pub(crate) fn answer(conversation: &str, approval: u64, order: &AnswerOrder) -> Route<Answered> {
+    Route::post(path(conversation, &format!("/approvals/{approval}")), order)
 }
 
 /// The settings of a conversation.

@@ -2,7 +2,10 @@
 
 use std::rc::Rc;
 
-use harness_protocol::{ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, WithdrawAnswer};
+use harness_protocol::{
+    AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, UndoAnswer, UndoOrder,
+    WithdrawAnswer,
+};
 use harness_tui::{Change, News, View};
 use serde_json::{Map, Value};
 
@@ -24,6 +27,46 @@ pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: O
         Err(error) => News::NotWithdrawn {
             conversation,
             item,
+            reason: error.to_string(),
+        },
+    };
+    contact.tell(news).await;
+}
+
+/// Takes back what tools changed in the last run that changed something.
+pub(super) async fn undo(contact: Rc<Contact>, conversation: String) {
+    let order = UndoOrder {
+        by: contact.by(),
+        ..UndoOrder::default()
+    };
+    let answer = contact.ask(&routes::undo(&conversation, &order)).await;
+    let news = answer.map(|UndoAnswer { files }| News::Undone {
+        conversation,
+        files,
+    });
+    tell(&contact, news).await;
+}
+
+/// Answers an approval. The order has a key, under which a repetition is the same answer.
+pub(super) async fn answer(
+    contact: Rc<Contact>,
+    conversation: String,
+    approval: u64,
+    answer: AnswerOrder,
+) {
+    let answer = AnswerOrder {
+        by: contact.by(),
+        ..answer
+    };
+    let route = routes::answer(&conversation, approval, &answer);
+    let news = match contact.ask(&route).await {
+        Ok(_) => News::Answered {
+            conversation,
+            approval,
+        },
+        Err(error) => News::NotAnswered {
+            conversation,
+            approval,
             reason: error.to_string(),
         },
     };

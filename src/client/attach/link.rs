@@ -140,6 +140,18 @@ impl Link {
                 let errand = submission::expand(contact, conversation, recipe, key, (name, text));
                 self.lanes.add(Lane::Submit, errand);
             }
+            Order::Undo { conversation } => {
+                let errand = changes::undo(contact, conversation);
+                self.lanes.add(Lane::Submit, errand);
+            }
+            Order::Answer {
+                conversation,
+                approval,
+                answer,
+            } => {
+                let errand = changes::answer(contact, conversation, approval, answer);
+                self.lanes.add(Lane::Submit, errand);
+            }
             Order::Withdraw { conversation, item } => {
                 let errand = changes::withdraw(contact, conversation, item);
                 self.lanes.add(Lane::Withdraw, errand);

@@ -87,7 +87,7 @@ fn prompt_order(contact: &Contact, key: &str, content: String) -> PromptOrder {
         content,
         key: Some(key.to_owned()),
         by: contact.by(),
-        attachments: Vec::new(),
+        ..PromptOrder::default()
     }
 }
 

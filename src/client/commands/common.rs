@@ -12,6 +12,7 @@ use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
+use crate::client::commands::asks::Asks;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::{folder, prompt_files, prompt_text};
@@ -105,6 +106,10 @@ pub(crate) struct Starting {
     /// Print every event of the run as JSON Lines in place of the reply's text
     #[arg(long)]
     pub(super) json: bool,
+    /// What to do when a tool waits for an operator's answer; wait at a terminal, or while another client is
+    /// attached, and else deny
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) asks: Option<Asks>,
 }
 
 /// The flags of what is sent and followed like a prompt.

@@ -1,5 +1,7 @@
 //! The commands, a file each: what the command line asks of the service, and how it ends.
 
+mod approvals;
+mod asks;
 mod attach;
 mod cancel;
 mod common;
@@ -13,6 +15,7 @@ mod models;
 mod prompt;
 mod queue;
 mod resume;
+mod rules;
 mod run;
 mod said;
 mod settings;
@@ -20,6 +23,7 @@ mod skill;
 mod table;
 mod template;
 mod tools;
+mod undo;
 mod usage;
 
 use clap::Subcommand;
@@ -67,6 +71,16 @@ pub(crate) enum ClientCommand {
     FollowUp(Said),
     /// Show or withdraw what waits to be said
     Queue(queue::Queued),
+    /// Show what tools wait to change
+    Approvals(approvals::Approvals),
+    /// Allow what a tool waits to change
+    Approve(approvals::Approve),
+    /// Refuse what a tool waits to change
+    Deny(approvals::Deny),
+    /// Show or change the rules of what tools may change
+    Rules(rules::Rules),
+    /// Take back what tools changed
+    Undo(undo::Undo),
     /// Go on without a new prompt and stream the reply
     #[command(after_help = runs(resume::CONTINUE_HELP, resume::FAILED))]
     Continue(Starting),
@@ -131,6 +145,11 @@ impl ClientCommand {
             Self::Conversations(it) => asked(it, conversations::run, config, output).await,
             Self::Cancel(it) => asked(it, cancel::run, config, output).await,
             Self::Queue(it) => asked(it, queue::run, config, output).await,
+            Self::Approvals(it) => asked(it, approvals::run, config, output).await,
+            Self::Approve(it) => asked(it, approvals::approve, config, output).await,
+            Self::Deny(it) => asked(it, approvals::deny, config, output).await,
+            Self::Rules(it) => asked(it, rules::run, config, output).await,
+            Self::Undo(it) => asked(it, undo::run, config, output).await,
             Self::Settings(it) => asked(it, settings::run, config, output).await,
             Self::Tools(it) => asked(it, tools::run, config, output).await,
             Self::Compact(it) => asked(it, compact::run, config, output).await,

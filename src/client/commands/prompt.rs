@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use harness_protocol::PromptOrder;
+use clap::{Args, ValueEnum};
+use harness_protocol::{ApprovalMode, PromptOrder};
 
 use crate::client::api::routes;
 use crate::client::commands::common::{Message, Sending};
@@ -17,6 +17,8 @@ Examples:
   git diff | harness prompt -c review -
   harness prompt -c ID --key nightly-1 Summarize the log   running it again does not ask again
   harness prompt --attach plan.png --attach notes.md What is missing in the plan?
+  harness prompt --mode edits Fix the failing test        what tools change in this run is not asked
+  harness prompt --allow 'edit(docs/**)' --asks stop Mend the links in docs
   harness prompt -- -v means what?
 
 The reply goes to standard output as it arrives, what the tools do to standard error. Ctrl-C
@@ -32,9 +34,45 @@ pub(crate) struct Prompt {
     /// Send this file along: an image, a PDF or a text; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(super) attach: Vec<PathBuf>,
+    /// What tools may change in this run, in place of the conversation's mode
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) mode: Option<Mode>,
+    /// Let tools change what this rule covers in this run, such as 'edit(src/**)'; may be given several times
+    #[arg(long, value_name = "RULE")]
+    pub(super) allow: Vec<String>,
+    /// Refuse what this rule covers in this run; may be given several times
+    #[arg(long, value_name = "RULE")]
+    pub(super) deny: Vec<String>,
     /// How it is sent.
     #[command(flatten)]
     pub(super) sending: Sending,
+}
+
+/// The flag `--mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Nothing is changed
+    Plan,
+    /// Every change is asked about
+    Ask,
+    /// Changes of files in the conversation's folder are made without asking
+    Edits,
+    /// As edits
+    Sandbox,
+    /// Only what rules allow, and nothing is asked
+    Locked,
+}
+
+impl From<Mode> for ApprovalMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Plan => Self::Plan,
+            Mode::Ask => Self::Ask,
+            Mode::Edits => Self::Edits,
+            Mode::Sandbox => Self::Sandbox,
+            Mode::Locked => Self::Locked,
+        }
+    }
 }
 
 /// What a key of a prompt is for.
@@ -56,6 +94,9 @@ impl Prompt {
                 key: Some(key),
                 by: Some(by),
                 attachments: message.files,
+                mode: self.mode.map(ApprovalMode::from),
+                allow: self.allow.clone(),
+                deny: self.deny.clone(),
             };
             routes::prompt(to, &order)
         })

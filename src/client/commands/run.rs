@@ -1,6 +1,7 @@
 //! A run that a command starts and shows to its end.
 
 use std::future::pending;
+use std::io::{self, IsTerminal as _};
 
 use futures_util::future::LocalBoxFuture;
 use harness_protocol::{CancelOrder, ContinueOrder, Event, Outcome, PromptAnswer};
@@ -11,13 +12,14 @@ use crate::client::api::follower::{Follower, Start};
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
 use crate::client::api::{discovery, routes};
+use crate::client::commands::asks::{self, Asks};
 use crate::client::commands::common::{self, Sending, Starting};
 use crate::client::commands::follow::next_event;
-use crate::client::error::{CommandError, EXIT_CANCELLED};
+use crate::client::error::{CommandError, EXIT_CANCELLED, EXIT_DENIED, EXIT_LIMITED};
 use crate::client::folder;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::run_view::{RunView, Shown};
+use crate::client::run_view::{End, RunView, Shown};
 use crate::config::ClientConfig;
 
 /// How the other clients see this command.
@@ -35,6 +37,7 @@ pub(super) struct Order<'c> {
     by: String,
     key: Key,
     json: bool,
+    asks: Option<Asks>,
 }
 
 /// What is to be sent, and how its run is to be shown.
@@ -45,6 +48,7 @@ pub(super) struct Addressed {
     by: String,
     key: Key,
     json: bool,
+    asks: Option<Asks>,
 }
 
 /// The key by which the service knows an order that it got before.
@@ -95,6 +99,7 @@ impl<'c> Order<'c> {
             by,
             key,
             json: starting.json,
+            asks: starting.asks,
         }
     }
 
@@ -114,6 +119,7 @@ impl<'c> Order<'c> {
             by: self.by,
             key: self.key,
             json: self.json,
+            asks: self.asks,
         }
     }
 }
@@ -159,6 +165,7 @@ pub(crate) async fn run(
     let cancel = || -> LocalBoxFuture<'_, _> { Box::pin(cancel(&order, config, run_id)) };
     let mut cancelling = is_cancelled.then(cancel);
     let mut view = RunView::new(run_id);
+    let mut answering: Option<LocalBoxFuture<'_, Result<(), ApiError>>> = None;
     loop {
         let arrival = tokio::select! {
             arrival = next_event(&mut follower, output) => arrival?,
@@ -167,6 +174,19 @@ pub(crate) async fn run(
                     return Err(CommandError::Stopped);
                 }
                 cancelling = Some(cancel());
+                continue;
+            }
+            failed = async {
+                match &mut answering {
+                    Some(answering) => answering.await,
+                    None => pending().await,
+                }
+            } => {
+                answering = None;
+                if let Err(error) = failed {
+                    // Somebody else may have answered: that is told by its event.
+                    output.note(&format!("harness: the approval was not denied: {error}"));
+                }
                 continue;
             }
             failed = async {
@@ -193,19 +213,56 @@ pub(crate) async fn run(
                 Shown::Note(note) => output.note(&note),
             }
         }
-        if let Some(outcome) = seen.end {
-            return Ok(exit_code(outcome));
+        if let Some(approval) = seen.asked {
+            for line in asks::told(&order.conversation, &approval) {
+                output.note(&line);
+            }
+            answering = Some(Box::pin(answer_approval(&order, config, approval.id)));
+        }
+        if let Some(end) = seen.end {
+            return Ok(exit_code(end));
         }
     }
 }
 
 /// The exit code for the end of a run.
-fn exit_code(outcome: Outcome) -> i32 {
-    match outcome {
+fn exit_code(end: End) -> i32 {
+    match end.outcome {
+        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
+        Outcome::Completed | Outcome::Cancelled if end.is_denied => EXIT_DENIED,
+        Outcome::Completed if end.is_limited => EXIT_LIMITED,
         Outcome::Completed => 0,
         Outcome::Cancelled => EXIT_CANCELLED,
-        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
     }
+}
+
+/// Answers an approval, unless an operator is to do that.
+async fn answer_approval(
+    order: &Addressed,
+    config: &ClientConfig,
+    id: u64,
+) -> Result<(), ApiError> {
+    let connection = discovery::find(config).await?;
+    let asks = match order.asks {
+        Some(asks) => asks,
+        None if io::stderr().is_terminal() => Asks::Wait,
+        None => {
+            let snapshot = connection
+                .ask(&routes::snapshot(&order.conversation, 1))
+                .await?;
+            // This command is one of them.
+            if snapshot.attached > 1 {
+                Asks::Wait
+            } else {
+                Asks::Deny
+            }
+        }
+    };
+    if let Some(answer) = asks.answer(&order.by) {
+        let route = routes::answer(&order.conversation, id, &answer);
+        connection.ask(&route).await?;
+    }
+    Ok(())
 }
 
 /// Sends the prompt, again after a break; its run. If the run may be an old one, the follower

@@ -17,10 +17,10 @@ fn order(key: Option<&str>, json: bool) -> Addressed {
     let body = PromptOrder {
         content: "Hi".to_owned(),
         key: Some(key.unwrap_or("random").to_owned()),
-        by: None,
-        attachments: Vec::new(),
+        ..PromptOrder::default()
     };
     Addressed {
+        asks: None,
         conversation: "default".to_owned(),
         route: routes::prompt("default", &body),
         by: NAME.to_owned(),

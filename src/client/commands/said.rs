@@ -74,6 +74,7 @@ impl Said {
             key: Some(self.key.clone().unwrap_or_else(common::new_key)),
             by: self.changing.caller.name(),
             attachments: message.files,
+            ..PromptOrder::default()
         };
         let common = &self.changing.common;
         let route = routes::queue(&common.which.find(service).await?, queue, &order);

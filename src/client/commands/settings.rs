@@ -286,7 +286,7 @@ mod tests {
             thinking          high  (own)\n\
             active_tools      read  (own)\n\
             other tools       grep, list_dir\n\
-            not set           temperature, key_source, context_window, compaction_model\n";
+            not set           temperature, approval_timeout, key_source, context_window, compaction_model\n";
         let json = format!("{settings}\n").replace('\u{7}', "\\u0007");
         for (arguments, method, sent, printed) in [
             (&["settings", "-c", "c"][..], "GET", "", shown),

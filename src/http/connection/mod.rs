@@ -13,6 +13,8 @@ use tokio::time::Instant;
 use self::peer::Peers;
 use crate::uid;
 
+#[cfg(target_os = "linux")]
+mod descendants;
 mod door;
 mod dues;
 mod peer;
@@ -65,8 +67,8 @@ impl Reception {
             log::warn!("a connection delays small answers: {error}");
         }
         let is_local = [address, local].map(|it| it.ip().to_canonical().is_loopback());
-        let peer = match is_local {
-            [true, true] => self.peers.of(address, local),
+        let peer = match (is_local, self.peers.of(address, local)) {
+            ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
         let watch = Watch::new(self.door.admit(Instant::now()), peer, local);
@@ -96,6 +98,11 @@ impl Connection {
     /// Whether the client is a process of this machine that belongs to that user and to no other.
     pub(super) fn is_local_process_of(&self, uid: u32) -> bool {
         self.watch.peer() == Peer::Uid(uid) && uid::can_be_told(uid)
+    }
+
+    /// Whether the client is a process that the service started, such as a tool's.
+    pub(super) fn is_descendant(&self) -> bool {
+        self.watch.peer() == Peer::Descendant
     }
 
     /// Whether the system did not say whose the client is, and may a little later.

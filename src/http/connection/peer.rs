@@ -2,15 +2,29 @@
 
 use std::net::SocketAddr;
 
+#[cfg(target_os = "linux")]
+use super::descendants;
+
 /// Who is at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Peer {
     /// A process of this user of this machine.
     Uid(u32),
+    /// A process that this one started, or that such a one started.
+    Descendant,
     /// That cannot be told: a process elsewhere, or one that is gone.
     Unknown,
     /// The system did not answer now; it may a little later.
     NotNow,
+}
+
+/// Whose a socket is.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    uid: u32,
+    /// The number of the socket in the kernel.
+    inode: u64,
 }
 
 /// Asks the system for the users at the other ends. Keeps what it needs for that, so that it can
@@ -36,14 +50,19 @@ impl Peers {
     #[cfg(target_os = "linux")]
     pub(in crate::http) fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
         let asked = self.link.as_ref().map(|link| link.owner(peer, local));
-        match asked {
-            Some(Ok(Some(uid))) => Peer::Uid(uid),
-            Some(Ok(None)) => Peer::Unknown,
+        let owner = match asked {
+            Some(Ok(owner)) => Ok(owner),
             Some(Err(error)) => {
                 log::debug!("sock_diag did not answer ({error}); reading /proc instead");
                 proc_net::owner(peer, local)
             }
             None => proc_net::owner(peer, local),
+        };
+        match owner {
+            Err(_) => Peer::NotNow,
+            Ok(None) => Peer::Unknown,
+            Ok(Some(Owner { inode, .. })) if descendants::have_socket(inode) => Peer::Descendant,
+            Ok(Some(Owner { uid, .. })) => Peer::Uid(uid),
         }
     }
 
@@ -84,6 +103,8 @@ mod sock_diag {
     const UID: usize = HEADER + 64;
     const INODE: usize = HEADER + 68;
 
+    use super::Owner;
+
     /// The way to the kernel.
     #[derive(Debug)]
     pub(in crate::http) struct Link {
@@ -111,7 +132,7 @@ mod sock_diag {
             &self,
             peer: SocketAddr,
             local: SocketAddr,
-        ) -> nix::Result<Option<u32>> {
+        ) -> nix::Result<Option<Owner>> {
             let number = self.asked.get().wrapping_add(1);
             self.asked.set(number);
             let mut question = question(peer, local);
@@ -136,7 +157,10 @@ mod sock_diag {
                 }
                 return match u16::from_ne_bytes([answer[4], answer[5]]) {
                     // A socket that no process has any more is reported as root's.
-                    BY_FAMILY if length >= INODE + 4 => Ok((word(INODE) != 0).then(|| word(UID))),
+                    BY_FAMILY if length >= INODE + 4 => Ok((word(INODE) != 0).then(|| Owner {
+                        uid: word(UID),
+                        inode: word(INODE).into(),
+                    })),
                     ERROR => match Errno::from_raw(word(HEADER).cast_signed().wrapping_neg()) {
                         Errno::ENOENT => Ok(None),
                         error => Err(error),
@@ -181,33 +205,32 @@ mod sock_diag {
 /// Looks the socket up in the kernel's table. Source: `proc_net_tcp.rst` of the Linux kernel.
 #[cfg(target_os = "linux")]
 mod proc_net {
+    use std::io;
     use std::net::{IpAddr, SocketAddr};
 
-    use super::Peer;
+    use super::Owner;
 
-    pub(in crate::http) fn owner(peer: SocketAddr, local: SocketAddr) -> Peer {
-        let mut could_read = true;
+    /// Whose a socket is; nothing if there is none, or if no process has it.
+    pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<Owner>> {
+        let mut unread = None;
         for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
             match std::fs::read_to_string(path) {
                 Ok(table) => {
-                    if let Some(uid) = owner_in(&table, peer, local) {
-                        return Peer::Uid(uid);
+                    if let Some(owner) = owner_in(&table, peer, local) {
+                        return Ok(Some(owner));
                     }
                 }
                 // A machine without IPv6 has no such table.
-                Err(error) => could_read &= error.kind() == std::io::ErrorKind::NotFound,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => unread = Some(error),
             }
         }
-        if could_read {
-            Peer::Unknown
-        } else {
-            Peer::NotNow
-        }
+        unread.map_or(Ok(None), Err)
     }
 
     /// Each row: number, local address, remote address, state, queues, timers, retransmissions,
     /// uid, timeout, inode.
-    fn owner_in(table: &str, peer: SocketAddr, local: SocketAddr) -> Option<u32> {
+    fn owner_in(table: &str, peer: SocketAddr, local: SocketAddr) -> Option<Owner> {
         table.lines().skip(1).find_map(|row| {
             let mut fields = row.split_ascii_whitespace().skip(1);
             let is_socket = address(fields.next()?)? == canonical(peer)
@@ -215,7 +238,7 @@ mod proc_net {
             let uid = fields.nth(4)?.parse().ok()?;
             let inode: u64 = fields.nth(1)?.parse().ok()?;
             // A socket that no process has any more is reported as root's.
-            (is_socket && inode != 0).then_some(uid)
+            (is_socket && inode != 0).then_some(Owner { uid, inode })
         })
     }
 
@@ -257,10 +280,14 @@ mod proc_net {
                    3: 00000000000000000000000001000000:C003 00000000000000000000000001000000:1F90 01 00000000:00000000 00:00000000 00000000  1003        0 7 1\n";
             let find = |peer: &str, local: &str| {
                 owner_in(table, peer.parse().unwrap(), local.parse().unwrap())
+                    .map(|owner| (owner.uid, owner.inode))
             };
-            assert_eq!(find("127.0.0.1:49153", "127.0.0.1:8080"), Some(1001));
+            assert_eq!(
+                find("127.0.0.1:49153", "127.0.0.1:8080"),
+                Some((1001, 4243))
+            );
             assert_eq!(find("127.0.0.1:49154", "127.0.0.1:8080"), None);
-            assert_eq!(find("[::1]:49155", "[::1]:8080"), Some(1003));
+            assert_eq!(find("[::1]:49155", "[::1]:8080"), Some((1003, 7)));
             assert_eq!(find("127.0.0.1:1", "127.0.0.1:8080"), None);
         }
     }
@@ -290,10 +317,13 @@ mod tests {
             let (_accepted, _) = listener.accept().unwrap();
             let us = Uid::effective().as_raw();
             assert_eq!(peers.of(peer, local), Peer::Uid(us));
-            assert_eq!(proc_net::owner(peer, local), Peer::Uid(us));
+            let found = proc_net::owner(peer, local).unwrap().unwrap();
+            assert_eq!(found.uid, us);
+            let link = peers.link.as_ref().unwrap();
+            assert_eq!(link.owner(peer, local), Ok(Some(found)));
             drop(client);
             assert_eq!(peers.of(peer, local), Peer::Unknown);
-            assert_eq!(proc_net::owner(peer, local), Peer::Unknown);
+            assert_eq!(proc_net::owner(peer, local).unwrap(), None);
         }
     }
 }

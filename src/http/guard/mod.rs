@@ -7,7 +7,7 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::http::{ConnectionType, Method};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage as _, web};
+use actix_web::{Error, HttpMessage as _, HttpRequest, web};
 
 use self::watched::{AnswerEnd, Answering, watched};
 use super::body;
@@ -37,6 +37,21 @@ pub(super) enum Caller {
     Owner,
     /// Anybody; only [`OPEN_ROUTE`] is answered.
     Stranger,
+}
+
+/// Lets only those on who have shown the token: what the model runs is a process of the owner too.
+///
+/// # Errors
+/// The answer to all others; `doing` begins it.
+pub(super) fn require_token(request: &HttpRequest, doing: &str) -> Result<(), Refusal> {
+    if request.extensions().get::<Caller>() == Some(&Caller::TokenHolder) {
+        return Ok(());
+    }
+    let detail = format!(
+        "{doing} needs the token, also from this machine: what the model runs must not decide for you; \
+         send the header `Authorization: Bearer TOKEN`"
+    );
+    Err(Kind::Unauthorized.refuse(detail))
 }
 
 /// Lets a request through to its route, or answers it.
@@ -87,6 +102,16 @@ async fn judge(
     connection: Option<&Connection>,
 ) -> Result<Caller, Refusal> {
     let headers = request.headers();
+    if connection.is_some_and(Connection::is_descendant) {
+        log::warn!(
+            "a process that a tool started was refused {} {}",
+            request.method(),
+            request.path()
+        );
+        let detail =
+            "what a tool starts may not use the service: it would decide for the operators";
+        return Err(Kind::FromTool.refuse(detail));
+    }
     if !is_meant_for_us(access, request, connection) {
         let detail = "use the address that the service printed when it started, \
                       or name this host in the setting allowed_hosts";

@@ -78,6 +78,22 @@ async fn who_may_use_the_service() {
     }
 }
 
+/// Spec: [SEC-57]
+#[actix_web::test]
+async fn what_the_service_started_is_refused_on_every_route() {
+    let tool = Some(Peer::Descendant);
+    for path in [
+        "/prompt",
+        "/v1/conversations/default/approvals/1",
+        OPEN_ROUTE,
+    ] {
+        for headers in [&[][..], &[TOKEN]] {
+            let refused = judged(false, tool, path, headers).await;
+            assert_eq!(refused, Err(StatusCode::FORBIDDEN), "{path} {headers:?}");
+        }
+    }
+}
+
 /// Spec: [SEC-52]
 #[actix_web::test]
 async fn a_request_that_somebody_hands_on_needs_the_token() {

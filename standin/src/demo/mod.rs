@@ -35,6 +35,8 @@ understands phrases like these, alone or joined by \"and\":\n\n\
 - list the folder src\n\
 - read README.md lines 1-20\n\
 - search for \"fn main\" in src\n\
+- write \"hello world\" to notes.txt\n\
+- change hello to goodbye in notes.txt\n\
 - think about what is in src\n\
 - tell me a long story (to watch a text stream, and to cancel it)\n\n\
 To talk to a real model, set ANTHROPIC_API_KEY and start the service without --demo.";

@@ -62,7 +62,36 @@ fn wish(clause: &[Word]) -> Option<ToolWish> {
     if verb.is_one_of("grep search find") {
         return search(rest);
     }
+    if verb.is_one_of("change replace edit") {
+        return change(rest);
+    }
+    if verb.is_one_of("write put") {
+        return write(rest);
+    }
     None
+}
+
+/// "hello to goodbye in notes.txt", "\"hello world\" with \"goodbye\" in notes.txt".
+fn change(rest: &[Word]) -> Option<ToolWish> {
+    let place = rest
+        .iter()
+        .rposition(|word| word.is_one_of("in inside of"))?;
+    let (texts, place) = rest.split_at(place);
+    let between = texts
+        .iter()
+        .position(|word| word.is_one_of("to into with by"))?;
+    let (old, new) = (joined(&texts[..between]), joined(&texts[between + 1..]));
+    let path = path(place).filter(|_| !old.is_empty())?;
+    Some(ToolWish::Change { old, new, path })
+}
+
+/// "hello to notes.txt", "\"hello world\" into notes.txt".
+fn write(rest: &[Word]) -> Option<ToolWish> {
+    let place = rest.iter().rposition(|word| word.is_one_of("to into in"))?;
+    let (content, place) = rest.split_at(place);
+    let path = path(&place[1..])?;
+    let content = joined(content);
+    (!content.is_empty()).then_some(ToolWish::Write { content, path })
 }
 
 fn list(rest: &[Word]) -> ToolWish {
@@ -81,7 +110,10 @@ fn more_of_the_same(last: &ToolWish, clause: &[Word]) -> Option<ToolWish> {
             path: only.text.clone(),
         }),
         ToolWish::Read { .. } if only.looks_like_path() => read(std::slice::from_ref(only)),
-        ToolWish::Read { .. } | ToolWish::Search { .. } => None,
+        ToolWish::Read { .. }
+        | ToolWish::Search { .. }
+        | ToolWish::Change { .. }
+        | ToolWish::Write { .. } => None,
     }
 }
 
@@ -186,6 +218,21 @@ mod tests {
         }
     }
 
+    fn write(content: &str, path: &str) -> ToolWish {
+        ToolWish::Write {
+            content: content.to_owned(),
+            path: path.to_owned(),
+        }
+    }
+
+    fn change(old: &str, new: &str, path: &str) -> ToolWish {
+        ToolWish::Change {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            path: path.to_owned(),
+        }
+    }
+
     #[test]
     fn phrases_become_wishes_in_order() {
         let rows = [
@@ -195,6 +242,17 @@ mod tests {
             ("What's in the folder `my files`?", vec![list("my files")]),
             ("list the files in .", vec![list(".")]),
             ("ls", vec![list(".")]),
+            (
+                "write \"hello, world\" to notes.txt and change hello to good bye in notes.txt",
+                vec![
+                    write("hello, world", "notes.txt"),
+                    change("hello", "good bye", "notes.txt"),
+                ],
+            ),
+            (
+                "please replace `a to b` with c in the file x",
+                vec![change("a to b", "c", "x")],
+            ),
             ("list src and tests", vec![list("src"), list("tests")]),
             ("read README.md", vec![read("README.md", None, None)]),
             (

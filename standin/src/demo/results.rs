@@ -52,6 +52,8 @@ fn sentence(call: &Value, result: &Value) -> String {
             let matches = count(lines, "matching line", "matching lines");
             format!("`{pattern}` has {matches} in `{path}`.")
         }
+        // It says what it did.
+        "edit" | "write" => format!("I {text}."),
         other => format!("`{other}` gave {}.", count(lines, "line", "lines")),
     }
 }

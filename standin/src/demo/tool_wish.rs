@@ -20,6 +20,15 @@ pub(super) enum ToolWish {
         pattern: String,
         path: String,
     },
+    Change {
+        old: String,
+        new: String,
+        path: String,
+    },
+    Write {
+        content: String,
+        path: String,
+    },
 }
 
 impl ToolWish {
@@ -29,6 +38,8 @@ impl ToolWish {
             Self::List { .. } => "list_dir",
             Self::Read { .. } => "read",
             Self::Search { .. } => "grep",
+            Self::Change { .. } => "edit",
+            Self::Write { .. } => "write",
         }
     }
 
@@ -48,6 +59,12 @@ impl ToolWish {
             Self::Search { pattern, path } => {
                 let is_file = !path.ends_with('/') && Path::new(path).extension().is_some();
                 json!({"pattern": pattern, "path": path, "recursive": !is_file})
+            }
+            Self::Change { old, new, path } => {
+                json!({"path": path, "old_string": old, "new_string": new})
+            }
+            Self::Write { content, path } => {
+                json!({"path": path, "content": format!("{content}\n")})
             }
         }
     }
@@ -78,6 +95,10 @@ impl fmt::Display for ToolWish {
                 write!(f, "read `{path}` lines {}-{end}", start.unwrap_or(1))
             }
             Self::Search { pattern, path } => write!(f, "search for `{pattern}` in `{path}`"),
+            Self::Change { old, new, path } => {
+                write!(f, "change `{old}` to `{new}` in `{path}`")
+            }
+            Self::Write { path, .. } => write!(f, "write `{path}`"),
         }
     }
 }

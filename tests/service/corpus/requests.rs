@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use super::{chance, changed, changes, kept};
 use crate::client::within;
 use crate::program::Service;
+use crate::talk::{model, serving};
 
 /// How many are under way at once.
 const AT_ONCE: usize = 50;
@@ -61,9 +62,7 @@ fn with_body(address: SocketAddr, path: &str, body: &[u8]) -> Vec<u8> {
 
 async fn start() -> (Service, Standin) {
     let reply = |_: &MessagesRequest| -> Reply { Message::new().text("Yes.").into() };
-    let standin = Standin::start(reply).unwrap();
-    let flags = ["--model", "claude-haiku-4-5"];
-    let service = Service::start(&standin.base_url(), &flags).await;
+    let (service, standin, _) = serving(reply, model(10_000_000), &[]).await;
     (service, standin)
 }
 

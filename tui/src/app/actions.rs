@@ -45,6 +45,9 @@ impl App {
             Some(Overlay::Search(_)) => return vec![Place::Search],
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
         }
+        if let Some(place) = self.band_place() {
+            return vec![place];
+        }
         let mut places = Vec::new();
         if !self.completions().is_empty() {
             places.push(Place::Commands);
@@ -84,6 +87,7 @@ impl App {
     }
 
     fn write(&mut self, text: &str) {
+        let answers = self.answers();
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.write(text),
             Some(Overlay::Chooser(chooser)) => chooser.filter.insert(text),
@@ -92,6 +96,7 @@ impl App {
                 self.search_again();
             }
             Some(Overlay::Help { .. } | Overlay::Facts(_)) => {}
+            None if answers => self.write_to_band(text),
             None => {
                 self.composer.insert(text);
                 self.chosen_command = 0;
@@ -118,6 +123,7 @@ impl App {
             Some(Overlay::Picker(_)) => self.act_on_picker(action),
             Some(Overlay::Chooser(_)) => self.act_on_chooser(action),
             Some(Overlay::Search(_)) => self.act_on_search(action),
+            None if self.answers() => self.act_on_band(action),
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.act_on_conversation(action);
             }
@@ -127,7 +133,11 @@ impl App {
     fn act_on_conversation(&mut self, action: Action) {
         match action {
             Action::Submit => self.submit(Queue::Steer),
+            Action::FollowUp if self.band.is_some() && self.composer.is_empty() => {
+                self.focus_band();
+            }
             Action::FollowUp => self.submit(Queue::FollowUp),
+            Action::Decide => self.focus_band(),
             Action::Interrupt => self.interrupt(),
             Action::Leave if self.composer.is_empty() => self.effects.push(Effect::Leave),
             Action::Leave => self.say("a paste is attached; Ctrl+U drops it"),
@@ -172,7 +182,19 @@ impl App {
             }
             Action::Up => self.up(),
             Action::Down => self.down(),
-            Action::New | Action::Rename | Action::Trash | Action::Folders | Action::Accept => {}
+            Action::New
+            | Action::Rename
+            | Action::Trash
+            | Action::Folders
+            | Action::Accept
+            | Action::Allow
+            | Action::AllowLonger
+            | Action::ForRun
+            | Action::ForConversation
+            | Action::ForFolder
+            | Action::Deny
+            | Action::DenySaying
+            | Action::DenyAndStop => {}
             Action::Newline => self.edit(Edit::Newline),
             Action::Left => self.edit(Edit::Left),
             Action::Right => self.edit(Edit::Right),

@@ -36,6 +36,9 @@ pub(crate) const COMMANDS: &[Command] = commands! {
     "fork" "" => "copy this conversation and open the copy";
     "delete" "" => "choose a conversation to move to the trash";
     "cancel" "[clear]" => "cancel the run, and clear what waits, for all clients";
+    "approve" "[run|conversation|folder]" => "allow what waits for an answer, once or for longer";
+    "deny" "[words]" => "refuse what waits for an answer, and tell the model why";
+    "undo" "" => "take back what the tools changed last, for all clients";
     "continue" "" => "go on without a prompt, with what waits in the queue";
     "retry" "" => "ask for the last reply again";
     "queue" "[clear|withdraw N]" => "what waits to be said, and taking it away";
@@ -97,6 +100,9 @@ impl App {
                 self.say("choose one and press Ctrl+X twice");
             }
             "cancel" => return self.cancel_command(argument),
+            "approve" => return self.approve_command(argument),
+            "deny" => return self.deny_command(argument),
+            "undo" => return self.undo_changes(),
             "continue" => return self.go_on(false),
             "retry" => return self.go_on(true),
             "queue" => return self.queue_command(argument),

@@ -50,6 +50,7 @@ impl App {
                 _ => format!("{} {}", tool.name, tool.input),
             },
             PartKind::Summary { title, content } => format!("{title}\n{content}"),
+            PartKind::Change { title, diff, .. } => format!("{title}\n{diff}"),
             PartKind::Note { text, .. } => text.clone(),
         });
         texts.collect::<Vec<_>>().join("\n\n")

@@ -35,6 +35,10 @@ fn rows() -> Vec<Row> {
             &[Place::Chooser],
         ),
         ("In a search", &[Place::Search]),
+        (
+            "While what waits for an answer has the keys",
+            &[Place::Band, Place::BandScope, Place::BandReason],
+        ),
     ] {
         rows.push(Row::Heading(heading));
         for binding in BINDINGS {

@@ -3,6 +3,7 @@
 //! Invariant: no IO and no clock. The time is handed in, and what is to be done comes out.
 
 mod actions;
+mod band;
 mod chooser;
 mod commands;
 mod completions;
@@ -28,12 +29,13 @@ use std::time::Duration;
 
 pub use message::{Effect, Msg};
 
+pub(crate) use band::Band;
 pub(crate) use chooser::{Chooser, names as offer_names};
 pub(crate) use commands::{COMMANDS, Command};
 pub(crate) use field::Field;
 pub(crate) use picker::{Mode, Picker, Scope};
 pub(crate) use queue::{author_name, when};
-pub(crate) use regions::{Regions, input_width, shown_in_queue};
+pub(crate) use regions::{BAND_FRAME, Regions, input_width, shown_in_queue};
 pub(crate) use search_box::SearchBox;
 pub(crate) use toast::Toast;
 
@@ -129,6 +131,8 @@ pub struct App {
     pub(crate) history: PromptHistory,
     pub(crate) selection: Option<Selection>,
     pub(crate) overlay: Option<Overlay>,
+    /// What waits for an operator's answer.
+    pub(crate) band: Option<Band>,
     pub(crate) toast: Option<Toast>,
     pub(crate) link: LinkState,
     /// What it is attached to, once that is known.
@@ -194,6 +198,7 @@ impl App {
             history: start.history,
             selection: None,
             overlay: None,
+            band: None,
             toast: None,
             link: LinkState::Opening,
             service: None,
@@ -256,6 +261,7 @@ impl App {
         if self.closed_commands.as_deref() != Some(self.composer.text()) {
             self.closed_commands = None;
         }
+        self.settle_band();
         self.want_offers();
         std::mem::take(&mut self.effects)
     }
@@ -368,6 +374,9 @@ mod tests;
 
 #[cfg(test)]
 mod news_tests;
+
+#[cfg(test)]
+mod band_tests;
 
 #[cfg(test)]
 mod queue_tests;

@@ -12,7 +12,7 @@ use crate::viewport::{Place, Shown, Step};
 /// Presses on the same cell count as one after the other within this time.
 const DOUBLE: Duration = Duration::from_millis(400);
 /// How many rows one step of the wheel moves.
-const WHEEL_ROWS: usize = 3;
+pub(super) const WHEEL_ROWS: usize = 3;
 
 /// The presses that went before.
 #[derive(Debug, Default)]
@@ -37,6 +37,7 @@ impl Clicks {
 impl App {
     pub(super) fn mouse(&mut self, mouse: Mouse) {
         match mouse.action {
+            MouseAction::Wheel(steps) if self.is_over_band(mouse) => self.wheel_band(steps),
             MouseAction::Wheel(steps) => self.wheel(steps),
             // What is begun over the conversation ends there, whatever was opened since.
             MouseAction::Release(Button::Left) if self.overlay.is_some() => {
@@ -57,6 +58,11 @@ impl App {
             }
             MouseAction::Press(_) | MouseAction::Drag(_) | MouseAction::Release(_) => {}
         }
+    }
+
+    fn is_over_band(&self, mouse: Mouse) -> bool {
+        let band = Regions::of_screen(self).band;
+        self.overlay.is_none() && (band.top()..band.bottom()).contains(&mouse.row)
     }
 
     /// The wheel moves what lies on top.

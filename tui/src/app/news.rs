@@ -92,6 +92,17 @@ impl App {
                     self.cancelling = None;
                 }
             }
+            News::Answered { .. } => {}
+            News::Undone { files, .. } => self.undone(&files),
+            News::NotAnswered {
+                conversation,
+                approval,
+                reason,
+            } => {
+                if conversation == self.open_id() {
+                    self.not_answered(approval, &reason);
+                }
+            }
             News::Listed(summaries) => {
                 if let Some(Overlay::Picker(picker)) = &mut self.overlay {
                     picker.listed(summaries);
@@ -208,6 +219,7 @@ impl App {
         let is_end = matches!(event, Event::RunEnded { .. });
         let is_echo = matches!(event, Event::User { .. } | Event::Queued { .. });
         self.notice_withdrawal(event);
+        self.notice_answer(event);
         match self.conversation.apply(event, position, self.now) {
             Applied::Missed => {
                 self.missed += 1;

@@ -101,9 +101,14 @@ impl App {
         true
     }
 
-    fn send(&mut self, sending: Sending, content: String) {
+    /// A key for an order, like no other's.
+    pub(super) fn new_key(&mut self) -> String {
         self.prompts += 1;
-        let key = format!("{}-{}", self.client_key, self.prompts);
+        format!("{}-{}", self.client_key, self.prompts)
+    }
+
+    fn send(&mut self, sending: Sending, content: String) {
+        let key = self.new_key();
         let draft = self.composer.take();
         if !matches!(sending, Sending::Recipe(..)) {
             self.remember(draft.entry());

@@ -17,6 +17,11 @@ const MAX_QUEUED: usize = 3;
 /// On a narrower or a lower screen only their count is shown, in columns and rows.
 const QUEUE_FROM: (u16, u16) = (60, 16);
 
+/// The rows of a band that are not its window: its head and its keys.
+pub(crate) const BAND_FRAME: u16 = 2;
+/// The columns before what a band shows.
+const BAND_MARGIN: u16 = 4;
+
 /// Where things are on the screen, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Regions {
@@ -28,6 +33,8 @@ pub(crate) struct Regions {
     pub(crate) seam: Rect,
     /// What waits to be said.
     pub(crate) queue: Rect,
+    /// What waits for an operator's answer.
+    pub(crate) band: Rect,
     /// Pastes that were set aside.
     pub(crate) pastes: Rect,
     /// What the conversation is doing.
@@ -58,12 +65,13 @@ impl Regions {
         };
         let status = take(1);
         let seam = take(1);
+        let band = take(band_rows(app, area));
         let pastes = take(u16::from(!app.composer.chips().is_empty()));
         let header = take(u16::from(area.height >= HEADER_FROM));
         let queue = take(queue_rows(app, area));
-        let heights = [header, left, seam, queue, pastes, status, input];
+        let heights = [header, left, seam, queue, band, pastes, status, input];
         let mut y = area.y;
-        let [header, talk, seam, queue, pastes, status, input] = heights.map(|height| {
+        let [header, talk, seam, queue, band, pastes, status, input] = heights.map(|height| {
             let region = Rect { y, height, ..area };
             y += height;
             region
@@ -77,10 +85,16 @@ impl Regions {
             },
             seam,
             queue,
+            band,
             pastes,
             status,
             input,
         }
+    }
+
+    /// How many columns what a band shows has on a screen of that size.
+    pub(crate) fn band_width(size: (u16, u16)) -> u16 {
+        size.0.saturating_sub(BAND_MARGIN).max(1)
     }
 }
 
@@ -93,6 +107,15 @@ fn rows(area: Rect) -> u16 {
 /// How many columns what is written has on a screen of that size.
 pub(crate) fn input_width(size: (u16, u16)) -> u16 {
     size.0.saturating_sub(INPUT_MARGIN).max(1)
+}
+
+/// How many rows the band wants on a screen: at most half of it, and none where it cannot be answered.
+fn band_rows(app: &App, screen: Rect) -> u16 {
+    let Some(band) = &app.band else {
+        return 0;
+    };
+    let wanted = u16::try_from(band.len()).unwrap_or(u16::MAX);
+    wanted.saturating_add(BAND_FRAME).min(screen.height / 2)
 }
 
 /// How many rows the queue wants on a screen: the last one has the count of what is not shown.

@@ -1,6 +1,6 @@
 //! What the events of a conversation add up to: its parts.
 
-use harness_protocol::words::{Words, unreadable_block};
+use harness_protocol::words::{self, Words, unreadable_block};
 use harness_protocol::{DeltaKind, Event, Family, State};
 
 use super::calls::{Calls, Told as Returned};
@@ -172,8 +172,28 @@ impl Fold {
                 let made = sum(&("end", format!("{outcome:?}"), message));
                 self.push(stamp, note, made);
             }
+            // The band shows the rest of it while it waits, and the change itself when it was made.
+            Event::ApprovalAsked { .. } => {
+                let text = Words::of(event).sentence();
+                let made = sum(&("asked", &text));
+                let is_error = false;
+                self.push(stamp, PartKind::Note { text, is_error }, made);
+            }
+            Event::FilesChanged { changes, .. } => {
+                for change in changes {
+                    let title = words::changed(change);
+                    let made = sum(&("changed", &title, &change.diff));
+                    let kind = PartKind::Change {
+                        title,
+                        diff: change.diff.clone(),
+                        is_cut: change.diff_cut,
+                    };
+                    self.push(stamp, kind, made);
+                }
+            }
             // The status says it, and the queue shows what waits.
-            Event::CompactionStarted { by: None, .. }
+            Event::EffectBegan { .. }
+            | Event::CompactionStarted { by: None, .. }
             | Event::Queued { .. }
             | Event::Withdrawn { .. } => return false,
             event => match event.family() {

@@ -132,7 +132,10 @@ fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
     let has = match &entry.part.kind {
         PartKind::Text { content, .. } | PartKind::Reasoning { content, .. } => content,
         PartKind::Tool(tool) => &tool.input,
-        PartKind::User { .. } | PartKind::Summary { .. } | PartKind::Note { .. } => {
+        PartKind::User { .. }
+        | PartKind::Summary { .. }
+        | PartKind::Change { .. }
+        | PartKind::Note { .. } => {
             return false;
         }
     };
@@ -151,7 +154,10 @@ fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
             tool.input.truncate(offset);
             tool.input += piece;
         }
-        PartKind::User { .. } | PartKind::Summary { .. } | PartKind::Note { .. } => {}
+        PartKind::User { .. }
+        | PartKind::Summary { .. }
+        | PartKind::Change { .. }
+        | PartKind::Note { .. } => {}
     });
     true
 }

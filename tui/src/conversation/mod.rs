@@ -1,5 +1,6 @@
 //! The open conversation, as the events told it.
 
+mod asked;
 mod calls;
 mod entries;
 mod fold;

@@ -59,6 +59,15 @@ pub(crate) enum PartKind {
         /// The summary.
         content: String,
     },
+    /// Files that a tool changed.
+    Change {
+        /// What was done.
+        title: String,
+        /// The lines that are new and gone.
+        diff: String,
+        /// Whether the diff goes on.
+        is_cut: bool,
+    },
     /// A remark: how a run ended, what could not be read.
     Note {
         /// What to say.

@@ -68,13 +68,19 @@ impl Status {
 
     /// Whether a run is going.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self.state, State::Thinking | State::RunningTool)
+        matches!(
+            self.state,
+            State::Thinking | State::RunningTool | State::WaitingApproval
+        )
     }
 
     /// Begins with what a snapshot says; events of its history come before.
     pub(super) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
         let summary = &snapshot.summary;
-        let is_running = summary.state == ConversationState::Running;
+        let is_running = matches!(
+            summary.state,
+            ConversationState::Running | ConversationState::WaitingApproval
+        );
         self.run_id = summary.run_id.filter(|_| is_running);
         self.conversation.clone_from(&summary.id);
         self.title.clone_from(&summary.title);
@@ -124,6 +130,9 @@ impl Status {
                 self.settings.clone_from(settings);
                 // What replied last is of less interest than what is asked next.
                 self.model = settings.model.clone().or(self.model.take());
+            }
+            Event::ApprovalAsked { approval, .. } => {
+                self.enter(State::WaitingApproval, &approval.tool, now);
             }
             Event::CompactionStarted { .. } => self.is_compacting = true,
             Event::Compacted { .. } | Event::CompactionFailed { .. } => self.is_compacting = false,

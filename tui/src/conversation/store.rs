@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Event, Queue, Snapshot, State};
+use harness_protocol::{Approval, Event, Queue, Snapshot, State};
 
+use super::asked::Asked;
 use super::fold::Fold;
 use super::part::{Part, PartId, PartKind};
 use super::pending::Pending;
@@ -46,6 +47,7 @@ pub(crate) struct Conversation {
     pub(super) pending: Pending,
     status: Status,
     waiting: Waiting,
+    asked: Asked,
     /// Right behind the last record that was taken.
     last: Option<Position>,
     /// The first record that is loaded, or known to be unreadable.
@@ -65,6 +67,7 @@ impl Conversation {
             pending: Pending::new(client_key),
             status: Status::new(),
             waiting: Waiting::default(),
+            asked: Asked::default(),
             last: None,
             first: 1,
             older: None,
@@ -80,6 +83,11 @@ impl Conversation {
     /// What waits to be said, in the order in which it is.
     pub(crate) fn waiting(&self) -> &[Waits] {
         self.waiting.items()
+    }
+
+    /// What waits for an operator's answer.
+    pub(crate) fn approval(&self) -> Option<&Approval> {
+        self.asked.open()
     }
 
     /// How many parts there are, with the prompts that are not on record yet.
@@ -222,6 +230,7 @@ impl Conversation {
         self.damage = damage.map(|said| self.fold.remark(said));
         self.status.restore(snapshot, now);
         self.waiting.restore(&snapshot.queue, &mut self.pending);
+        self.asked.restore(snapshot);
         let is_running = self.status.is_busy();
         self.fold
             .calls
@@ -290,7 +299,8 @@ impl Conversation {
         let has_part = self.fold.take(seq, event, &self.pending);
         let has_status = self.status.take(event, now);
         let has_queue = self.waiting.take(event, &mut self.pending);
-        has_part || has_status || has_queue
+        let has_asked = self.asked.take(event);
+        has_part || has_status || has_queue || has_asked
     }
 
     /// Everything up to a position was sent.

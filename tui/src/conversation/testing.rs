@@ -76,6 +76,7 @@ pub(crate) fn history(records: &[Event], first: u64, last: u64) -> History {
 /// A snapshot behind record `last` with the records from `first` on.
 pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
     Snapshot {
+        approvals: Vec::new(),
         summary: Summary {
             workspace: None,
             id: "c".to_owned(),
@@ -152,6 +153,7 @@ pub(crate) fn shown(part: &Part) -> String {
             };
             format!("{} {} {outcome}", tool.call_id, tool.input)
         }
+        PartKind::Change { title, diff, .. } => format!("{{{title}}} {diff}"),
         PartKind::Summary { title, content } => format!("[{title}] {content}"),
         PartKind::Note { text, is_error } => {
             format!("{}{text}", if *is_error { "! " } else { "- " })

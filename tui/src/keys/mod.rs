@@ -25,6 +25,12 @@ pub(crate) enum Place {
     Chooser,
     /// A search is open.
     Search,
+    /// What waits for an answer has the keys.
+    Band,
+    /// How far an answer reaches is chosen.
+    BandScope,
+    /// Why something may not be is being written.
+    BandReason,
 }
 
 /// What a key does.
@@ -131,4 +137,22 @@ pub(crate) enum Action {
     Trash,
     /// Those of all folders, or of one.
     Folders,
+    /// Answer what waits for an answer, or go back to the input.
+    Decide,
+    /// Allow it once.
+    Allow,
+    /// Choose how far it is allowed.
+    AllowLonger,
+    /// Allow it for the run.
+    ForRun,
+    /// Allow it in the conversation.
+    ForConversation,
+    /// Allow it in the folder.
+    ForFolder,
+    /// Refuse it.
+    Deny,
+    /// Refuse it, and say why.
+    DenySaying,
+    /// Refuse it, and cancel the run.
+    DenyAndStop,
 }

@@ -52,6 +52,7 @@ impl Growing {
             PartKind::User { .. }
             | PartKind::Tool(_)
             | PartKind::Summary { .. }
+            | PartKind::Change { .. }
             | PartKind::Note { .. } => None,
         }
     }

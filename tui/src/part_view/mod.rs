@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing is said by a colour alone; a word or a sign says it too.
 
+mod change;
 mod growing;
 mod json;
 mod layouter;
@@ -17,6 +18,7 @@ use crate::markdown;
 use crate::text::{self, Hidden, sanitize};
 use crate::theme::{Look, Token};
 
+pub(crate) use change::token as diff_token;
 pub(crate) use growing::Growing;
 pub(crate) use layouter::Layouter;
 pub(crate) use result::shown_result;
@@ -67,6 +69,11 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
         }
         PartKind::Tool(tool) => tool::layout(tool, width, fold),
         PartKind::Summary { title, content } => summary::layout(title, content, width, fold),
+        PartKind::Change {
+            title,
+            diff,
+            is_cut,
+        } => change::layout(title, diff, *is_cut, width, fold),
         PartKind::Note { text, is_error } => note(text, *is_error, width),
     }
 }

@@ -1,9 +1,15 @@
 //! What a typed line asks for.
 
+use harness_protocol::Scope;
+
 /// The commands, as `/help` shows them.
 pub(super) const HELP: &str = "\
 /help           this list
 /cancel         cancel the run
+/approve        allow what waits for an answer; or for longer:
+                /approve run, /approve conversation, /approve folder
+/deny [TEXT]    refuse it, and tell the model why
+/undo           take back what the tools changed last
 /continue       go on without a prompt, with what waits in the queue
 /retry          ask for the last reply again
 /follow-up TEXT a prompt that is said when the run is over
@@ -28,6 +34,12 @@ pub(super) enum Command<'a> {
     Prompt(&'a str),
     /// To be said when the run is over.
     FollowUp(&'a str),
+    /// To allow what waits for an answer.
+    Approve(Scope),
+    /// To take back what the tools changed last.
+    Undo,
+    /// To refuse it, and tell the model why.
+    Deny(Option<&'a str>),
     /// To go on without a prompt, or to ask for the last reply again.
     GoOn {
         /// Whether the last reply is asked for again.
@@ -75,6 +87,15 @@ impl<'a> Command<'a> {
         match (name, rest) {
             ("help", None) => Self::Help,
             ("cancel", None) => Self::Cancel,
+            ("approve", None | Some("once")) => Self::Approve(Scope::Once),
+            ("approve", Some("run")) => Self::Approve(Scope::Run),
+            ("approve", Some("conversation")) => Self::Approve(Scope::Conversation),
+            ("approve", Some("folder")) => Self::Approve(Scope::Workspace),
+            ("approve", Some(_)) => Self::Wrong(
+                "say /approve, /approve run, /approve conversation or /approve folder".to_owned(),
+            ),
+            ("undo", None) => Self::Undo,
+            ("deny", reason) => Self::Deny(reason),
             ("continue", None) => Self::GoOn { is_retry: false },
             ("retry", None) => Self::GoOn { is_retry: true },
             ("follow-up", Some(text)) => Self::FollowUp(text),
@@ -89,7 +110,7 @@ impl<'a> Command<'a> {
             ("rename", None) => Self::Wrong("/rename needs a title".to_owned()),
             ("follow-up", None) => Self::Wrong("/follow-up needs a text".to_owned()),
             ("model", None) => Self::Wrong("/model needs a name".to_owned()),
-            ("help" | "cancel" | "continue" | "retry" | "list" | "quit", Some(_)) => {
+            ("help" | "cancel" | "undo" | "continue" | "retry" | "list" | "quit", Some(_)) => {
                 Self::Wrong(format!("/{name} takes nothing behind it"))
             }
             _ => Self::Wrong(format!(
@@ -116,6 +137,14 @@ mod tests {
             ("/list ", Command::List),
             ("/continue", Command::GoOn { is_retry: false }),
             ("/retry", Command::GoOn { is_retry: true }),
+            ("/approve", Command::Approve(Scope::Once)),
+            ("/approve folder", Command::Approve(Scope::Workspace)),
+            (
+                "/approve all",
+                wrong("say /approve, /approve run, /approve conversation or /approve folder"),
+            ),
+            ("/deny", Command::Deny(None)),
+            ("/deny not so", Command::Deny(Some("not so"))),
             ("/follow-up  a b", Command::FollowUp("a b")),
             ("/follow-up", wrong("/follow-up needs a text")),
             ("/model claude-x", Command::Model("claude-x")),

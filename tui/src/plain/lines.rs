@@ -3,7 +3,7 @@
 //! Invariant: a line is carried out when all before it were, so that what is piped in means what
 //! it says; only `/help` and what is wrong are answered at once.
 
-use harness_protocol::Queue;
+use harness_protocol::{Queue, Scope, Verdict};
 
 use super::command::{Command, HELP};
 use super::machine::Machine;
@@ -39,6 +39,11 @@ impl Machine {
                 Command::Quit => return self.quit(),
                 Command::Prompt(prompt) => self.send(prompt, Queue::Steer),
                 Command::FollowUp(prompt) => self.send(prompt, Queue::FollowUp),
+                Command::Approve(scope) => self.answer(Verdict::Allow, scope, None),
+                Command::Deny(reason) => {
+                    self.answer(Verdict::Deny, Scope::Once, reason.map(str::to_owned));
+                }
+                Command::Undo => self.ask(|conversation| Order::Undo { conversation }),
                 Command::GoOn { is_retry } => self.ask(|conversation| Order::GoOn {
                     conversation,
                     is_retry,
@@ -104,6 +109,10 @@ impl Machine {
             _ if self.is_refused => is_answered,
             // The order to compact is only answered when that is over.
             Command::Cancel if is_idle && self.is_compacting => self.is_attached,
+            // What is asked may be on its way.
+            Command::Approve(_) | Command::Deny(_) => {
+                self.is_attached && is_answered && (is_idle || self.approval.is_some())
+            }
             // A prompt need not wait for the answer to the cancel, but for the end of the run,
             // unless somebody who looks on steers the run with it.
             Command::Prompt(_) | Command::FollowUp(_) => {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use harness_protocol::Queue;
+use harness_protocol::{Approval, Queue};
 
 use super::transcript::Transcript;
 use crate::link::{News, Order};
@@ -64,6 +64,10 @@ pub(super) struct Machine {
     pub(super) running: Option<u64>,
     /// The run that is being cancelled.
     pub(super) cancelling: Option<u64>,
+    /// What waits for an operator's answer.
+    pub(super) approval: Option<Box<Approval>>,
+    /// How many clients are attached.
+    pub(super) clients: usize,
     /// Whether the past is being summarized.
     pub(super) is_compacting: bool,
     /// Whether that was cancelled.
@@ -109,6 +113,8 @@ impl Machine {
             seq: 0,
             running: None,
             cancelling: None,
+            approval: None,
+            clients: 0,
             is_compacting: false,
             is_uncompacting: false,
             sent: None,
@@ -206,6 +212,11 @@ impl Machine {
 
     pub(super) fn cancel_answered(&mut self) {
         self.unanswered_cancels = self.unanswered_cancels.saturating_sub(1);
+    }
+
+    /// A key that nobody used.
+    pub(super) fn new_key(&mut self) -> String {
+        (self.options.new_key)()
     }
 
     /// Sends a prompt.

@@ -68,6 +68,7 @@ fn renamed(title: &str) -> Input {
 fn snapshot_with(summary: Summary, events: Vec<PastEvent>) -> Input {
     news(News::Snapshot {
         snapshot: Box::new(Snapshot {
+            approvals: Vec::new(),
             summary,
             state: State::Idle,
             message: String::new(),

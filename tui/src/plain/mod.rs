@@ -3,6 +3,7 @@
 //!
 //! Invariant: what is written has no control character but line ends, whatever anybody said.
 
+mod approvals;
 mod command;
 mod lines;
 mod machine;

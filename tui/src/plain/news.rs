@@ -127,6 +127,17 @@ impl Machine {
                     self.status("there is nothing to compact");
                 }
             }
+            News::Answered { .. } => self.answered(),
+            News::Undone { files, .. } => {
+                self.answered();
+                for file in &files {
+                    self.status(&one_line(&words::undone(file)));
+                }
+            }
+            News::NotAnswered { reason, .. } => {
+                self.fail(&reason);
+                self.answered();
+            }
             // Nothing of this is asked for.
             News::Older { .. }
             | News::Whole { .. }
@@ -188,7 +199,10 @@ impl Machine {
         } else if let Some(reason) = reset {
             self.status(&format!("taken anew: {}", one_line(reason)));
         }
-        let is_going = snapshot.summary.state == ConversationState::Running;
+        let is_going = matches!(
+            snapshot.summary.state,
+            ConversationState::Running | ConversationState::WaitingApproval
+        );
         let shows = !is_new || self.shows_past();
         for past in &snapshot.history.events {
             if past.seq > self.seq {
@@ -196,6 +210,8 @@ impl Machine {
                 self.event(&past.event, shows);
             }
         }
+        self.clients = snapshot.attached;
+        self.waits_for(snapshot, shows);
         self.running = snapshot.summary.run_id.filter(|_| is_going);
         self.compacts(is_compacting(snapshot.state, &snapshot.message));
         match self.running {
@@ -223,12 +239,18 @@ impl Machine {
                 }
             }
             Event::RunStarted { run_id, .. } => self.running = Some(*run_id),
+            Event::ApprovalAsked { approval, .. } => self.asked(approval),
+            Event::ApprovalAnswered { id, .. } | Event::ApprovalWithdrawn { id, .. } => {
+                self.approval.take_if(|open| open.id == *id);
+            }
+            Event::Presence { count, .. } => self.clients = *count,
             Event::CompactionStarted { .. } => self.compacts(true),
             Event::Compacted { .. } | Event::CompactionFailed { .. } => self.compacts(false),
             Event::Status { state, message, .. } => self.compacts(is_compacting(*state, message)),
             Event::RunEnded {
                 run_id, outcome, ..
             } => {
+                self.approval = None;
                 self.running = self.running.filter(|run| run != run_id);
                 if self.own == Some(*run_id) {
                     self.own = None;

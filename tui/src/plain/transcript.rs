@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use harness_protocol::words::{self, Words};
-use harness_protocol::{Event, Family, Queue, State};
+use harness_protocol::{Approval, Event, Family, Queue, State};
 use serde_json::{Map, Value};
 
 use crate::part_view::shown_result;
@@ -40,6 +40,30 @@ impl Transcript {
     pub(super) fn is_waiting(&self, key: &str) -> bool {
         let mut waiting = self.waiting.values();
         waiting.any(|(known, _)| known.as_deref() == Some(key))
+    }
+
+    /// The lines of an approval: what is asked, all of it, and how it is answered.
+    pub(super) fn asked(&self, approval: &Approval) -> String {
+        let Approval {
+            id, tool, change, ..
+        } = approval;
+        let head = format!("{tool}: {}: {}", words::changed(change), approval.because);
+        let mut lines = format!(
+            "approval {id} {}",
+            one_line(&sanitize(&head, Hidden::Pictured))
+        );
+        let asked = change
+            .asked
+            .iter()
+            .map(|asked| format!("asked for as {asked}"));
+        let notes = asked.chain(change.notes.iter().cloned());
+        let diff = change.diff.split_terminator('\n').map(str::to_owned);
+        let cut = change.diff_cut.then(|| "(the diff goes on)".to_owned());
+        for line in notes.chain(diff).chain(cut) {
+            lines += "\n";
+            lines += &set_in(&sanitize(&line, Hidden::Pictured));
+        }
+        lines + "\nstatus: /approve allows it, /deny refuses it"
     }
 
     /// The lines of an event: those of blocks that are complete, and of what happens meanwhile.
@@ -114,6 +138,20 @@ impl Transcript {
                 let call = call.unwrap_or_else(|| "of before".to_owned());
                 Some(answered(&call, result, *is_error))
             }
+            Event::ApprovalAsked { approval, .. } => Some(self.asked(approval)),
+            Event::FilesChanged { changes, .. } => {
+                let each = changes.iter().map(|change| {
+                    let mut lines = one_line(&words::changed(change));
+                    for line in change.diff.split_terminator('\n') {
+                        lines += "\n";
+                        lines += &set_in(&sanitize(line, Hidden::Pictured));
+                    }
+                    lines
+                });
+                Some(each.collect::<Vec<_>>().join("\n"))
+            }
+            // What is changed is told when it was.
+            Event::EffectBegan { .. } => None,
             Event::CallsSkipped { .. } => {
                 self.calls.clear();
                 self.told(event)
@@ -125,7 +163,7 @@ impl Transcript {
                 (State::Thinking, message) => self.status(&message),
                 (State::RunningTool, tool) => self.status(&format!("running {tool}")),
                 // The end of the run says more.
-                (State::Idle | State::Error | State::Unknown, _) => None,
+                (State::Idle | State::Error | State::WaitingApproval | State::Unknown, _) => None,
             },
             Event::RunEnded {
                 run_id,
@@ -198,6 +236,14 @@ fn said(who: &str, text: &str) -> String {
         said += &set_in(line);
     }
     said
+}
+
+/// The approval that an event opens.
+pub(super) fn asked_about(event: &Event) -> Option<u64> {
+    match event {
+        Event::ApprovalAsked { approval, .. } => Some(approval.id),
+        _ => None,
+    }
 }
 
 fn set_in(line: &str) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing here changes what the client knows or wants; only layouts are remembered.
 
+mod band;
 mod chooser;
 mod commands;
 mod frame;
@@ -38,6 +39,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
         talk::draw(app, buffer, regions.talk);
         seam::draw(app, buffer, regions.seam);
         queue::draw(app, buffer, regions.queue);
+        band::draw(app, buffer, regions.band);
         seam::draw_pastes(app, buffer, regions.pastes);
         status::draw(app, buffer, regions.status);
     }
@@ -45,7 +47,8 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let caret = match &app.overlay {
         None => {
             commands::draw(app, buffer, &regions);
-            caret
+            // What is typed is not for the input while what waits for an answer has the keys.
+            caret.filter(|_| !app.band.as_ref().is_some_and(|band| band.has_focus))
         }
         Some(Overlay::Help { above }) => {
             help::draw(app, buffer, area, *above);

@@ -344,3 +344,54 @@ fn other_colours() {
         keep_one(name, &mut app);
     }
 }
+
+/// Spec: [TUI-96] [TUI-98]
+#[test]
+fn what_waits_for_an_answer() {
+    let lines: String = (0..30)
+        .map(|line| format!("+    line_{line}();\n"))
+        .collect();
+    let diff = format!("@@ -1,3 +1,33 @@\n fn main() {{\n-    todo!();\n{lines} }}\n");
+    let change = json!({"path": "/home/ana/p/src/main.rs", "action": "changed", "before": "x",
+        "after": "y", "added": 30, "removed": 1, "diff": diff, "place": "workspace"});
+    let asked = json!({"type": "approval_asked", "id": 1, "run_id": 2, "call": "c", "tool": "edit",
+        "change": change, "digest": "d", "because": "the mode asks before every change",
+        "scopes": ["once", "run", "conversation", "workspace"], "rule": "edit(src/main.rs)"});
+    let mut app = attached_in(
+        Some("/home/ana/p"),
+        &[
+            event(json!({"type": "run_started", "run_id": 2})),
+            event(
+                json!({"type": "user", "content": "write main", "by": "ben@laptop", "run_id": 2}),
+            ),
+            event(
+                json!({"type": "tool_call", "id": "c", "name": "edit", "input": {"path": "src/main.rs"}}),
+            ),
+            status("running_tool", "edit: waits for approval"),
+            event(asked),
+        ],
+    );
+    app.update(Msg::Tick, Duration::from_secs(1));
+    keep("approval", &mut app);
+    resize(&mut app, SIZES[0]);
+    key(&mut app, Key::Tab);
+    key(&mut app, Key::End);
+    keep_one("approval_read", &mut app);
+    key(&mut app, Key::Char('A'));
+    keep_one("approval_scope", &mut app);
+    key(&mut app, Key::Escape);
+    key(&mut app, Key::Char('D'));
+    key(&mut app, Key::Char('n'));
+    keep_one("approval_reason", &mut app);
+    let answered = json!({"type": "approval_answered", "id": 1, "answer": "allow",
+        "scope": "once", "by": "ben@laptop"});
+    tell(&mut app, told(6, event(answered)));
+    tell(
+        &mut app,
+        told(
+            7,
+            event(json!({"type": "files_changed", "call": "c", "changes": [change]})),
+        ),
+    );
+    keep_one("approval_answered", &mut app);
+}

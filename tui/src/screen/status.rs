@@ -78,6 +78,10 @@ pub(crate) fn text(app: &App) -> (String, Token) {
             let tool = status.tool.as_deref().map_or(message, one_line);
             going(format!("Running: {tool}..."))
         }
+        State::WaitingApproval => {
+            let waits = format!("{message} waits for your approval: /approve or /deny");
+            (waits, Token::Status)
+        }
         State::Error => (format!("Error: {message}"), Token::Error),
         State::Idle | State::Unknown => (String::new(), Token::Status),
     }

@@ -22,6 +22,10 @@ pub(crate) enum Token {
     ToolName,
     /// What went wrong.
     Error,
+    /// A line of a diff that is new.
+    Added,
+    /// A line of a diff that is gone.
+    Removed,
     /// Thinking, and what is of less weight.
     Reasoning,
     /// Lines around things.

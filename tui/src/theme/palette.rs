@@ -43,12 +43,14 @@ const MARKED: Modifier = Modifier::UNDERLINED.union(Modifier::BOLD);
 
 /// The table.
 pub(super) const fn of(token: Token) -> Colours {
-    use Color::{Blue, Cyan, DarkGray, Magenta, Red, Yellow};
+    use Color::{Blue, Cyan, DarkGray, Green, Magenta, Red, Yellow};
     match token {
         Token::Text => row(0xe0_e0_e0, 0x1a_1a_1a, None, None),
         Token::User => row(0x00_ff_ff, 0x00_6b_6b, Some(Blue), Some(Cyan)),
         Token::ToolName | Token::Status => row(0xff_ff_00, 0x8a_6d_00, Some(Magenta), Some(Yellow)),
         Token::Error => row(0xff_00_00, 0xb0_00_20, Some(Red), Some(Red)),
+        Token::Added => row(0x5f_d7_5f, 0x1a_6b_1a, Some(Green), Some(Green)),
+        Token::Removed => row(0xff_87_87, 0xb0_00_20, Some(Red), Some(Red)),
         Token::Reasoning => row(0x66_66_66, 0x6b_6b_6b, None, Some(DarkGray)),
         Token::Border => row(0x44_44_44, 0xb0_b0_b0, None, Some(DarkGray)),
         Token::Link => row(0x87_af_ff, 0x0b_57_d0, Some(Blue), Some(Blue)),

@@ -20,10 +20,12 @@ impl Folds {
     pub(crate) fn of(&self, part: &Part) -> Fold {
         let each = self.each.get(&part.id).copied();
         match part.kind {
-            PartKind::Tool(_) | PartKind::Summary { .. } if self.peeked == Some(part.id) => {
+            PartKind::Tool(_) | PartKind::Change { .. } | PartKind::Summary { .. }
+                if self.peeked == Some(part.id) =>
+            {
                 Fold::Open
             }
-            PartKind::Tool(_) => each.unwrap_or(self.all),
+            PartKind::Tool(_) | PartKind::Change { .. } => each.unwrap_or(self.all),
             PartKind::Summary { .. } => each.unwrap_or(match self.all {
                 Fold::Open => Fold::Open,
                 Fold::Cut | Fold::Folded => Fold::Folded,

@@ -14,6 +14,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::outbox::{AppendId, Outbox, Step};
+use crate::approval::Approver;
+use crate::blocking;
 use crate::broadcast::Attendance;
 use crate::broadcast::messages::Publish;
 use crate::clock::Clock;
@@ -23,12 +25,13 @@ use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::conversation::past::{Ledger, revive};
 use crate::event::{Passing, event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Position};
+use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Position, Record};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
 use crate::tool::messages::{CancelTool, RunTool};
 use crate::tool::{Registry, ToolCall};
+use crate::tool::{Undo, has_happened};
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -52,6 +55,10 @@ pub struct Downstream {
     pub journal: Arc<dyn Journal>,
     /// Writes summaries, if the model does not.
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// Takes changes back.
+    pub undo: Undo,
+    /// Answers approvals.
+    pub approver: Arc<dyn Approver>,
 }
 
 /// Owns the history and the turn counter of one conversation.
@@ -170,7 +177,7 @@ impl ConversationActor {
             State::Reviving(orders) => orders.push(order),
             State::Dormant => {
                 self.state = State::Reviving(vec![order]);
-                let reviving = revive(Arc::clone(&self.downstream.journal));
+                let reviving = revived(Arc::clone(&self.downstream.journal));
                 ctx.spawn(
                     reviving
                         .into_actor(self)
@@ -181,6 +188,7 @@ impl ConversationActor {
     }
 
     fn revived(&mut self, revived: Result<(Ledger, u64), StorageError>, ctx: &mut Context<Self>) {
+        let mut resumed = Vec::new();
         let (next, result) = match revived {
             Ok((ledger, end)) => {
                 // If an append of an earlier machine came in between, the next one is refused.
@@ -189,6 +197,8 @@ impl ConversationActor {
                     Machine::new(self.id.clone(), self.planner.clone(), ledger, self.calls);
                 if self.stopping {
                     machine.handle(Input::StopRequested);
+                } else {
+                    resumed = machine.resume();
                 }
                 (State::Alive(Box::new(machine)), Ok(()))
             }
@@ -197,6 +207,8 @@ impl ConversationActor {
         let State::Reviving(orders) = std::mem::replace(&mut self.state, next) else {
             return;
         };
+        self.carry_out(resumed, ctx);
+        self.ask_again(ctx);
         for order in orders {
             order(self, result.clone(), ctx);
         }
@@ -263,7 +275,7 @@ impl ConversationActor {
     fn durability_before(&self, effect: &Effect) -> Durability {
         let may_change_something = |call: &ToolCall| !self.tools().is_harmless(&call.name);
         if matches!(effect, Effect::Rewrite { .. })
-            || matches!(effect, Effect::RunTool(_, call) if may_change_something(call))
+            || matches!(effect, Effect::RunTool(_, call, _) if may_change_something(call))
         {
             Durability::Synced
         } else {
@@ -327,6 +339,9 @@ impl ConversationActor {
                 } => {
                     for (new, position) in records.iter().zip(positions.into_iter().flatten()) {
                         self.show(new, position);
+                        if let Record::ApprovalAsked(approval) = &new.record {
+                            self.ask(approval, ctx);
+                        }
                     }
                 }
                 Step::Kept { pieces, .. } => pieces.into_iter().for_each(|piece| self.grow(piece)),
@@ -352,7 +367,9 @@ impl ConversationActor {
             Effect::Rewrite { compacted, by } => self.rewrite(compacted, by, ctx),
             Effect::EndCompaction(result) => self.end_compaction(&result),
             Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
-            Effect::RunTool(call_id, call) => self.run_tool(call_id, call, ctx),
+            Effect::RunTool(call_id, call, allowed) => {
+                self.run_tool(call_id, call, allowed, ctx);
+            }
             Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
             Effect::EndRun(run, outcome) => {
                 self.forget_kept();
@@ -415,6 +432,18 @@ impl ConversationActor {
         }
         receiver.map(Result::ok)
     }
+}
+
+/// Reads a conversation back. Of a change that was begun when the service died, the file says whether it
+/// was made.
+async fn revived(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageError> {
+    let (mut ledger, end) = revive(journal).await?;
+    if let Some((_, change)) = ledger.approvals().began().cloned() {
+        let looked = blocking(move || has_happened(&change)).await;
+        // Without a look it is not known.
+        ledger.note_happened(looked.ok().flatten());
+    }
+    Ok((ledger, end))
 }
 
 impl Actor for ConversationActor {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::approval::Operators;
 use bytes::Bytes;
 use harness_protocol::{Event, State as Shown};
 use tokio::sync::mpsc;
@@ -207,6 +208,12 @@ impl World {
             journal: Arc::clone(&journal) as Arc<dyn Journal>,
             describe_model: probe.clone().recipient(),
             summarizer,
+            approver: Arc::new(Operators),
+            undo: crate::tool::Undo {
+                before: None,
+                closed: Arc::default(),
+                redaction: crate::secret::Redaction::default(),
+            },
         };
         let attendance = Attendance::default();
         let actor = ConversationActor::new(
@@ -364,6 +371,13 @@ fn name(record: &Record) -> &'static str {
         Record::Compacted { .. } => "compacted",
         Record::CompactionFailed { .. } => "compaction_failed",
         Record::Checkpoint { .. } => "checkpoint",
+        Record::ApprovalAsked(_) => "approval_asked",
+        Record::ApprovalAnswered { .. } => "approval_answered",
+        Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
+        Record::EffectBegan { .. } => "effect_began",
+        Record::FilesChanged { .. } => "files_changed",
+        Record::RulesChanged { .. } => "rules_changed",
+        Record::Undone { .. } => "undone",
         Record::Unknown { .. } => "unknown",
     }
 }
@@ -644,8 +658,7 @@ async fn a_repeated_prompt_is_answered_when_the_first_one_is_safe() {
     let keyed = |content: &str| SubmitPrompt {
         content: content.to_owned(),
         key: Some("k".to_owned()),
-        by: None,
-        attachments: Vec::new(),
+        ..SubmitPrompt::default()
     };
     let first = actix::spawn(world.send(keyed("hi")));
     world.append().await;

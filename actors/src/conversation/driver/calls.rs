@@ -156,12 +156,23 @@ impl ConversationActor {
         self.advance(Input::Model(event), ctx);
     }
 
-    pub(super) fn run_tool(&self, call_id: CallId, call: ToolCall, ctx: &mut Context<Self>) {
+    pub(super) fn run_tool(
+        &self,
+        call_id: CallId,
+        call: ToolCall,
+        allowed: Option<String>,
+        ctx: &mut Context<Self>,
+    ) {
         let order = RunTool {
             call_id: call_id.clone(),
             call,
+            allowed,
             tools: self.tools(),
             folder: Arc::clone(&self.planner.folder),
+            seen: self
+                .machine()
+                .map(|machine| machine.ledger().seen())
+                .unwrap_or_default(),
             reply_to: ctx.address().recipient(),
         };
         if self.downstream.run_tool.try_send(order).is_err() {

@@ -151,7 +151,8 @@ impl Handler<CancelRun> for ConversationActor {
             return Box::pin(end.map(|_| true));
         }
         let may_stop = order.run.is_none() && self.is_compacting();
-        if !may_stop && !order.clear_queue {
+        // One that is not open may wait for an operator's answer.
+        if self.machine().is_some() && !may_stop && !order.clear_queue {
             return Box::pin(async { false });
         }
         let cancelled = self.order(order, |_| {}, ctx);
@@ -164,7 +165,10 @@ impl Handler<StopRuns> for ConversationActor {
 
     fn handle(&mut self, _: StopRuns, ctx: &mut Context<Self>) -> Self::Result {
         self.stopping = true;
-        let end = self.run().map(|run| self.wait_for(run));
+        // One that waits for an operator's answer does not end.
+        let waits = self.machine().is_some_and(Machine::waits_for_approval);
+        let end = self.run().filter(|_| !waits);
+        let end = end.map(|run| self.wait_for(run));
         self.advance(Input::StopRequested, ctx);
         let (settled, settling) = oneshot::channel();
         let settle: HeldOrder = Box::new(move |actor, _, ctx| {
@@ -215,6 +219,8 @@ impl Handler<GetOverview> for ConversationActor {
                     status: ledger.status().clone(),
                     run: ledger.run(),
                     is_running: machine.run().is_some(),
+                    approval: ledger.open_approval(),
+                    rules: ledger.rules(),
                     unfinished: ledger.unfinished().to_vec(),
                     totals: ledger.totals().clone(),
                     active_at: self.active_at,

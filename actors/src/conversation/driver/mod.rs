@@ -1,11 +1,13 @@
 //! What carries a conversation's decisions out: the actor, and what waits for the journal.
 
 mod actor;
+mod approvals;
 mod calls;
 mod failed_append;
 mod handlers;
 mod keep;
 mod outbox;
 mod replace_journal;
+mod undo;
 
 pub use actor::{ConversationActor, Downstream};

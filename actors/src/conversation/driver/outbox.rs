@@ -152,7 +152,7 @@ impl<A> Outbox<A> {
                 | Effect::DescribeModel { call_id: made, .. }
                 | Effect::TellDropped(made, _)
                 | Effect::Summarize(made, _)
-                | Effect::RunTool(made, _),
+                | Effect::RunTool(made, ..),
             ) => made == id,
             Step::Do(_) | Step::Written { .. } | Step::Kept { .. } | Step::Answer(_) => false,
         };

@@ -1,14 +1,12 @@
 //! How runs begin: with a prompt, or without a new one.
 
-use std::collections::HashSet;
-
-use harness_protocol::Queue;
+use harness_protocol::{Queue, RunRules};
 
 use super::Machine;
 use super::compaction::Compaction;
 use super::effect::Effect;
 use super::order::{Order, Taken};
-use super::run::{Run, Step};
+use super::run::Run;
 use crate::conversation::messages::{ContinueRun, Resumption, SubmitError, SubmitPrompt};
 use crate::conversation::past::Named;
 use crate::ids::RunId;
@@ -36,7 +34,11 @@ impl Order for SubmitPrompt {
         }
         machine.check_prompt(&self.content)?;
         let (run, mut effects) = machine.begin()?;
-        effects.push(machine.note(Record::RunStarted { run, by: None }));
+        effects.push(machine.note(Record::RunStarted {
+            run,
+            by: None,
+            rules: self.rules,
+        }));
         effects.push(machine.note(Record::Prompt {
             run,
             content: self.content,
@@ -80,6 +82,7 @@ impl Order for ContinueRun {
         effects.push(machine.note(Record::RunStarted {
             run,
             by: by.clone(),
+            rules: RunRules::default(),
         }));
         if leaves_out {
             effects.push(machine.note(Record::ReplyLeftOut { by }));
@@ -136,20 +139,7 @@ impl Machine {
         let effects = self.close();
         let id = RunId(self.ledger.totals().runs + 1);
         self.compaction = Compaction::default();
-        self.run = Some(Run {
-            id,
-            plan,
-            head,
-            turns: 0,
-            asked: 0,
-            pauses: 0,
-            step: Step::Summarize,
-            ending: None,
-            cancelled_by: None,
-            has_remark: false,
-            remarks: HashSet::new(),
-            is_steered: false,
-        });
+        self.run = Some(Run::new(id, plan, head));
         Ok((id, effects))
     }
 }

@@ -48,7 +48,10 @@ impl Machine {
     pub(super) fn stop(&mut self) -> Vec<Effect> {
         self.stopping = true;
         let mut effects = Vec::from_iter(self.cancel_compaction());
-        effects.extend(self.end_early(Ending::Stopped));
+        // What waits for an operator's answer waits on when the service is back.
+        if !self.waits_for_approval() {
+            effects.extend(self.end_early(Ending::Stopped));
+        }
         effects
     }
 
@@ -63,6 +66,12 @@ impl Machine {
         }
         if !is_first {
             return vec![];
+        }
+        if let Step::Tools(tools) = &run.step
+            && tools.held().is_some()
+        {
+            let by = run.cancelled_by.clone();
+            return self.withdraw_approval(by);
         }
         match &run.step {
             Step::Describe(call_id) | Step::Model(call_id) => {

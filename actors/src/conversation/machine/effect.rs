@@ -44,8 +44,9 @@ pub enum Effect {
     EndCompaction(Result<Compacted, CompactError>),
     /// Drop a call of the model.
     CancelModel(CallId),
-    /// Run a tool.
-    RunTool(CallId, ToolCall),
+    /// Run a tool. It changes only what has this digest; without one it says first what it would
+    /// change.
+    RunTool(CallId, ToolCall, Option<String>),
     /// Stop a tool.
     CancelTool(CallId),
     /// Tell who waits for it that the run has ended.

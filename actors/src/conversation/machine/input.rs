@@ -25,6 +25,10 @@ pub enum Input {
     },
     /// The tools' actor answered.
     Tool(ToolEvent),
+    /// The rules of folders are others; that of the conversation has this inode, if it is there.
+    RulesChanged(Option<u64>),
+    /// Nobody answered this approval in time.
+    ApprovalExpired(u64),
     /// The actor that has the call will not answer: it did not take it, or is gone.
     CallLost(CallId),
 }

@@ -4,6 +4,7 @@
 //! adds up, here as after a crash. A run ends with exactly one `Effect::EndRun`, and the record
 //! before it is its `idle` or `error` status.
 
+mod approvals;
 mod begin;
 mod cancel;
 mod compacting;
@@ -24,6 +25,7 @@ mod summary;
 mod tool_calls;
 mod tools;
 mod turns;
+mod undo;
 
 use std::sync::Arc;
 
@@ -46,6 +48,7 @@ pub use input::Input;
 pub(super) use offered::listed;
 pub use order::{Order, Taken};
 pub use plan::{Defaults, Planner, Projection, SystemPromptBuilder, TurnInfo};
+pub(super) use undo::Undone;
 
 /// One conversation.
 pub struct Machine {
@@ -159,6 +162,13 @@ impl Machine {
             Input::Tool(ToolEvent::Finished { call_id, outcome }) => {
                 self.tool_finished(&call_id, outcome)
             }
+            Input::Tool(ToolEvent::Planned {
+                call_id,
+                change,
+                folder_inode,
+            }) => self.tool_planned(&call_id, *change, folder_inode),
+            Input::RulesChanged(inode) => self.rules_changed(inode),
+            Input::ApprovalExpired(id) => self.approval_expired(id),
             Input::CallLost(call_id) => self.call_lost(&call_id),
         }
     }

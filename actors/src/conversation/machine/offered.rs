@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::conversation::past::Ledger;
 use crate::journal::Totals;
-use crate::tool::{Registry, ToolShelf, defined_name, standard_tools};
+use crate::tool::{Registry, ToolShelf, defined_name, reading_tools};
 
 /// The tools of one run.
 #[derive(Debug, Clone)]
@@ -61,11 +61,11 @@ pub(super) fn is_active(active: &[String], name: &str) -> bool {
 }
 
 /// What a conversation is offered: the list on record, or before its first request what there is.
-/// Requests of versions that kept no list offered the standard tools.
+/// Requests of versions that kept no list offered those that read.
 pub(super) fn list(ledger: &Ledger, shelf: &ToolShelf) -> Arc<[Value]> {
     match ledger.tools() {
         Some(list) => Arc::clone(list),
-        None if ledger.totals().turns > 0 => standard().definitions().into(),
+        None if ledger.totals().turns > 0 => reading().definitions().into(),
         None => shelf.get().definitions().into(),
     }
 }
@@ -75,11 +75,11 @@ pub(in crate::conversation) fn listed(totals: &Totals, shelf: &ToolShelf) -> Vec
     let all = |tools: Registry| tools.names().map(str::to_owned).collect();
     match &totals.tools {
         Some(names) => names.clone(),
-        None if totals.turns > 0 => all(standard()),
+        None if totals.turns > 0 => all(reading()),
         None => all(shelf.get()),
     }
 }
 
-fn standard() -> Registry {
-    Registry::new(standard_tools()).unwrap_or_default()
+fn reading() -> Registry {
+    Registry::new(reading_tools()).unwrap_or_default()
 }

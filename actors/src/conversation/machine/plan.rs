@@ -8,6 +8,7 @@ use harness_protocol::{FullSettings, Settings, SettingsAnswer, ThinkingLevel};
 use serde_json::Value;
 
 use super::offered::{Offered, is_active};
+use crate::approval::RuleBook;
 use crate::compaction::CompactionSettings;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
@@ -148,6 +149,8 @@ pub struct Planner {
     pub tools: ToolShelf,
     /// The folder that the conversation works in.
     pub folder: Arc<Path>,
+    /// The rules of folders, for what tools may change.
+    pub rules: RuleBook,
     /// What the model is told besides.
     pub guidance: GuidanceShelf,
     /// Builds the system prompt, if somebody does.
@@ -180,6 +183,7 @@ impl Planner {
             made_with: Settings::default(),
             tools: ToolShelf::default(),
             folder: Path::new(".").into(),
+            rules: RuleBook::default(),
             guidance: GuidanceShelf::default(),
             system_prompt: None,
             projection: None,

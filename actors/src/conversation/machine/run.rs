@@ -29,6 +29,29 @@ pub(super) struct Run {
     pub(super) remarks: HashSet<String>,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
+    /// The inode of the conversation's folder, as far as it is known.
+    pub(super) folder_inode: Option<u64>,
+}
+
+impl Run {
+    /// A run that is about to begin.
+    pub(super) fn new(id: RunId, plan: Plan, head: RequestHead) -> Self {
+        Self {
+            id,
+            plan,
+            head,
+            turns: 0,
+            asked: 0,
+            pauses: 0,
+            step: Step::Summarize,
+            ending: None,
+            cancelled_by: None,
+            has_remark: false,
+            remarks: HashSet::new(),
+            is_steered: false,
+            folder_inode: None,
+        }
+    }
 }
 
 /// What a run waits for.

@@ -31,9 +31,15 @@ impl Order for ChangeSettings {
         let offers_all = machine.planner.defaults.settings.active_tools.is_empty();
         let is_default = |names: &mut Vec<String>| names.is_empty() && offers_all;
         settings.active_tools.take_if(is_default);
-        let is_new = settings != *machine.settings();
-        let changed = is_new.then(|| machine.note(Record::SettingsChanged { settings, by }));
-        Ok((machine.settings_view(), changed.into_iter().collect()))
+        let mut effects = Vec::new();
+        if settings != *machine.settings() {
+            effects.push(machine.note(Record::SettingsChanged {
+                settings,
+                by: by.clone(),
+            }));
+            effects.extend(machine.reconsider(by));
+        }
+        Ok((machine.settings_view(), effects))
     }
 }
 

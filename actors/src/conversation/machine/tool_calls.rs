@@ -49,10 +49,16 @@ impl Machine {
         let execution = run.plan.settings.tool_execution;
         let stops = has_failed && execution == ToolExecution::SequentialFailFast;
         let is_ending = run.ending.is_some();
-        let mut effects: Vec<Effect> = results
-            .iter()
-            .map(|(call, outcome)| self.tool_answered(call, outcome))
-            .collect();
+        let mut effects = Vec::new();
+        for (call, outcome) in &results {
+            if !outcome.changes.is_empty() {
+                effects.push(self.note(Record::FilesChanged {
+                    call: call.id.clone(),
+                    changes: outcome.changes.clone(),
+                }));
+            }
+            effects.push(self.tool_answered(call, outcome));
+        }
         if !is_over {
             return effects;
         }
@@ -108,6 +114,7 @@ impl Machine {
             id: call.id.clone(),
             result: outcome.result.clone(),
             is_error: outcome.is_error,
+            seen: outcome.seen.clone(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness_protocol::{CompactionReason, Queue};
+use harness_protocol::{CompactionReason, Queue, words};
 
 use super::Machine;
 use super::compaction::{Next, Verdict};
@@ -24,7 +24,7 @@ impl Machine {
         let (asked, max_turns) = (run.asked, run.plan.settings.max_turns);
         let is_steered = self.waits(Queue::Steer);
         if is_awaited && !is_steered && asked >= max_turns {
-            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
+            return self.end(&words::reached_max_turns(max_turns));
         }
         if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) {
             return self.end("");
@@ -45,7 +45,7 @@ impl Machine {
         };
         let max_turns = run.plan.settings.max_turns;
         if run.asked >= max_turns {
-            return self.end(&format!("stopped: reached max_turns ({max_turns})"));
+            return self.end(&words::reached_max_turns(max_turns));
         }
         let mut effects = self.end_turn(Outcome::Completed);
         effects.extend(self.next_turn());

@@ -4,15 +4,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use harness_protocol::{Attachment, QueueItem, Settings, Usage};
+use harness_protocol::words;
+use harness_protocol::{Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, Usage};
 use serde_json::Value;
 
+use super::approvals::Approvals;
 use super::digest::Digest;
 use super::history::History;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
-use crate::tool::{ToolCall, ToolOutcome, defined_name};
+use crate::tool::{SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
 /// The largest number of a run that is counted on from; a journal may say anything.
 const MAX_RUN: u64 = 1 << 53;
@@ -46,6 +48,13 @@ pub struct Ledger {
     failed: bool,
     /// The tokens of the run that is going, or of the last one.
     run_usage: Usage,
+    approvals: Approvals,
+    /// The calls of the last whole reply, until its turn ends.
+    last_calls: Vec<ToolCall>,
+    /// Whether the change that was begun when the service died has happened, as the file says.
+    has_happened: Option<bool>,
+    /// The last content of each file that the model has seen whole.
+    seen: SeenBefore,
     /// Whether summaries take nothing out of the history.
     keeps_all: bool,
 }
@@ -103,6 +112,7 @@ impl Ledger {
         if record.ends_block() {
             self.unfinished.clear();
         }
+        self.approvals.apply(record, &mut self.totals);
         match record {
             Record::RunStarted { run, .. } => {
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
@@ -148,6 +158,7 @@ impl Ledger {
                 ..
             } => {
                 let used = self.count(model, usage);
+                self.last_calls = self.calls();
                 self.replying = false;
                 self.failed = false;
                 if *overflow {
@@ -176,15 +187,33 @@ impl Ledger {
                 id,
                 result,
                 is_error,
+                seen,
             } => {
+                self.see(seen);
                 self.end_reply(Unanswered::Interrupted);
                 self.history.push_result(id, result, *is_error);
+            }
+            Record::FilesChanged { changes, .. } => {
+                let seen = |change: &FileChange| SeenFile {
+                    path: change.path.clone(),
+                    hash: change.after.clone(),
+                };
+                self.see(&changes.iter().map(seen).collect::<Vec<_>>());
+            }
+            Record::Undone { files, .. } => {
+                self.end_reply(Unanswered::Interrupted);
+                if let Some(text) = words::undone_for_model(files) {
+                    self.history.push_prompt(&text, &[]);
+                }
             }
             Record::CallsSkipped { reason } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.leave_unanswered(*reason);
             }
-            Record::TurnEnded { .. } => self.turn = None,
+            Record::TurnEnded { .. } => {
+                self.turn = None;
+                self.last_calls.clear();
+            }
             Record::RunEnded {
                 run,
                 outcome,
@@ -253,7 +282,13 @@ impl Ledger {
                 self.add_keys(keys, &digests, |run| Named::Run(*run));
                 self.add_keys(item_keys, &digests, |item| Named::Item(*item));
             }
-            Record::CompactionStarted { .. } | Record::Unknown { .. } => {}
+            Record::CompactionStarted { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::RulesChanged { .. }
+            | Record::Unknown { .. } => {}
         }
     }
 
@@ -296,6 +331,52 @@ impl Ledger {
             Activity::Idle | Activity::Error | Activity::Thinking | Activity::RunningTool => {
                 self.status.clone()
             }
+        }
+    }
+
+    /// The approvals.
+    #[must_use]
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// The approval that waits for an answer.
+    #[must_use]
+    pub fn open_approval(&self) -> Option<Box<Approval>> {
+        self.approvals.open().cloned().map(Box::new)
+    }
+
+    /// The rules of the run and of the conversation.
+    #[must_use]
+    pub fn rules(&self) -> Vec<HeldRule> {
+        let of_run = self.approvals.run_rules().iter();
+        of_run.chain(&self.totals.rules).cloned().collect()
+    }
+
+    /// The calls of the last reply that have no result, in its order.
+    #[must_use]
+    pub fn unanswered(&self) -> Vec<ToolCall> {
+        let dangling = self.history.dangling();
+        let calls = self.last_calls.iter();
+        let unanswered = calls.filter(|call| dangling.contains(&call.id));
+        unanswered.cloned().collect()
+    }
+
+    /// Notes whether the change that was begun when the service died has happened.
+    pub fn note_happened(&mut self, has_happened: Option<bool>) {
+        self.has_happened = has_happened;
+    }
+
+    /// The last content of each file that the model has seen whole, by its path.
+    #[must_use]
+    pub fn seen(&self) -> SeenBefore {
+        Arc::clone(&self.seen)
+    }
+
+    fn see(&mut self, files: &[SeenFile]) {
+        for file in files {
+            let seen = Arc::make_mut(&mut self.seen);
+            seen.insert(file.path.clone(), file.hash.clone());
         }
     }
 
@@ -462,12 +543,19 @@ impl Ledger {
         } else {
             self.history.dangling()
         };
-        let outcome = ToolOutcome::failed("interrupted, effect unknown");
-        records.extend(dangling.into_iter().map(|id| Record::ToolResult {
-            id,
-            result: outcome.result.clone(),
-            is_error: true,
-        }));
+        for id in dangling {
+            let (changes, outcome) = self.outcome_of(&id);
+            if !changes.is_empty() {
+                let call = id.clone();
+                records.push(Record::FilesChanged { call, changes });
+            }
+            records.push(Record::ToolResult {
+                id,
+                result: outcome.result,
+                is_error: outcome.is_error,
+                seen: outcome.seen,
+            });
+        }
         records.extend(self.turn.map(|turn| Record::TurnEnded {
             run,
             turn,
@@ -486,6 +574,27 @@ impl Ledger {
             message: INTERRUPTED.to_owned(),
         });
         records
+    }
+
+    /// What came of a call that has no result, and what it changed.
+    fn outcome_of(&self, id: &str) -> (Vec<FileChange>, ToolOutcome) {
+        let unknown = || ToolOutcome::failed("interrupted, effect unknown");
+        let began = self.approvals.began().filter(|(call, _)| call == id);
+        // What is on record already is not recorded again, whatever became of the file since.
+        let is_made = self.approvals.is_made();
+        match (began, self.has_happened) {
+            (Some((_, change)), happened) if is_made || happened == Some(true) => {
+                let path = &change.path;
+                let done = format!("{path} was changed; the service ended before it could say so");
+                let changes = (!is_made).then(|| change.clone()).into_iter().collect();
+                (changes, ToolOutcome::from(Ok(done)))
+            }
+            (Some((_, change)), Some(false)) => {
+                let text = format!("interrupted: {} was not changed", change.path);
+                (Vec::new(), ToolOutcome::failed(&text))
+            }
+            (Some(_), _) | (None, _) => (Vec::new(), unknown()),
+        }
     }
 
     fn add_block(&mut self, index: u64, mut block: Block) {
@@ -526,6 +635,7 @@ impl Ledger {
         self.history.settle();
         self.run = None;
         self.turn = None;
+        self.last_calls.clear();
         self.totals = totals.clone();
         self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
         // The status that follows says the same; a torn journal may lack it.

@@ -75,6 +75,7 @@ fn result(id: &str) -> Record {
         id: id.to_owned(),
         result: "x".to_owned(),
         is_error: false,
+        seen: Vec::new(),
     }
 }
 
@@ -83,6 +84,7 @@ fn unknown_effect(id: &str) -> Record {
         id: id.to_owned(),
         result: r#"{"error":"interrupted, effect unknown"}"#.to_owned(),
         is_error: true,
+        seen: Vec::new(),
     }
 }
 
@@ -95,7 +97,11 @@ fn fold(records: &[Record]) -> Ledger {
 /// A run whose model is asked.
 fn begun() -> Vec<Record> {
     vec![
-        Record::RunStarted { run: RUN, by: None },
+        Record::RunStarted {
+            run: RUN,
+            by: None,
+            rules: harness_protocol::RunRules::default(),
+        },
         prompt(1, "hi", None),
         status(Activity::Thinking, ""),
         turn_started(1),
@@ -226,6 +232,7 @@ fn calls_of_a_run_that_ended_are_not_answered_again() {
         Record::RunStarted {
             run: RunId(2),
             by: None,
+            rules: harness_protocol::RunRules::default(),
         },
         prompt(2, "next", None),
         turn_started(1),
@@ -369,6 +376,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         number.clone().prop_map(|run| Record::RunStarted {
             run: RunId(run),
             by: None,
+            rules: harness_protocol::RunRules::default(),
         }),
         number.clone().prop_map(|run| prompt(run, "hi", Some("k"))),
         (1..3_u32).prop_map(turn_started),

@@ -1,11 +1,15 @@
 //! What was said, and what it adds up to: the one fold over a journal.
 
+mod approvals;
+mod changes;
 mod digest;
 mod history;
 mod ledger;
 mod read_back;
 mod rewrite;
 
+pub(super) use approvals::ApprovalEnd;
+pub(super) use changes::Changes;
 pub(super) use history::Dropped;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;

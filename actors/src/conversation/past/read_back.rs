@@ -36,6 +36,8 @@ impl From<Glance> for Overview {
             status: glance.ledger.resting_status(),
             run: glance.ledger.run(),
             is_running: false,
+            approval: glance.ledger.open_approval(),
+            rules: glance.ledger.rules(),
             unfinished: glance.ledger.unfinished().to_vec(),
             totals: glance.ledger.totals().clone(),
             active_at: glance.active_at,

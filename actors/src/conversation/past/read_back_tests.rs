@@ -226,6 +226,7 @@ async fn a_look_tells_what_waits_and_the_settings_wherever_they_changed() {
                     all.push(Record::RunStarted {
                         run: RunId(run),
                         by: None,
+                        rules: harness_protocol::RunRules::default(),
                     });
                     let mut ledger = Ledger::default();
                     all.iter().for_each(|record| ledger.apply(record));

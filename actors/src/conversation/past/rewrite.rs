@@ -162,7 +162,11 @@ impl Building {
             tools: before.tools().map(|tools| tools.to_vec()),
             by: by.clone(),
         };
-        let run = before.run().map(|run| Record::RunStarted { run, by: None });
+        let run = before.run().map(|run| Record::RunStarted {
+            run,
+            by: None,
+            rules: before.approvals().to_run(),
+        });
         let Status { activity, message } = before.status().clone();
         let is_told = *before.status() != Status::default();
         let status = is_told.then_some(Record::Status { activity, message });

@@ -157,7 +157,11 @@ impl<'a> Play<'a> {
 
     fn run(&mut self) {
         let run = RunId(self.ledger.totals().runs + 1);
-        self.add(Record::RunStarted { run, by: None });
+        self.add(Record::RunStarted {
+            run,
+            by: None,
+            rules: harness_protocol::RunRules::default(),
+        });
         // A run without a prompt asks again for a reply that failed.
         if self.choose(8) > 0 || self.ledger.history().ends_with_reply() {
             let key = self.key();
@@ -293,6 +297,7 @@ impl<'a> Play<'a> {
                 id,
                 result,
                 is_error: false,
+                seen: Vec::new(),
             });
         }
         Outcome::Completed

@@ -152,6 +152,7 @@ async fn a_journal_copies_what_it_is_given_and_what_it_gives() {
             record: Record::RunStarted {
                 run: RunId(1),
                 by: None,
+                rules: harness_protocol::RunRules::default(),
             },
         }];
         let appending = journal.append(0, records.clone(), Durability::Written);
@@ -166,6 +167,7 @@ async fn a_journal_copies_what_it_is_given_and_what_it_gives() {
             Record::RunStarted {
                 run: RunId(1),
                 by: None,
+                rules: harness_protocol::RunRules::default(),
             }
         );
         assert_eq!(kept.len(), 1);

@@ -4,11 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
-use harness_protocol::ThinkingLevel;
+use harness_protocol::{Approval, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::testing::*;
 use super::*;
+use crate::ConversationId;
+use crate::approval::{Approver, ApproverAnswer, ApproverFuture};
 use crate::compaction::{Summarizer, SummaryRequest};
 use crate::conversation::TurnInfo;
 use crate::guidance::Skill;
@@ -327,4 +329,45 @@ async fn a_compaction_on_demand_is_for_good() {
     assert!(sent[0].contains("summary 1"), "{:.80}", sent[0]);
     assert!(!sent.concat().contains("one one"));
     assert_eq!(sent.last().unwrap(), "user: more");
+}
+
+/// Spec: [APPR-17]
+#[actix::test]
+async fn an_approver_decides_and_without_one_nothing_is_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = async |approver: Option<Arc<dyn Approver>>| {
+        let (model, mut options) = scripted();
+        options.tools = crate::standard_tools();
+        options.workspace = folder.path().to_owned();
+        if let Some(approver) = approver {
+            options.seams.approver = approver;
+        }
+        let harness = Harness::start(options).unwrap();
+        let input = json!({"path": "new", "content": "x"});
+        model.push(ScriptedReply::tool_use(
+            "w",
+            "write",
+            input.as_object().unwrap(),
+        ));
+        model.push(ScriptedReply::text("done"));
+        harness.prompt("write").await.unwrap();
+        let sent = model.requests()[1].to_string();
+        (folder.path().join("new").exists(), sent)
+    };
+    let (is_made, sent) = results(None).await;
+    assert!(
+        !is_made && sent.contains("denied it: nobody can be asked"),
+        "{sent}"
+    );
+    let deny = |_: &ConversationId, _: &Approval| -> ApproverFuture {
+        Box::pin(async { Some(ApproverAnswer::deny("not today")) })
+    };
+    let (is_made, sent) = results(Some(Arc::new(deny))).await;
+    assert!(!is_made && sent.contains("not today"), "{sent}");
+    let allow = |_: &ConversationId, approval: &Approval| -> ApproverFuture {
+        assert_eq!(approval.tool, "write");
+        Box::pin(async { Some(ApproverAnswer::allow()) })
+    };
+    let (is_made, _) = results(Some(Arc::new(allow))).await;
+    assert!(is_made);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 
+mod approvals;
 mod compaction;
 mod ends;
 mod orders;

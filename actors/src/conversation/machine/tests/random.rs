@@ -148,6 +148,7 @@ fn answer() -> impl Strategy<Value = Answer> {
         3 => select(vec!["", "x", "\n"]).prop_map(|result| ToolOutcome {
             result: result.to_owned(),
             is_error: false,
+            changes: Vec::new(), seen: Vec::new(),
         }),
         1 => Just(ToolOutcome::failed("no")),
     ];
@@ -437,7 +438,7 @@ impl World {
                     assert_eq!(place, last);
                     self.check_request();
                 }
-                Effect::RunTool(call_id, call) => {
+                Effect::RunTool(call_id, call, _) => {
                     self.start(call_id, Waiting::Tool(call.id.clone()));
                     assert_eq!(place, last);
                     assert!(self.shown.contains(&call.id));
@@ -479,6 +480,7 @@ impl World {
                 id,
                 result,
                 is_error,
+                ..
             } => {
                 assert!(self.shown.contains(id));
                 let result = (result.clone(), *is_error);
@@ -504,6 +506,13 @@ impl World {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -612,6 +621,13 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -653,6 +669,13 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -724,6 +747,8 @@ fn go_on(records: &[Record]) -> Vec<Record> {
     let found = ToolOutcome {
         result: "x".to_owned(),
         is_error: false,
+        changes: Vec::new(),
+        seen: Vec::new(),
     };
     machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
     valid_request(&machine);
@@ -738,6 +763,7 @@ fn check_closing(records: &[Record], closing: &[Record]) {
                 id,
                 result,
                 is_error,
+                ..
             } => {
                 assert_eq!((result.as_str(), *is_error), (UNKNOWN_EFFECT, true));
                 Some(id.clone())

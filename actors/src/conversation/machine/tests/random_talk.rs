@@ -304,6 +304,13 @@ impl World {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Checkpoint { .. }
+            | Record::ApprovalAsked(_)
+            | Record::ApprovalAnswered { .. }
+            | Record::ApprovalWithdrawn { .. }
+            | Record::EffectBegan { .. }
+            | Record::FilesChanged { .. }
+            | Record::RulesChanged { .. }
+            | Record::Undone { .. }
             | Record::Unknown { .. } => None,
         });
         let messages = messages(&self.talk.machine);

@@ -58,7 +58,7 @@ fn kinds(effects: &[Effect]) -> Vec<String> {
         Effect::Rewrite { .. } => "rewrite".to_owned(),
         Effect::EndCompaction(result) => format!("end compaction {result:?}"),
         Effect::CancelModel(id) => format!("cancel {}", id.number),
-        Effect::RunTool(id, call) => format!("tool {} {}", id.number, call.id),
+        Effect::RunTool(id, call, _) => format!("tool {} {}", id.number, call.id),
         Effect::CancelTool(id) => format!("cancel tool {}", id.number),
         Effect::EndRun(run, _) => format!("end {}", run.0),
     };
@@ -128,7 +128,11 @@ fn a_plain_run_is_written_down_whole() {
         panic!("{effects:?}");
     };
     let records = [
-        Record::RunStarted { run, by: None },
+        Record::RunStarted {
+            run,
+            by: None,
+            rules: harness_protocol::RunRules::default(),
+        },
         Record::Prompt {
             run,
             content: "hi".to_owned(),

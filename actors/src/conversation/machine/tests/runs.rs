@@ -355,7 +355,7 @@ fn a_name_that_no_tool_can_have_is_run_as_it_is_and_sent_back_changed() {
         let call = Block::tool_call("t", name, Object::new());
         let inputs = [got(1, 0, call), finished(1, StopReason::ToolUse)];
         let effects = play(&mut machine, inputs);
-        let Some(Effect::RunTool(_, call)) = effects.last() else {
+        let Some(Effect::RunTool(_, call, _)) = effects.last() else {
             panic!("{effects:?}");
         };
         assert_eq!(call.name, name);

@@ -282,7 +282,11 @@ fn active_names_that_are_gone_drop_out_until_they_come_back() {
 fn a_journal_of_an_earlier_version_has_the_standard_tools_until_they_are_renewed() {
     let run = RunId(1);
     let mut records = vec![
-        Record::RunStarted { run, by: None },
+        Record::RunStarted {
+            run,
+            by: None,
+            rules: harness_protocol::RunRules::default(),
+        },
         Record::TurnStarted {
             run,
             turn: 1,

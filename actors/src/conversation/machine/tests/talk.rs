@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use harness_protocol::SettingsPatch;
+use harness_protocol::{FileChange, SettingsPatch, Verdict};
 use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ impl Talk {
                     self.call = Some(call_id.clone());
                     self.asked = Some(effect.clone());
                 }
-                Effect::RunTool(call_id, _) => self.tools.push_back(call_id.clone()),
+                Effect::RunTool(call_id, _, _) => self.tools.push_back(call_id.clone()),
                 Effect::EndRun(..) => {
                     assert_eq!(self.call, None, "a call outlives its run");
                     assert!(self.tools.is_empty(), "a tool outlives its run");
@@ -312,12 +312,40 @@ impl Talk {
         let outcome = ToolOutcome {
             result: result.to_owned(),
             is_error: false,
+            changes: Vec::new(),
+            seen: Vec::new(),
         };
         self.tool(place, outcome)
     }
 
     pub(super) fn error(&mut self, place: usize) -> Vec<String> {
         self.tool(place, ToolOutcome::failed("no"))
+    }
+
+    /// The tool that runs would make that change.
+    pub(super) fn planned(&mut self, change: FileChange) -> Vec<String> {
+        let call_id = self.tools.pop_front().unwrap();
+        let change = Box::new(change);
+        self.handle(Input::Tool(ToolEvent::Planned {
+            call_id,
+            change,
+            folder_inode: Some(1),
+        }))
+    }
+
+    /// The tool that runs has made that change.
+    pub(super) fn changed(&mut self, change: FileChange) -> Vec<String> {
+        let outcome = ToolOutcome {
+            changes: vec![change],
+            ..ToolOutcome::from(Ok("done".to_owned()))
+        };
+        self.tool(0, outcome)
+    }
+
+    /// What a conversation does that comes back.
+    pub(super) fn revive(&mut self) -> Vec<String> {
+        let effects = self.machine.resume();
+        self.take(effects)
     }
 
     // What the next request says.
@@ -404,7 +432,7 @@ fn brief(effect: &Effect) -> Option<String> {
             Err(error) => format!("compaction ended: {error}"),
         },
         Effect::CancelModel(_) => "cancel model".to_owned(),
-        Effect::RunTool(_, call) => format!("run {}", call.id),
+        Effect::RunTool(_, call, _) => format!("run {}", call.id),
         Effect::CancelTool(_) => "cancel tool".to_owned(),
         Effect::EndRun(run, _) => format!("end {}", run.0),
     })
@@ -444,6 +472,18 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::CompactionStarted { reason, .. } => format!("compacting {reason:?}"),
         Record::Compacted { kept, .. } => format!("compacted, {kept} kept"),
         Record::CompactionFailed { error, .. } => format!("not compacted: {error}"),
+        Record::ApprovalAsked(approval) => format!("asked {}", approval.id),
+        Record::ApprovalAnswered { id, answer, .. } => match answer {
+            Verdict::Allow => format!("allowed {id}"),
+            Verdict::Deny | Verdict::Unknown => format!("denied {id}"),
+        },
+        Record::ApprovalWithdrawn { id, .. } => format!("withdrawn approval {id}"),
+        Record::EffectBegan { call, .. } => format!("began {call}"),
+        Record::FilesChanged { call, .. } => format!("changed by {call}"),
+        Record::Undone { files, .. } => format!("undone {}", files.len()),
+        Record::RulesChanged { added, removed, .. } => {
+            format!("rules +{} -{}", added.len(), removed.len())
+        }
         Record::Checkpoint { .. } | Record::Unknown { .. } => panic!("{record:?}"),
     })
 }

@@ -186,6 +186,8 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
     let outcome = ToolOutcome {
         result: result.to_owned(),
         is_error: false,
+        changes: Vec::new(),
+        seen: Vec::new(),
     };
     Input::Tool(ToolEvent::Finished {
         call_id: id(call),
@@ -271,7 +273,7 @@ pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
         name: "read".to_owned(),
         input: Object::new(),
     };
-    Effect::RunTool(id(call), tool)
+    Effect::RunTool(id(call), tool, None)
 }
 
 /// A result as clients see it.
@@ -280,6 +282,7 @@ pub(super) fn answered(id: &str, result: &str, is_error: bool) -> [Effect; 2] {
         id: id.to_owned(),
         result: result.to_owned(),
         is_error,
+        seen: Vec::new(),
     };
     [Effect::Record(result), thinking()]
 }

@@ -82,6 +82,8 @@ fn late_and_repeated_answers_of_parallel_tools_change_nothing() {
             outcome: ToolOutcome {
                 result: result.to_owned(),
                 is_error: false,
+                changes: Vec::new(),
+                seen: Vec::new(),
             },
         })
     };

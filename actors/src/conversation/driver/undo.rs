@@ -1,0 +1,120 @@
+//! Taking back what tools changed. Orders wait meanwhile, so that no run begins.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use futures_util::future::FutureExt as _;
+use harness_protocol::{UndoAnswer, UndoOutcome, UndoTo, UndoneFile};
+use tokio::sync::oneshot;
+
+use super::actor::{ConversationActor, HeldOrder, State};
+use super::outbox::Step;
+use crate::blocking;
+use crate::conversation::machine::{Machine, Undone};
+use crate::conversation::messages::{SubmitError, UndoChanges, UndoError};
+use crate::conversation::past::Changes;
+
+/// Where the answer goes.
+type Answer = oneshot::Sender<Result<UndoAnswer, UndoError>>;
+
+impl Handler<UndoChanges> for ConversationActor {
+    type Result = ResponseFuture<Result<UndoAnswer, UndoError>>;
+
+    fn handle(&mut self, order: UndoChanges, ctx: &mut Context<Self>) -> Self::Result {
+        let gone = || SubmitError::NotKept("the conversation ended".to_owned());
+        if self.ended {
+            return Box::pin(async { Err(SubmitError::Deleted.into()) });
+        }
+        let (answer, receiver) = oneshot::channel();
+        let held: HeldOrder = Box::new(move |actor, alive, ctx| {
+            let alive = alive.map_err(|error| SubmitError::NotKept(error.to_string()));
+            let may = alive.and_then(|()| actor.machine().map_or(Err(gone()), Machine::check_undo));
+            match may {
+                Ok(()) => actor.undo(order, answer, ctx),
+                // The receiver may be gone; nothing to do then.
+                Err(refusal) => drop(answer.send(Err(refusal.into()))),
+            }
+        });
+        self.with_machine(held, ctx);
+        Box::pin(receiver.map(move |answer| answer.unwrap_or_else(|_| Err(gone().into()))))
+    }
+}
+
+impl ConversationActor {
+    fn undo(&mut self, order: UndoChanges, answer: Answer, ctx: &mut Context<Self>) {
+        let state = std::mem::replace(&mut self.state, State::Reviving(Vec::new()));
+        let working = self.take_back(order.to, order.dry_run);
+        ctx.spawn(working.into_actor(self).map(move |done, actor, ctx| {
+            // A journal that took no more has ended the machine meanwhile.
+            let is_held = matches!(actor.state, State::Reviving(_));
+            let orders = match is_held {
+                true => match std::mem::replace(&mut actor.state, state) {
+                    State::Reviving(orders) => orders,
+                    State::Alive(_) | State::Dormant => Vec::new(),
+                },
+                false => Vec::new(),
+            };
+            actor.end_undo(&order, done, answer, ctx);
+            for order in orders {
+                actor.with_machine(order, ctx);
+            }
+        }));
+    }
+
+    /// Finds the changes and takes them back; behind which record they are.
+    fn take_back(
+        &self,
+        to: Option<UndoTo>,
+        is_dry: bool,
+    ) -> impl Future<Output = Result<(u64, Vec<UndoneFile>), UndoError>> + use<> {
+        let (journal, end) = (Arc::clone(&self.downstream.journal), self.handed);
+        let undo = self.downstream.undo.clone();
+        async move {
+            let changes = Changes::read(&*journal, end).await;
+            let changes = changes.map_err(|error| SubmitError::NotKept(error.to_string()))?;
+            let (behind, changes) = changes.behind(to).ok_or(UndoError::Nothing)?;
+            let work = blocking(move || undo.take_back(&changes, is_dry)).await;
+            let files = work.map_err(|error| SubmitError::NotKept(error.to_string()))?;
+            Ok((behind, files))
+        }
+    }
+
+    fn end_undo(
+        &mut self,
+        order: &UndoChanges,
+        done: Result<(u64, Vec<UndoneFile>), UndoError>,
+        answer: Answer,
+        ctx: &mut Context<Self>,
+    ) {
+        let (behind, files) = match done {
+            Ok(done) => done,
+            // The receiver may be gone; nothing to do then.
+            Err(error) => return drop(answer.send(Err(error))),
+        };
+        let has_changed = files
+            .iter()
+            .any(|file| file.outcome != UndoOutcome::Conflict);
+        if order.dry_run || !has_changed {
+            return drop(answer.send(Ok(UndoAnswer { files })));
+        }
+        let undone = Undone {
+            behind,
+            files: files.clone(),
+            by: order.by.clone(),
+        };
+        let effects = match &mut self.state {
+            State::Alive(machine) => machine.undone(undone),
+            State::Dormant | State::Reviving(_) => {
+                let lost = SubmitError::NotKept("the journal took no more meanwhile".to_owned());
+                return drop(answer.send(Err(lost.into())));
+            }
+        };
+        self.carry_out(effects, ctx);
+        let told = |_: &Self, kept: Result<(), SubmitError>| {
+            let kept = kept.map(|()| UndoAnswer { files });
+            drop(answer.send(kept.map_err(UndoError::from)));
+        };
+        self.outbox.push(Step::Answer(Box::new(told)));
+        self.proceed(ctx);
+    }
+}

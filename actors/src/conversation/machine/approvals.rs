@@ -1,0 +1,415 @@
+//! Approvals: what a tool may change only when an operator says so. An approval is on record before it
+//! is shown, has one end, and outlives the service: its run goes on where it waited.
+
+use harness_protocol::{
+    Answered, Approval, ApprovalMode, FileChange, HeldRule, Scope, Verdict, Withdrawal,
+};
+
+use super::Machine;
+use super::effect::Effect;
+use super::order::{Order, Taken};
+use super::run::{Run, Step};
+use super::tools::Tools;
+use crate::approval::{Decision, Policy};
+use crate::conversation::messages::{
+    AnswerApproval, AnswerError, CancelRun, ChangeRules, MAX_RULES, RulesError, SubmitError,
+};
+use crate::conversation::past::ApprovalEnd;
+use crate::ids::CallId;
+use crate::journal::{Activity, Record};
+use crate::tool::{ToolOutcome, digest};
+
+impl Order for AnswerApproval {
+    type Answer = Answered;
+    type Refusal = AnswerError;
+
+    /// An answer is taken however full the disk is.
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        Ok(None)
+    }
+
+    /// The first answer counts; the same again is answered with the first.
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let Self { id, order } = self;
+        if let Some(end) = machine.ledger.approvals().end_of(id) {
+            return repeated(id, &order, end).map(|answered| (answered, vec![]));
+        }
+        let open = machine.ledger.approvals().open();
+        let Some(open) = open.filter(|open| open.id == id) else {
+            return Err(AnswerError::Unknown { id });
+        };
+        if machine.stopping {
+            return Err(SubmitError::Stopping.into());
+        }
+        let allows = match order.answer {
+            Verdict::Allow => true,
+            Verdict::Deny => false,
+            Verdict::Unknown => return Err(AnswerError::NoVerdict),
+        };
+        if allows && order.digest.as_ref() != Some(&open.digest) {
+            return Err(AnswerError::OtherDigest { id });
+        }
+        if !open.scopes.contains(&order.scope) {
+            return Err(AnswerError::NoScope { id });
+        }
+        let rules = machine.ledger.totals().rules.len();
+        if order.scope == Scope::Conversation && rules >= MAX_RULES {
+            return Err(AnswerError::TooManyRules);
+        }
+        let approval = open.clone();
+        let approval_rule = approval.rule.clone();
+        let scope = if allows { order.scope } else { Scope::Once };
+        let mut effects = vec![machine.note(Record::ApprovalAnswered {
+            id,
+            answer: order.answer,
+            scope,
+            message: order.message.clone(),
+            by: order.by.clone(),
+            key: order.key,
+        })];
+        if allows {
+            effects.extend(machine.begin_effect(approval.change));
+        } else {
+            effects.extend(machine.denied(order.message.as_deref()));
+            if order.stop {
+                let by = order.by.clone();
+                effects.extend(machine.cancel(CancelRun {
+                    by,
+                    ..CancelRun::default()
+                }));
+            }
+        }
+        let rule = approval_rule.filter(|_| scope != Scope::Once);
+        let answered = Answered {
+            id,
+            answer: order.answer,
+            scope,
+            rule,
+            by: order.by,
+        };
+        Ok((answered, effects))
+    }
+}
+
+impl Order for ChangeRules {
+    /// The rules of the run and of the conversation.
+    type Answer = Vec<HeldRule>;
+    type Refusal = RulesError;
+
+    fn brings(&self, _: &Machine) -> Result<Option<usize>, SubmitError> {
+        let texts = self.add.iter().chain(&self.remove);
+        Ok(Some(texts.map(|held| held.rule.len()).sum()))
+    }
+
+    /// Changes the rules at once, also for what waits for an answer.
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let Self { add, remove, by } = self;
+        if machine.stopping {
+            return Err(SubmitError::Stopping.into());
+        }
+        let there = &machine.ledger.totals().rules;
+        let is_there = |rule: &HeldRule| there.iter().any(|held| held.is_like(rule));
+        if let Some(unknown) = remove.iter().find(|rule| !is_there(rule)) {
+            return Err(RulesError::Unknown(unknown.rule.clone()));
+        }
+        let added: Vec<HeldRule> = add.into_iter().filter(|rule| !is_there(rule)).collect();
+        if (there.len() + added.len()).saturating_sub(remove.len()) > MAX_RULES {
+            return Err(RulesError::TooMany);
+        }
+        let mut effects = Vec::new();
+        if !added.is_empty() || !remove.is_empty() {
+            effects.push(machine.note(Record::RulesChanged {
+                added,
+                removed: remove,
+                by: by.clone(),
+            }));
+            effects.extend(machine.reconsider(by));
+        }
+        Ok((machine.ledger.rules(), effects))
+    }
+}
+
+/// What an answer to an approval is answered with that has ended.
+fn repeated(
+    id: u64,
+    order: &harness_protocol::AnswerOrder,
+    end: &ApprovalEnd,
+) -> Result<Answered, AnswerError> {
+    match end {
+        ApprovalEnd::Answered {
+            answer,
+            scope,
+            rule,
+            by,
+            key,
+        } => {
+            let is_repeated = order.key.is_some() && order.key == *key;
+            let by = by.clone();
+            if is_repeated || order.answer == *answer {
+                return Ok(Answered {
+                    id,
+                    answer: *answer,
+                    scope: *scope,
+                    rule: rule.clone(),
+                    by,
+                });
+            }
+            Err(AnswerError::Answered {
+                id,
+                answer: *answer,
+                by,
+            })
+        }
+        ApprovalEnd::Withdrawn(reason) => Err(AnswerError::Withdrawn {
+            id,
+            reason: *reason,
+        }),
+    }
+}
+
+impl Machine {
+    /// Decides about what a call is about to change.
+    pub(super) fn tool_planned(
+        &mut self,
+        planned: &CallId,
+        change: FileChange,
+        folder_inode: Option<u64>,
+    ) -> Vec<Effect> {
+        let Some(run) = &mut self.run else {
+            return vec![];
+        };
+        run.folder_inode = folder_inode;
+        let Step::Tools(tools) = &run.step else {
+            return vec![];
+        };
+        let Some(call) = tools.runs(planned) else {
+            return vec![];
+        };
+        if run.ending.is_some() {
+            return self.tool_finished(planned, ToolOutcome::failed("cancelled by user"));
+        }
+        let (call, tool, run_id) = (call.id.clone(), call.name.clone(), run.id.0);
+        match self.decide(&tool, &change) {
+            Decision::Refuse(reason) => self.tool_finished(planned, ToolOutcome::failed(&reason)),
+            Decision::Allow => {
+                self.hold(planned);
+                self.begin_effect(change)
+            }
+            Decision::Ask { because, rule } => {
+                self.hold(planned);
+                let scopes: &[Scope] = match rule {
+                    Some(_) => &[
+                        Scope::Once,
+                        Scope::Run,
+                        Scope::Conversation,
+                        Scope::Workspace,
+                    ],
+                    None => &[Scope::Once],
+                };
+                let approval = Approval {
+                    id: self.ledger.totals().approvals + 1,
+                    run_id,
+                    call,
+                    digest: digest(&change),
+                    change,
+                    because,
+                    scopes: scopes.to_vec(),
+                    rule: rule.map(|rule| rule.to_string()),
+                    tool,
+                };
+                let waits = format!("{}: waits for approval", approval.tool);
+                vec![
+                    self.status(Activity::RunningTool, &waits),
+                    self.note(Record::ApprovalAsked(Box::new(approval))),
+                ]
+            }
+        }
+    }
+
+    fn decide(&self, tool: &str, change: &FileChange) -> Decision {
+        let rules = self.rules();
+        let policy = Policy {
+            mode: self.mode(),
+            rules: &rules,
+            folder: &self.planner.folder,
+        };
+        policy.decide(tool, change)
+    }
+
+    /// The mode that holds: that of the run, else that of the conversation, else the service's.
+    fn mode(&self) -> ApprovalMode {
+        let default = self.planner.defaults.settings.mode;
+        let of_run = self.ledger.approvals().run_mode();
+        of_run.or(self.settings().mode).unwrap_or(default)
+    }
+
+    /// All rules that hold: of the run, of the conversation and of its folder.
+    #[must_use]
+    pub fn rules(&self) -> Vec<HeldRule> {
+        let mut rules = self.ledger.rules();
+        let inode = self.run.as_ref().and_then(|run| run.folder_inode);
+        let of_folder = inode.map(|inode| self.planner.rules.of(&self.planner.folder, inode));
+        rules.extend(of_folder.into_iter().flatten());
+        rules
+    }
+
+    /// Decides anew about what waits, as the rules of the folder are others.
+    pub(super) fn rules_changed(&mut self, folder_inode: Option<u64>) -> Vec<Effect> {
+        if let Some(run) = &mut self.run {
+            run.folder_inode = folder_inode;
+        }
+        self.reconsider(None)
+    }
+
+    /// Decides anew about what waits for an answer: the rules or the mode are others.
+    pub(super) fn reconsider(&mut self, by: Option<String>) -> Vec<Effect> {
+        let (Some(open), Some(held)) = (self.ledger.open_approval(), self.held()) else {
+            return vec![];
+        };
+        let decision = self.decide(&open.tool, &open.change);
+        if matches!(decision, Decision::Ask { .. }) {
+            return vec![];
+        }
+        let withdrawn = self.note(Record::ApprovalWithdrawn {
+            id: open.id,
+            reason: Withdrawal::Decided,
+            by,
+        });
+        let decided = match decision {
+            Decision::Refuse(reason) => self.tool_finished(&held, ToolOutcome::failed(&reason)),
+            Decision::Allow | Decision::Ask { .. } => self.begin_effect(open.change),
+        };
+        [withdrawn].into_iter().chain(decided).collect()
+    }
+
+    /// Ends what waits for an answer that did not come in time.
+    pub(super) fn approval_expired(&mut self, id: u64) -> Vec<Effect> {
+        let is_open = self.ledger.approvals().open().map(|open| open.id) == Some(id);
+        let Some(held) = self.held().filter(|_| is_open) else {
+            return vec![];
+        };
+        let withdrawn = self.note(Record::ApprovalWithdrawn {
+            id,
+            reason: Withdrawal::Expired,
+            by: None,
+        });
+        let outcome = ToolOutcome::failed("not done: no operator answered in time");
+        let finished = self.tool_finished(&held, outcome);
+        [withdrawn].into_iter().chain(finished).collect()
+    }
+
+    /// How long an approval waits for an answer, in seconds; as long as it takes if none.
+    #[must_use]
+    pub fn approval_timeout(&self) -> Option<u64> {
+        let default = self.planner.defaults.settings.approval_timeout;
+        self.settings().approval_timeout.or(default)
+    }
+
+    /// The call waits for a decision.
+    fn hold(&mut self, planned: &CallId) {
+        if let Some(Run {
+            step: Step::Tools(tools),
+            ..
+        }) = &mut self.run
+        {
+            tools.hold(planned);
+        }
+    }
+
+    /// Lets the call that was held do what it planned.
+    fn begin_effect(&mut self, change: FileChange) -> Vec<Effect> {
+        let Some(Run {
+            step: Step::Tools(tools),
+            ..
+        }) = &mut self.run
+        else {
+            return vec![];
+        };
+        let Some((call_id, call)) = tools.release(&mut self.last_call) else {
+            return vec![];
+        };
+        let allowed = digest(&change);
+        let change = FileChange {
+            diff: String::new(),
+            ..change
+        };
+        let id = call.id.clone();
+        let running = self.status(Activity::RunningTool, &call.name);
+        vec![
+            running,
+            self.note(Record::EffectBegan { call: id, change }),
+            Effect::RunTool(call_id, call, Some(allowed)),
+        ]
+    }
+
+    /// The call that was held is not done.
+    fn denied(&mut self, message: Option<&str>) -> Vec<Effect> {
+        let said = message.map_or_else(String::new, |message| format!(": {message}"));
+        let outcome = ToolOutcome::failed(&format!("not done: an operator denied it{said}"));
+        match self.held() {
+            Some(held) => self.tool_finished(&held, outcome),
+            None => vec![],
+        }
+    }
+
+    fn held(&self) -> Option<CallId> {
+        match &self.run.as_ref()?.step {
+            Step::Tools(tools) => tools.held().cloned(),
+            Step::Describe(_) | Step::Summarize | Step::Model(_) => None,
+        }
+    }
+
+    /// Whether the run that is going waits for an operator's answer.
+    #[must_use]
+    pub fn waits_for_approval(&self) -> bool {
+        self.held().is_some()
+    }
+
+    /// Withdraws the approval that is open, if one is; its call ends as cancelled.
+    pub(super) fn withdraw_approval(&mut self, by: Option<String>) -> Vec<Effect> {
+        let Some(held) = self.held() else {
+            return vec![];
+        };
+        let open = self.ledger.approvals().open().map(|open| open.id);
+        let mut effects = Vec::new();
+        effects.extend(open.map(|id| {
+            self.note(Record::ApprovalWithdrawn {
+                id,
+                reason: Withdrawal::Cancelled,
+                by,
+            })
+        }));
+        effects.extend(self.tool_finished(&held, ToolOutcome::failed("cancelled by user")));
+        effects
+    }
+
+    /// Goes on with a run that waited for an operator's answer when the service ended, or that was
+    /// answered and had not begun what the answer allowed.
+    pub fn resume(&mut self) -> Vec<Effect> {
+        let (Some(id), true) = (self.ledger.run(), self.ledger.approvals().waits()) else {
+            return vec![];
+        };
+        let calls = self.ledger.unanswered();
+        let approvals = self.ledger.approvals();
+        let waiting = approvals.open().or(approvals.allowed());
+        let is_first = |call: &str| calls.first().is_some_and(|first| first.id == call);
+        if !waiting.is_some_and(|approval| is_first(&approval.call)) {
+            return vec![]; // The journal lacks something; the run is interrupted.
+        }
+        let allowed = approvals.allowed().map(|approval| approval.change.clone());
+        let plan = self.planner.plan(self.settings(), self.tool_list());
+        let Ok(head) = self.planner.head(&plan, self.ledger.history()) else {
+            return vec![];
+        };
+        let turns = self.ledger.turn().unwrap_or_default();
+        let mut tools = Tools::new(calls);
+        tools.hold_first(&mut self.last_call);
+        self.run = Some(Run {
+            turns,
+            asked: turns,
+            step: Step::Tools(tools),
+            ..Run::new(id, plan, head)
+        });
+        allowed.map_or_else(Vec::new, |change| self.begin_effect(change))
+    }
+}

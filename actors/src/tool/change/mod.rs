@@ -1,0 +1,22 @@
+//! Changes of files: where a text is, what the change is, and how it gets onto the disk.
+
+mod at_once;
+mod before;
+mod diff;
+mod line_ends;
+mod matching;
+mod near;
+mod place;
+mod planned;
+mod replace;
+mod temporary;
+mod undo;
+
+pub(super) use at_once::carry_out_at_once;
+pub use before::BeforeStore;
+pub(super) use line_ends::with_line_ends_of;
+pub(super) use matching::{Matches, find};
+pub(super) use near::nearest;
+pub(super) use planned::planned;
+pub(super) use replace::{Known, check_size, has_happened};
+pub use undo::Undo;

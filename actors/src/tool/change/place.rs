@@ -1,0 +1,236 @@
+//! Where a file is: in the folder of the conversation, at a place there that tells other programs what to
+//! do, or anywhere else.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use harness_protocol::Place;
+
+use crate::tool::{ToolError, closed, path};
+
+/// Files that tell other programs what to do, wherever below the folder they are. `*` at the end stands
+/// for anything.
+///
+/// Source: the documentation of git, direnv, VS Code, JetBrains' editors, husky, lefthook, pre-commit,
+/// Dev Containers, Cargo, npm and Yarn on what they read or run without asking.
+const PROTECTED: &[&str] = &[
+    ".git",
+    ".gitmodules",
+    ".gitattributes",
+    ".envrc",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".devcontainer*",
+    ".npmrc",
+    ".yarnrc*",
+    ".pre-commit-config.yaml",
+    "lefthook*",
+    ".lefthook*",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".agents",
+    ".claude",
+    ".mcp.json",
+];
+/// Files below a folder of that name.
+const PROTECTED_IN: &[(&str, &str)] = &[(".cargo", "config*"), (".config", "fish")];
+/// What makes a bare repository of a folder: git runs its hooks.
+const BARE: &[&str] = &["HEAD", "objects", "refs", "hooks", "config"];
+
+/// A file that is to be made or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::tool) struct Found {
+    /// Without links; also of a file that is not there yet.
+    pub(in crate::tool) path: PathBuf,
+    /// The path that was asked for, without `.` and `..`, if it is another: it leads there by a link.
+    pub(in crate::tool) asked: Option<PathBuf>,
+    pub(in crate::tool) place: Place,
+    /// The folders above it that are not there yet, the uppermost first.
+    pub(in crate::tool) missing: Vec<PathBuf>,
+}
+
+/// Finds where a path leads to, through links.
+///
+/// # Errors
+/// If it leads nowhere, or into a folder that is closed to tools.
+pub(in crate::tool) fn find(
+    folder: &Path,
+    asked: &Path,
+    closed_paths: &[PathBuf],
+) -> Result<Found, ToolError> {
+    let refused = |error: &std::io::Error| path::io_error(error, "the folder is gone");
+    let given = folder;
+    let folder = fs::canonicalize(given).map_err(|error| refused(&error))?;
+    let asked = folder.join(asked.strip_prefix(given).unwrap_or(asked));
+    let (path, missing) = match fs::canonicalize(&asked) {
+        Ok(path) => (path, Vec::new()),
+        Err(_) => resolve_new(&asked)?,
+    };
+    closed::check_path(&path, closed_paths)?;
+    let place = match path.strip_prefix(&folder) {
+        Ok(below) if is_protected(below) => Place::Protected,
+        Ok(_) => Place::Workspace,
+        Err(_) => Place::Outside,
+    };
+    let asked = Some(lexical(&asked)).filter(|asked| *asked != path);
+    Ok(Found {
+        path,
+        asked,
+        place,
+        missing,
+    })
+}
+
+/// A path without `.` and `..`, as its text says; links are not looked at.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                plain.push(component);
+            }
+        }
+    }
+    plain
+}
+
+/// A path of which the last names are not there yet, and the folders among them.
+fn resolve_new(asked: &Path) -> Result<(PathBuf, Vec<PathBuf>), ToolError> {
+    if fs::symlink_metadata(asked).is_ok() {
+        return Err("the path is a link that leads to nothing".into());
+    }
+    let mut names = Vec::new();
+    let mut above = asked;
+    let real = loop {
+        // Only the names that go up are no names.
+        let (Some(name), Some(parent)) = (above.file_name(), above.parent()) else {
+            return Err("the path goes up from a folder that is not there".into());
+        };
+        names.push(name);
+        above = parent;
+        match fs::canonicalize(above) {
+            Ok(real) if real.is_dir() => break real,
+            Ok(_) => return Err("a part of the path is no directory".into()),
+            Err(_) if fs::symlink_metadata(above).is_ok() => {
+                return Err("a part of the path is a link that leads to nothing".into());
+            }
+            Err(_) => {}
+        }
+    };
+    let mut path = real;
+    let mut missing = Vec::new();
+    while let Some(name) = names.pop() {
+        path.push(name);
+        if !names.is_empty() {
+            missing.push(path.clone());
+        }
+    }
+    Ok((path, missing))
+}
+
+/// Whether a path below the folder tells other programs what to do. Letters count as the same in both
+/// sizes: some file systems make no difference.
+fn is_protected(below: &Path) -> bool {
+    let names: Vec<String> = below
+        .components()
+        .map(|name| lower(name.as_os_str()))
+        .collect();
+    let covers = |pattern: &str, name: &str| match lower(OsStr::new(pattern)).strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == lower(OsStr::new(pattern)),
+    };
+    let by_name = names
+        .iter()
+        .any(|name| PROTECTED.iter().any(|pattern| covers(pattern, name)));
+    let by_folder = names.windows(2).any(|pair| {
+        let is_it = |(folder, pattern): &(&str, &str)| {
+            pair[0] == lower(OsStr::new(folder)) && covers(pattern, &pair[1])
+        };
+        PROTECTED_IN.iter().any(is_it)
+    });
+    let first = names.first().map(String::as_str).unwrap_or_default();
+    by_name || by_folder || BARE.iter().any(|bare| first == lower(OsStr::new(bare)))
+}
+
+fn lower(name: &OsStr) -> String {
+    name.to_string_lossy().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// Spec: [TOOL-60]
+    #[test]
+    fn a_place_is_known_by_what_a_path_leads_to() {
+        let home = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(home.path()).unwrap();
+        let folder = real.join("work");
+        fs::create_dir_all(folder.join(".git/hooks")).unwrap();
+        fs::create_dir_all(folder.join("src")).unwrap();
+        fs::create_dir(real.join("state")).unwrap();
+        fs::write(folder.join("src/a"), "").unwrap();
+        symlink("../state", folder.join("in")).unwrap();
+        symlink(".git", folder.join("plain")).unwrap();
+        symlink("work", real.join("alias")).unwrap();
+        let closed = [real.join("state")];
+        let place = |path: &str| find(&folder, Path::new(path), &closed).map(|found| found.place);
+        for path in [
+            "src/a",
+            "src/../src/a",
+            "new",
+            "src/new/deep/file",
+            "src/.gitignore",
+        ] {
+            assert_eq!(place(path), Ok(Place::Workspace), "{path}");
+        }
+        for path in [
+            ".git/config",
+            ".GIT/hooks/x",
+            "plain/hooks/pre-commit",
+            "src/.envrc",
+            ".cargo/config.toml",
+            ".Cargo/Config",
+            "agents.md",
+            "HEAD",
+            ".devcontainer.json",
+            "src/.claude/skills/x",
+        ] {
+            assert_eq!(place(path), Ok(Place::Protected), "{path}");
+        }
+        for path in ["../other", "/etc/hostname", "src/../../x"] {
+            assert_eq!(place(path), Ok(Place::Outside), "{path}");
+        }
+        for path in [
+            "in/token",
+            "../state/x",
+            "../state/new/deep",
+            "../work/in/x",
+        ] {
+            assert!(place(path).is_err(), "{path}");
+        }
+        for path in ["none/../../x", "src/a/b"] {
+            assert!(place(path).is_err(), "{path}");
+        }
+        let by_alias = find(&real.join("alias"), Path::new("src/a"), &closed).unwrap();
+        assert_eq!(by_alias.path, folder.join("src/a"));
+        let found = find(&folder, Path::new("x/y/z"), &closed).unwrap();
+        assert_eq!(found.missing, [folder.join("x"), folder.join("x/y")]);
+    }
+}

@@ -1,0 +1,162 @@
+//! A change as a plan: what it would do, and what does it.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use harness_protocol::{ChangeAction, FileChange};
+
+use super::diff::diff;
+use super::place::{self, Found};
+use super::replace::{Known, check_size, read_file, replace};
+use crate::attachment::sha256;
+use crate::blocking;
+use crate::tool::{Done, EffectError, Planned, ToolContext, ToolError};
+
+/// Plans a change of the file that a path leads to. `change` makes the content after of the one before,
+/// with what there is to say of it. Blocks.
+///
+/// # Errors
+/// Why there is no such change.
+pub(in crate::tool) fn planned(
+    asked: &Path,
+    context: &ToolContext,
+    change: impl FnOnce(Option<&Known>) -> Result<(Vec<u8>, Vec<String>), ToolError>,
+) -> Result<Planned, ToolError> {
+    let found = place::find(&context.folder, asked, &context.closed)?;
+    let known = read_file(&found.path)?;
+    let (content, mut notes) = change(known.as_ref())?;
+    check_size(content.len())?;
+    if let Some(known) = &known
+        && context.seen.is_another(&known.path, &known.hash)
+    {
+        notes.push("the file was not as you last saw it".to_owned());
+    }
+    for folder in &found.missing {
+        notes.push(format!("makes the folder {}", folder.display()));
+    }
+    let before = known.as_ref().map_or(&[][..], |known| &known.bytes);
+    let diff = diff(before, &content);
+    let change = FileChange {
+        path: found.path.to_string_lossy().into_owned(),
+        asked: found
+            .asked
+            .as_ref()
+            .map(|asked| asked.to_string_lossy().into_owned()),
+        action: match known {
+            Some(_) => ChangeAction::Changed,
+            None => ChangeAction::Made,
+        },
+        before: known.as_ref().map(|known| known.hash.clone()),
+        after: sha256(&content),
+        added: diff.added,
+        removed: diff.removed,
+        diff: context.redaction.apply(diff.text),
+        diff_cut: diff.is_cut,
+        place: found.place,
+        folders: found
+            .missing
+            .iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect(),
+        notes,
+    };
+    let (told, context) = (change.clone(), context.clone());
+    let effect = async move {
+        let work = move || carry_out(&found, known.as_ref(), &content, told, &context);
+        let worked = blocking(work).await;
+        worked
+            .map_err(|error| EffectError::Failed(ToolError(format!("changing failed: {error}"))))?
+    };
+    Ok(Planned::new(change, effect))
+}
+
+/// Makes the change. Blocks.
+fn carry_out(
+    found: &Found,
+    known: Option<&Known>,
+    content: &[u8],
+    change: FileChange,
+    context: &ToolContext,
+) -> Result<Done, EffectError> {
+    let unkept = keep(known, context);
+    let notes = in_new_folders(&found.missing, || replace(&found.path, known, content))?;
+    context.seen.note(&found.path, change.after.clone());
+    let mut change = change;
+    change.notes.extend(notes.into_iter().chain(unkept));
+    let done = match change.action {
+        ChangeAction::Made => "made",
+        ChangeAction::Changed | ChangeAction::Unknown => "changed",
+    };
+    let mut result = format!(
+        "{done} {} (+{} -{} lines)",
+        change.path, change.added, change.removed
+    );
+    for note in &change.notes {
+        result.push_str("; ");
+        result.push_str(note);
+    }
+    Ok(Done { result, change })
+}
+
+/// Keeps the content before, so that the change can be taken back; what there is to say if that fails.
+fn keep(known: Option<&Known>, context: &ToolContext) -> Option<String> {
+    let (known, store) = (known?, context.before.as_ref()?);
+    let kept = store.put(&known.hash, &known.bytes);
+    let error = kept.err()?;
+    log::warn!(
+        "the content of {} before a change is not kept: {error}",
+        known.path.display()
+    );
+    Some("it cannot be taken back: its content from before was not kept".to_owned())
+}
+
+/// Makes folders and does something in them. They are removed again if that fails, and what others have
+/// put there stays.
+fn in_new_folders<T>(
+    folders: &[PathBuf],
+    work: impl FnOnce() -> Result<T, EffectError>,
+) -> Result<T, EffectError> {
+    let Some((folder, below)) = folders.split_first() else {
+        return work();
+    };
+    fs::create_dir(folder).map_err(|error| {
+        let kind = error.kind();
+        if kind == ErrorKind::AlreadyExists || kind == ErrorKind::NotFound {
+            return EffectError::Changed;
+        }
+        let folder = folder.display();
+        EffectError::Failed(ToolError(format!("cannot make {folder}: {error}")))
+    })?;
+    let worked = in_new_folders(below, work);
+    if worked.is_err()
+        && let Err(error) = fs::remove_dir(folder)
+    {
+        log::warn!("the new folder {} stays: {error}", folder.display());
+    }
+    worked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [TOOL-58]
+    #[test]
+    fn new_folders_are_gone_when_nothing_came_into_them() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = [home.path().join("a"), home.path().join("a/b")];
+        let failed = in_new_folders(&folders, || Err::<(), _>(EffectError::Changed));
+        assert_eq!(failed, Err(EffectError::Changed));
+        assert!(!folders[0].exists());
+        // Another has made one meanwhile: what was planned is not so any more.
+        fs::create_dir(&folders[0]).unwrap();
+        assert_eq!(
+            in_new_folders(&folders, || Ok(())),
+            Err(EffectError::Changed)
+        );
+        assert!(!folders[1].exists());
+        in_new_folders(&folders[1..], || Ok(())).unwrap();
+        assert!(folders[1].exists());
+    }
+}

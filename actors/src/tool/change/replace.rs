@@ -1,0 +1,292 @@
+//! Putting a content in the place of a file: all of it or nothing, and only if the file is as it was
+//! when the change was planned.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use harness_protocol::FileChange;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
+use nix::unistd::{AccessFlags, access};
+
+use super::temporary::{Temporary, failed, sweep};
+use crate::attachment::sha256;
+use crate::tool::{EffectError, ToolError, path, procfs};
+
+/// The largest file that is changed, and the largest that a change makes, in bytes.
+const MAX_FILE: u64 = 8 * 1024 * 1024;
+
+/// A file as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::tool) struct Known {
+    /// Without links.
+    pub(in crate::tool) path: PathBuf,
+    pub(in crate::tool) bytes: Vec<u8>,
+    /// Tells its bytes from others.
+    pub(in crate::tool) hash: String,
+    mode: u32,
+    owner: (u32, u32),
+    /// How many names it has.
+    pub(in crate::tool) names: u64,
+}
+
+/// What there is to say of a file that was replaced.
+pub(in crate::tool) type Notes = Vec<String>;
+
+/// Reads a file that is to be changed; nothing if there is none.
+///
+/// # Errors
+/// Why it cannot be changed.
+pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolError> {
+    let opened = OpenOptions::new()
+        .read(true)
+        // Without O_NONBLOCK, a FIFO would wait for a writer.
+        .custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
+        .open(place);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return match fs::symlink_metadata(place) {
+                Ok(_) => Err("the path is a link that leads to nothing".into()),
+                Err(_) => Ok(None),
+            };
+        }
+        Err(error) => return Err(path::io_error(&error, "file not found")),
+    };
+    let failed = |error: &io::Error| path::io_error(error, "file not found");
+    let found = file.metadata().map_err(|error| failed(&error))?;
+    if found.is_dir() {
+        return Err("path is a directory".into());
+    }
+    if !found.is_file() {
+        return Err("not a regular file".into());
+    }
+    procfs::check_file(&file)?;
+    if found.len() > MAX_FILE {
+        return Err(too_large(found.len()));
+    }
+    let real = fs::canonicalize(place).map_err(|error| failed(&error))?;
+    let is_read_only = found.mode() & 0o222 == 0;
+    if is_read_only || access(&real, AccessFlags::W_OK).is_err() {
+        return Err("permission denied: the file is read-only".into());
+    }
+    let mut bytes = Vec::new();
+    let read = (&mut file).take(MAX_FILE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| failed(&error))?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(too_large(bytes.len() as u64));
+    }
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err("the file is UTF-16, which cannot be edited".into());
+    }
+    if bytes.contains(&0) {
+        return Err("the file holds NUL bytes, so it is no text".into());
+    }
+    Ok(Some(Known {
+        path: real,
+        hash: sha256(&bytes),
+        bytes,
+        mode: found.mode() & 0o7777,
+        owner: (found.uid(), found.gid()),
+        names: found.nlink(),
+    }))
+}
+
+/// Whether a change that was begun has been made, as far as the file tells. What it left beside the file is
+/// removed. Blocks.
+pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
+    let place = Path::new(&change.path);
+    if let Some(folder) = place.parent() {
+        sweep(folder);
+    }
+    let now = match read_file(place) {
+        Ok(now) => now.map(|now| now.hash),
+        Err(_) => return None,
+    };
+    if now.as_ref() == Some(&change.after) {
+        return Some(true);
+    }
+    (now == change.before).then_some(false)
+}
+
+/// Whether a content is one that a change may make.
+pub(in crate::tool) fn check_size(bytes: usize) -> Result<(), ToolError> {
+    if bytes as u64 > MAX_FILE {
+        return Err(ToolError(format!(
+            "the file would have more than {MAX_FILE} bytes, which could not be edited again"
+        )));
+    }
+    Ok(())
+}
+
+fn too_large(bytes: u64) -> ToolError {
+    ToolError(format!(
+        "the file has {bytes} bytes; at most {MAX_FILE} can be edited"
+    ))
+}
+
+/// Puts a content in the place of what was read there, or of nothing. The path has no links; one that
+/// has become a link since is another place, and refused.
+///
+/// # Errors
+/// [`EffectError::Changed`] if there is something else by now. Nothing is changed then, and nothing is
+/// left behind.
+pub(in crate::tool) fn replace(
+    place: &Path,
+    known: Option<&Known>,
+    content: &[u8],
+) -> Result<Notes, EffectError> {
+    let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
+    let above = place.parent().unwrap_or(Path::new("/"));
+    let folder = open_folder(above)?;
+    sweep(above);
+    let temporary = Temporary::make(&folder)?;
+    let mut notes = Notes::new();
+    fill(&temporary.file, known, content, &mut notes).map_err(failed)?;
+    // Two changes of ours never meet: one that was taken back could take another along.
+    let turn = turn(place);
+    if known.is_some_and(|known| !holds(&folder, name, known)) {
+        return Err(EffectError::Changed);
+    }
+    match known {
+        None => temporary.become_new(name)?,
+        Some(known) => match temporary.exchange(name) {
+            Ok(()) => check_old(&temporary, name, known)?,
+            Err(EffectError::Failed(_)) => {
+                // The file system does not exchange names. Between the look and the renaming a
+                // change by another program is lost.
+                if !holds(&folder, name, known) {
+                    return Err(EffectError::Changed);
+                }
+                let renamed = nix::fcntl::renameat(&folder, &*temporary.name, &folder, name);
+                renamed.map_err(failed)?;
+                notes.push(
+                    "this file system cannot exchange files: a change at the very same moment \
+                     would be lost"
+                        .to_owned(),
+                );
+            }
+            Err(changed) => return Err(changed),
+        },
+    }
+    drop((turn, temporary));
+    folder.sync_all().map_err(failed)?;
+    if known.is_some_and(|known| known.names > 1) {
+        notes.push("the file had other names (hard links), which keep the old content".to_owned());
+    }
+    Ok(notes)
+}
+
+/// Removes a file, if it is as it was read.
+///
+/// # Errors
+/// [`EffectError::Changed`] if there is something else by now. It stays then.
+pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
+    let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
+    let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
+    let temporary = Temporary::make(&folder)?;
+    let turn = turn(place);
+    if !holds(&folder, name, known) {
+        return Err(EffectError::Changed);
+    }
+    // With its name on an empty file it is looked at once more: what was put there meanwhile stays.
+    temporary.exchange(name)?;
+    check_old(&temporary, name, known)?;
+    if !temporary.is_empty_at(name)? {
+        return Err(EffectError::Changed);
+    }
+    let removed = nix::unistd::unlinkat(&folder, name, nix::unistd::UnlinkatFlags::NoRemoveDir);
+    removed.map_err(failed)?;
+    drop((turn, temporary));
+    folder.sync_all().map_err(failed)
+}
+
+/// Waits until no other change of that file is put in its place. Some files share a turn.
+fn turn(place: &Path) -> MutexGuard<'static, ()> {
+    static TURNS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    let turn = &TURNS[(hasher.finish() % TURNS.len() as u64) as usize];
+    turn.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Opens a folder by a path without links.
+#[cfg(target_os = "linux")]
+fn open_folder(folder: &Path) -> Result<File, EffectError> {
+    use nix::fcntl::{AT_FDCWD, OpenHow, ResolveFlag, openat2};
+
+    let how = OpenHow::new()
+        .flags(OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(AT_FDCWD, folder, how) {
+        Ok(handle) => Ok(handle.into()),
+        Err(Errno::ELOOP | Errno::ENOENT | Errno::ENOTDIR) => Err(EffectError::Changed),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_folder(folder: &Path) -> Result<File, EffectError> {
+    File::open(folder).map_err(failed)
+}
+
+/// Whether a name in a folder leads to a file with the known bytes and mode.
+fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bool {
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let Ok(file) = openat(folder, name, flags, Mode::empty()) else {
+        return false;
+    };
+    let file = File::from(file);
+    let mut bytes = Vec::new();
+    let is_as_known = |found: fs::Metadata| found.is_file() && found.mode() & 0o7777 == known.mode;
+    let is_as_known = file.metadata().is_ok_and(is_as_known);
+    let read = is_as_known && file.take(MAX_FILE + 1).read_to_end(&mut bytes).is_ok();
+    read && bytes == known.bytes
+}
+
+/// Writes the content, with the mode and the owner of the file before, and flushes it.
+fn fill(
+    mut file: &File,
+    known: Option<&Known>,
+    content: &[u8],
+    notes: &mut Notes,
+) -> io::Result<()> {
+    file.write_all(content)?;
+    match known {
+        Some(known) => {
+            if fchown(file, Some(known.owner.0), Some(known.owner.1)).is_err() {
+                notes.push("the file has another owner now: it could not be kept".to_owned());
+            }
+            file.set_permissions(fs::Permissions::from_mode(known.mode))?;
+        }
+        None => file.set_permissions(fs::Permissions::from_mode(0o666 & !umask()))?,
+    }
+    file.sync_all()
+}
+
+/// The mode that new files lack. The process has one, and no way to look at it that changes nothing;
+/// on Linux it is told by the kernel.
+fn umask() -> u32 {
+    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = told.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let mask = line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok());
+    mask.unwrap_or(0o022)
+}
+
+/// The old file has the temporary name now: if it is another than was known, it gets its own back.
+fn check_old(temporary: &Temporary<'_>, name: &OsStr, known: &Known) -> Result<(), EffectError> {
+    if holds(temporary.folder, &*temporary.name, known) {
+        return Ok(());
+    }
+    temporary.take_back(name)?;
+    Err(EffectError::Changed)
+}
+#[cfg(test)]
+#[path = "replace_tests.rs"]
+mod tests;

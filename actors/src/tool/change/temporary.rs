@@ -1,0 +1,271 @@
+//! The file beside the one that is changed, and what is left of it when the process is killed.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
+use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
+use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, statat};
+
+use crate::tool::{EffectError, path};
+
+/// What the names begin with; sixteen hexadecimal digits follow.
+const PREFIX: &str = ".harness-";
+const DIGITS: usize = 16;
+
+/// A file beside the one that is changed. It is removed when it is let go, whatever is behind its name. The
+/// folder is locked meanwhile, together with those who change other files there: what lies in a folder that
+/// no living process has locked is left over.
+pub(super) struct Temporary<'f> {
+    pub(super) folder: &'f File,
+    pub(super) name: String,
+    pub(super) file: File,
+}
+
+impl<'f> Temporary<'f> {
+    /// Makes one. The lock is let go with the folder.
+    pub(super) fn make(folder: &'f File) -> Result<Self, EffectError> {
+        if let Err(error) = flock(folder, FlockOperation::LockShared) {
+            // Where there are no locks, nobody has the one that sweeping takes.
+            log::debug!("a folder is not locked for a change: {error}");
+        }
+        let name = format!("{PREFIX}{:0DIGITS$x}", fastrand::u64(..));
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        let file = openat(folder, &*name, flags, mode).map_err(failed)?.into();
+        Ok(Self { folder, name, file })
+    }
+
+    /// Gives the file that name, which nothing may have.
+    #[cfg(target_os = "linux")]
+    pub(super) fn become_new(&self, name: &OsStr) -> Result<(), EffectError> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+
+        let flags = RenameFlags::NOREPLACE;
+        match renameat_with(self.folder, &*self.name, self.folder, name, flags) {
+            // Network file systems have no such renaming.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.link_as(name),
+            renamed => as_change(renamed),
+        }
+    }
+
+    /// Gives the file that name, which nothing may have.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn become_new(&self, name: &OsStr) -> Result<(), EffectError> {
+        self.link_as(name)
+    }
+
+    /// Gives the file that name besides its own, which is removed with this.
+    pub(super) fn link_as(&self, name: &OsStr) -> Result<(), EffectError> {
+        let flags = LinkatFlags::empty();
+        match linkat(self.folder, &*self.name, self.folder, name, flags) {
+            Ok(()) => Ok(()),
+            Err(Errno::EEXIST | Errno::ENOENT) => Err(EffectError::Changed),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Exchanges the file with the one that has that name.
+    #[cfg(target_os = "linux")]
+    pub(super) fn exchange(&self, name: &OsStr) -> Result<(), EffectError> {
+        use rustix::fs::{RenameFlags, renameat_with};
+
+        let flags = RenameFlags::EXCHANGE;
+        as_change(renameat_with(
+            self.folder,
+            &*self.name,
+            self.folder,
+            name,
+            flags,
+        ))
+    }
+
+    /// Exchanges the file with the one that has that name. Not in one step, so not at all.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn exchange(&self, _name: &OsStr) -> Result<(), EffectError> {
+        Err(failed(Errno::ENOSYS))
+    }
+
+    /// Undoes an exchange. What another program has put at the name meanwhile is the newest, and stays
+    /// there.
+    pub(super) fn take_back(&self, name: &OsStr) -> Result<(), EffectError> {
+        let is_same =
+            |one: &Stat, other: &Stat| (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino);
+        let mut put = fstat(&self.file).map_err(failed)?;
+        loop {
+            let next = self.stat()?;
+            self.exchange(name)?;
+            if is_same(&self.stat()?, &put) {
+                return Ok(());
+            }
+            put = next;
+        }
+    }
+
+    /// Whether this file has that name, and is empty.
+    pub(super) fn is_empty_at(&self, name: &OsStr) -> Result<bool, EffectError> {
+        let ours = fstat(&self.file).map_err(failed)?;
+        let there = statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        Ok((ours.st_dev, ours.st_ino, 0) == (there.st_dev, there.st_ino, there.st_size))
+    }
+
+    /// The file that has the temporary name.
+    fn stat(&self) -> Result<Stat, EffectError> {
+        statat(self.folder, &*self.name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn as_change(renamed: rustix::io::Result<()>) -> Result<(), EffectError> {
+    use rustix::io::Errno;
+
+    match renamed {
+        Ok(()) => Ok(()),
+        Err(Errno::NOENT | Errno::EXIST) => Err(EffectError::Changed),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        remove(self.folder, &self.name);
+    }
+}
+
+/// Removes what killed processes left in a folder, if no change is under way there. Blocks.
+pub(super) fn sweep(folder: &Path) {
+    if let Err(error) = try_sweep(folder) {
+        let folder = folder.display();
+        log::warn!("what a killed service may have left in {folder} was not looked for: {error}");
+    }
+}
+
+fn try_sweep(folder: &Path) -> io::Result<()> {
+    let mut left = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        left.extend(
+            entry?
+                .file_name()
+                .into_string()
+                .ok()
+                .filter(|name| is_ours(name)),
+        );
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    let flags = (OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits();
+    let handle = File::options()
+        .read(true)
+        .custom_flags(flags)
+        .open(folder)?;
+    match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        // A change is under way; the next one looks again.
+        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    for name in left {
+        log::info!(
+            "{} was left by a killed service, and is removed",
+            folder.join(&name).display()
+        );
+        remove(&handle, &name);
+    }
+    Ok(())
+}
+
+fn is_ours(name: &str) -> bool {
+    let digits = name.strip_prefix(PREFIX).unwrap_or_default();
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    digits.len() == DIGITS && digits.bytes().all(is_digit)
+}
+
+fn remove(folder: &File, name: &str) {
+    match unlinkat(folder, name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => {}
+        Err(error) => log::warn!("the temporary file {name} is left: {error}"),
+    }
+}
+
+pub(super) fn failed(error: impl Into<io::Error>) -> EffectError {
+    EffectError::Failed(path::io_error(&error.into(), "the folder is gone"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Spec: [TOOL-63]
+    #[test]
+    fn what_is_left_is_removed_when_no_change_is_under_way() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = File::open(home.path()).unwrap();
+        let (left, other) = (".harness-0123456789abcdef", ".harness-0123456789abcdeg");
+        for name in [left, other, ".harness-0123", "file"] {
+            fs::write(home.path().join(name), "x").unwrap();
+        }
+        let temporary = Temporary::make(&folder).unwrap();
+        sweep(home.path());
+        assert_eq!(names(home.path()).len(), 5, "a change is under way");
+        drop(temporary);
+        drop(folder);
+        sweep(home.path());
+        assert_eq!(names(home.path()), [".harness-0123", other, "file"]);
+    }
+
+    /// Spec: [TOOL-58]
+    #[test]
+    fn what_is_put_there_while_a_change_is_taken_back_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, name) = (home.path().join("file"), OsStr::new("file"));
+        let folder = File::open(home.path()).unwrap();
+        for newer in [None, Some("newer")] {
+            fs::write(&path, "another").unwrap();
+            let temporary = Temporary::make(&folder).unwrap();
+            temporary.exchange(name).unwrap();
+            if let Some(newer) = newer {
+                fs::write(home.path().join("made"), newer).unwrap();
+                fs::rename(home.path().join("made"), &path).unwrap();
+            }
+            temporary.take_back(name).unwrap();
+            drop(temporary);
+            let expected = newer.unwrap_or("another");
+            assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+            assert_eq!(names(home.path()), ["file"]);
+        }
+    }
+
+    /// Spec: [TOOL-58]
+    #[test]
+    fn a_new_file_takes_nobodys_place_on_any_file_system() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = File::open(home.path()).unwrap();
+        for (is_linked, name) in [(false, "one"), (true, "two")] {
+            let name = OsStr::new(name);
+            let give = |temporary: Temporary<'_>| match is_linked {
+                false => temporary.become_new(name),
+                true => temporary.link_as(name),
+            };
+            assert_eq!(give(Temporary::make(&folder).unwrap()), Ok(()));
+            let again = give(Temporary::make(&folder).unwrap());
+            assert_eq!(again, Err(EffectError::Changed));
+        }
+        assert_eq!(names(home.path()), ["one", "two"]);
+    }
+}

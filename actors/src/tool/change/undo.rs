@@ -1,0 +1,257 @@
+//! Taking changes back: a file gets the content from before, if it is as the changes left it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use harness_protocol::{FileChange, UndoOutcome, UndoneFile};
+
+use super::before::BeforeStore;
+use super::diff::diff;
+use super::replace::{Known, read_file, remove, replace};
+use crate::secret::Redaction;
+use crate::tool::closed;
+
+/// What is needed to take changes back.
+#[derive(Debug, Clone)]
+pub struct Undo {
+    /// The contents from before.
+    pub before: Option<BeforeStore>,
+    /// Files and folders that are closed.
+    pub closed: std::sync::Arc<[PathBuf]>,
+    /// What no diff may show.
+    pub redaction: Redaction,
+}
+
+/// What a file has to become, or why it stays.
+type Aim = Result<Option<Vec<u8>>, String>;
+
+impl Undo {
+    /// Takes changes back, the oldest first in the list, or tells what that would do. Blocks.
+    pub(crate) fn take_back(&self, changes: &[FileChange], is_dry: bool) -> Vec<UndoneFile> {
+        let mut by_path: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
+        for change in changes {
+            by_path.entry(&change.path).or_default().push(change);
+        }
+        let each = by_path.into_iter();
+        each.map(|(path, changes)| self.file(path, &changes, is_dry))
+            .collect()
+    }
+
+    fn file(&self, path: &str, changes: &[&FileChange], is_dry: bool) -> UndoneFile {
+        let conflict = |reason: String| UndoneFile {
+            path: path.to_owned(),
+            outcome: UndoOutcome::Conflict,
+            reason: Some(reason),
+            diff: None,
+        };
+        let now = match self.look(path) {
+            Ok(now) => now,
+            Err(reason) => return conflict(reason),
+        };
+        let aim = match self.aim(changes, now.as_ref()) {
+            Ok(aim) => aim,
+            Err(reason) => return conflict(reason),
+        };
+        let is_there = now.as_ref().map(|now| &now.bytes) == aim.as_ref();
+        let outcome = match aim {
+            Some(_) => UndoOutcome::Restored,
+            None => UndoOutcome::Removed,
+        };
+        if !is_dry
+            && !is_there
+            && let Err(reason) = put(path, now.as_ref(), aim.as_deref(), changes)
+        {
+            return conflict(reason);
+        }
+        let diff = is_dry.then(|| {
+            let now = now.as_ref().map_or(&[][..], |now| &now.bytes);
+            self.redaction
+                .apply(diff(now, aim.as_deref().unwrap_or_default()).text)
+        });
+        UndoneFile {
+            path: path.to_owned(),
+            outcome,
+            reason: None,
+            diff,
+        }
+    }
+
+    /// The file as it is.
+    fn look(&self, path: &str) -> Result<Option<Known>, String> {
+        let place = Path::new(path);
+        closed::check_path(place, &self.closed).map_err(|error| error.to_string())?;
+        let now = read_file(place).map_err(|error| error.to_string())?;
+        if now.as_ref().is_some_and(|now| now.path != place) {
+            return Err("the path leads elsewhere now".to_owned());
+        }
+        Ok(now)
+    }
+
+    /// The content from before the changes; none if there was no file.
+    fn aim(&self, changes: &[&FileChange], now: Option<&Known>) -> Aim {
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
+            return Err("nothing of it was changed".to_owned());
+        };
+        let now = now.map(|now| &now.hash);
+        let is_back = now == first.before.as_ref();
+        if !is_back && now != Some(&last.after) {
+            return Err("it was changed since".to_owned());
+        }
+        let mut pairs = changes.windows(2);
+        if !is_back && pairs.any(|pair| pair[1].before.as_ref() != Some(&pair[0].after)) {
+            return Err("somebody else changed it in between".to_owned());
+        }
+        let Some(hash) = &first.before else {
+            return Ok(None);
+        };
+        let kept = self.before.as_ref().and_then(|store| store.get(hash));
+        kept.map(Some)
+            .ok_or_else(|| "the content from before is not kept any more".to_owned())
+    }
+}
+
+/// Gives the file that content, or removes it with the folders that were made for it.
+fn put(
+    path: &str,
+    now: Option<&Known>,
+    aim: Option<&[u8]>,
+    changes: &[&FileChange],
+) -> Result<(), String> {
+    let place = Path::new(path);
+    let done = match (now, aim) {
+        (now, Some(content)) => replace(place, now, content).map(drop),
+        (Some(now), None) => remove(place, now),
+        (None, None) => Ok(()),
+    };
+    done.map_err(|error| error.to_string())?;
+    if aim.is_none() {
+        let made = changes
+            .iter()
+            .flat_map(|change| change.folders.iter().rev());
+        for folder in made {
+            if let Err(error) = fs::remove_dir(folder) {
+                // Others have put something there.
+                log::debug!("the folder {folder} stays: {error}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use harness_protocol::{ChangeAction, Place};
+
+    use super::*;
+    use crate::attachment::sha256;
+    use crate::clock::Clock;
+
+    struct Home {
+        home: tempfile::TempDir,
+        undo: Undo,
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let undo = Undo {
+                before: Some(BeforeStore::at(home.path(), Clock::system())),
+                closed: std::sync::Arc::default(),
+                redaction: Redaction::default(),
+            };
+            Self { home, undo }
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.home.path().canonicalize().unwrap().join(name)
+        }
+
+        /// Changes a file as a tool does.
+        fn change(&self, name: &str, after: &str) -> FileChange {
+            let before = fs::read(self.at(name)).ok();
+            if let Some(bytes) = &before {
+                let store = self.undo.before.as_ref().unwrap();
+                store.put(&sha256(bytes), bytes).unwrap();
+            }
+            fs::write(self.at(name), after).unwrap();
+            FileChange {
+                path: self.at(name).display().to_string(),
+                asked: None,
+                action: ChangeAction::Changed,
+                before: before.map(|bytes| sha256(&bytes)),
+                after: sha256(after.as_bytes()),
+                added: 0,
+                removed: 0,
+                diff: String::new(),
+                diff_cut: false,
+                place: Place::Workspace,
+                folders: vec![],
+                notes: vec![],
+            }
+        }
+
+        fn content(&self, name: &str) -> Option<String> {
+            fs::read_to_string(self.at(name)).ok()
+        }
+    }
+
+    fn told(files: &[UndoneFile]) -> Vec<(&str, UndoOutcome, Option<&str>)> {
+        let told = |file: &'_ UndoneFile| {
+            let name = file.path.rfind('/').unwrap() + 1;
+            (name, file.outcome)
+        };
+        let each = files.iter().map(|file| (told(file), file));
+        each.map(|((name, outcome), file)| (&file.path[name..], outcome, file.reason.as_deref()))
+            .collect()
+    }
+
+    /// Spec: [UNDO-02]
+    #[test]
+    fn f16_what_is_as_it_was_left_goes_back_and_the_rest_is_named() {
+        use UndoOutcome::{Conflict, Removed, Restored};
+        let home = Home::new();
+        for name in ["a", "b", "c", "d"] {
+            fs::write(home.at(name), "old").unwrap();
+        }
+        let mut changes = vec![
+            home.change("a", "one"),
+            home.change("a", "two"),
+            home.change("b", "one"),
+            home.change("c", "one"),
+            home.change("d", "one"),
+            home.change("new", "made"),
+        ];
+        // Others have changed these: behind ours, in between, and by a link in its place.
+        fs::write(home.at("b"), "theirs").unwrap();
+        fs::write(home.at("c"), "theirs").unwrap();
+        changes.push(home.change("c", "two"));
+        fs::remove_file(home.at("d")).unwrap();
+        std::os::unix::fs::symlink(home.at("a"), home.at("d")).unwrap();
+        let dry = home.undo.take_back(&changes, true);
+        assert_eq!(home.content("a").as_deref(), Some("two"));
+        assert!(dry[0].diff.as_ref().unwrap().contains("-two"), "{dry:?}");
+        let expected = [
+            ("a", Restored, None),
+            ("b", Conflict, Some("it was changed since")),
+            ("c", Conflict, Some("somebody else changed it in between")),
+            ("d", Conflict, Some("the path leads elsewhere now")),
+            ("new", Removed, None),
+        ];
+        assert_eq!(told(&dry), expected);
+        let done = home.undo.take_back(&changes, false);
+        assert_eq!(told(&done), expected);
+        assert_eq!(home.content("a").as_deref(), Some("old"));
+        assert_eq!(home.content("b").as_deref(), Some("theirs"));
+        assert_eq!(home.content("c").as_deref(), Some("two"));
+        assert_eq!(home.content("new"), None);
+        // As after a crash in between: what is back already is so.
+        assert_eq!(told(&home.undo.take_back(&changes, false)), expected);
+        // Without the content it stays.
+        let changes = [home.change("a", "three")];
+        fs::remove_dir_all(home.at("before")).unwrap();
+        let left = home.undo.take_back(&changes, false);
+        let reason = Some("the content from before is not kept any more");
+        assert_eq!(told(&left), [("a", Conflict, reason)]);
+    }
+}

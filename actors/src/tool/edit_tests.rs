@@ -1,0 +1,214 @@
+use std::fs;
+
+use harness_protocol::{ChangeAction, Place};
+
+use super::super::testing::{Folder, object};
+use super::super::{EffectError, Seen, Write};
+use super::*;
+
+/// What the tools of one conversation are given.
+fn context(folder: &Folder) -> ToolContext {
+    ToolContext::new(Cancellation::new()).in_folder(folder.path())
+}
+
+async fn edit(folder: &Folder, input: Value) -> Result<String, String> {
+    let done = Edit.execute_in(object(input), context(folder)).await;
+    done.map_err(|ToolError(error)| error)
+}
+
+fn texts(path: &str, old: &str, new: &str) -> Value {
+    json!({"path": path, "old_string": old, "new_string": new})
+}
+
+/// Spec: [TOOL-54] [TOOL-55]
+#[tokio::test]
+async fn an_edit_changes_the_matched_bytes_and_no_others() {
+    let folder = Folder::new();
+    for (before, old, new, after) in [
+        (&b"a\xe9\nb\nc"[..], "b", "B", &b"a\xe9\nB\nc"[..]),
+        (
+            b"\xef\xbb\xbfa\r\nb\r\n\xff",
+            "a\nb",
+            "x\ny\nz",
+            b"\xef\xbb\xbfx\r\ny\r\nz\r\n\xff",
+        ),
+        (b"a\nb\r\nc\nd", "c", "x\ny", b"a\nb\r\nx\r\ny\nd"),
+        (b"one  \ntwo", "one\ntwo", "1\n2", b"1\n2"),
+        (b"no end", "end", "END", b"no END"),
+        (b"", "", "new\n", b"new\n"),
+    ] {
+        folder.file("f", before);
+        edit(&folder, texts("f", old, new)).await.unwrap();
+        assert_eq!(fs::read(folder.at("f")).unwrap(), after, "{old:?}");
+    }
+    edit(&folder, texts("made/new", "", "x")).await.unwrap();
+    assert_eq!(fs::read(folder.at("made/new")).unwrap(), b"x");
+    folder.file("f", "a b a");
+    let all = json!({"path": "f", "old_string": "a", "new_string": "c", "replace_all": true});
+    let done = edit(&folder, all).await.unwrap();
+    assert!(done.ends_with("replaced in 2 places"), "{done}");
+    assert_eq!(fs::read(folder.at("f")).unwrap(), b"c b c");
+}
+
+/// Spec: [TOOL-56] [TOOL-59]
+#[tokio::test]
+async fn what_cannot_be_edited_stays_as_it_is_and_is_told_why() {
+    let folder = Folder::new();
+    let before = "a\nb\na\nit\u{2019}s it\u{2019}s\n";
+    folder.file("f", before);
+    for (old, new, reason) in [
+        ("x", "y", "no match found for old_string"),
+        (
+            "a",
+            "c",
+            "found 2 matches, in lines 1, 3; give more context, or set replace_all",
+        ),
+        ("a", "a", "the same"),
+        ("", "c", "old_string is empty"),
+        ("it's", "its", "no match found"),
+        ("b\nA", "c", "line 2: line 3 is \"a\", not \"A\""),
+    ] {
+        let refused = edit(&folder, texts("f", old, new)).await.unwrap_err();
+        assert!(refused.contains(reason), "{old:?}: {refused}");
+        assert_eq!(fs::read(folder.at("f")).unwrap(), before.as_bytes());
+    }
+    folder.file("loose", "it\u{2019}s");
+    let all =
+        json!({"path": "loose", "old_string": "it's", "new_string": "its", "replace_all": true});
+    assert!(edit(&folder, all).await.unwrap_err().contains("no match"));
+    folder.file("many", "a".repeat(1024 * 1024));
+    let all = json!({"path": "many", "old_string": "a", "new_string": "b".repeat(1024 * 1024), "replace_all": true});
+    let refused = edit(&folder, all).await.unwrap_err();
+    assert!(refused.contains("more than 8388608 bytes"), "{refused}");
+    let none = edit(&folder, texts("none", "a", "b")).await.unwrap_err();
+    assert_eq!(none, "file not found; an empty old_string makes it");
+}
+
+/// Spec: [TOOL-61]
+#[tokio::test]
+async fn a_plan_changes_nothing_and_holds_only_for_the_file_that_it_was_made_of() {
+    let folder = Folder::new();
+    folder.file("f", "one\ntwo\n");
+    let input = object(texts("f", "two", "2"));
+    let planned = Edit
+        .plan(input.clone(), context(&folder))
+        .await
+        .unwrap()
+        .unwrap();
+    let change = planned.change.clone();
+    assert_eq!(
+        (change.added, change.removed, change.place),
+        (1, 1, Place::Workspace)
+    );
+    assert_eq!(change.action, ChangeAction::Changed);
+    assert!(change.diff.contains("-two\n+2\n"), "{}", change.diff);
+    assert_eq!(fs::read(folder.at("f")).unwrap(), b"one\ntwo\n");
+    folder.file("f", "three\ntwo\n");
+    assert_eq!(planned.carry_out().await, Err(EffectError::Changed));
+    assert_eq!(fs::read(folder.at("f")).unwrap(), b"three\ntwo\n");
+    let planned = Edit.plan(input, context(&folder)).await.unwrap().unwrap();
+    assert_ne!(
+        super::super::digest(&planned.change),
+        super::super::digest(&change)
+    );
+    planned.carry_out().await.unwrap();
+    assert_eq!(fs::read(folder.at("f")).unwrap(), b"three\n2\n");
+}
+
+/// Spec: [TOOL-62]
+#[tokio::test]
+async fn what_is_written_over_was_seen_whole_as_it_is() {
+    let folder = Folder::new();
+    let own = ToolContext {
+        seen: Seen::default(),
+        ..context(&folder)
+    };
+    let write = async |content: &str| {
+        let input = object(json!({"path": "f", "content": content}));
+        Write
+            .execute_in(input, own.clone())
+            .await
+            .map_err(|ToolError(error)| error)
+    };
+    write("one").await.unwrap();
+    write("two").await.unwrap();
+    folder.file("f", "by somebody else");
+    assert!(
+        write("three")
+            .await
+            .unwrap_err()
+            .contains("not as you last saw it")
+    );
+    let read = |from: Option<u32>| {
+        let input = object(json!({"path": "f", "start_line": from}));
+        super::super::Read.execute_in(input, own.clone())
+    };
+    read(Some(1)).await.unwrap();
+    assert!(write("three").await.is_err(), "a part was read");
+    read(None).await.unwrap();
+    write("three").await.unwrap();
+    assert_eq!(fs::read(folder.at("f")).unwrap(), b"three");
+    assert!(
+        write("three")
+            .await
+            .unwrap_err()
+            .contains("has that content already")
+    );
+}
+
+/// Spec: [TOOL-58]
+#[tokio::test]
+async fn edits_of_two_conversations_and_another_program_lose_nothing() {
+    const ROUNDS: usize = 100;
+    let folder = Folder::new();
+    let start: String = (0..3 * ROUNDS)
+        .map(|number| format!("<{number}>\n"))
+        .collect();
+    let file = folder.file("f", &start);
+    let conversation = |who: usize| {
+        let context = context(&folder);
+        tokio::spawn(async move {
+            let mut done = Vec::new();
+            for round in 0..ROUNDS {
+                let number = 3 * round + who;
+                let input = texts("f", &format!("<{number}>"), &format!("[{number}]"));
+                if Edit
+                    .execute_in(object(input), context.clone())
+                    .await
+                    .is_ok()
+                {
+                    done.push(number);
+                }
+            }
+            done
+        })
+    };
+    let both = [conversation(0), conversation(1)];
+    // An editor that puts a new file in the place of the old one, if that is as it was read.
+    let mut by_editor = Vec::new();
+    for number in (2..3 * ROUNDS).step_by(3) {
+        let before = fs::read(&file).unwrap();
+        let text = String::from_utf8(before).unwrap();
+        let after = text.replace(&format!("<{number}>"), &format!("[{number}]"));
+        let input = object(json!({"path": "f", "old_string": text, "new_string": after}));
+        if Edit.execute_in(input, context(&folder)).await.is_ok() {
+            by_editor.push(number);
+        }
+    }
+    let mut done = by_editor;
+    for conversation in both {
+        done.extend(conversation.await.unwrap());
+    }
+    let end = fs::read_to_string(&file).unwrap();
+    assert_eq!(end.lines().count(), 3 * ROUNDS);
+    for number in 0..3 * ROUNDS {
+        let is_changed = end.contains(&format!("[{number}]"));
+        assert_eq!(is_changed, done.contains(&number), "{number}");
+    }
+    assert!(done.len() > ROUNDS, "{}", done.len());
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing is left behind"
+    );
+}

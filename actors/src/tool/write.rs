@@ -1,0 +1,95 @@
+//! The tool `write`: makes a file, or puts another content into one that the model knows.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{Known, carry_out_at_once, planned};
+use super::plan::PlanFuture;
+use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
+use crate::reply::Object;
+
+/// Makes and overwrites files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Write;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    path: String,
+    content: String,
+}
+
+impl Tool for Write {
+    fn name(&self) -> &'static str {
+        "write"
+    }
+
+    fn description(&self) -> &'static str {
+        "Makes a file with its folders, or replaces the content of one. A file that is there has to be \
+         read whole before, or written by you; to change a part of it use edit."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file to write"},
+                "content": {"type": "string", "description": "Its whole content"},
+            },
+            "required": ["path", "content"],
+        })
+    }
+
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn touches(&self, input: &Object) -> Vec<Touched> {
+        path::changed_of(input)
+    }
+
+    fn plan(&self, input: Object, context: ToolContext) -> PlanFuture<'_> {
+        Box::pin(async move {
+            let input: Input = input::parse(input, &self.input_schema())?;
+            let place = input.path.clone();
+            let within = context.clone();
+            let plan = move |place: &Path| {
+                planned(place, &within, |known| content(known, &input, &within))
+            };
+            path::work_at(&place, &context, "writing", plan)
+                .await
+                .map(Some)
+        })
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
+        carry_out_at_once(self, input, context)
+    }
+}
+
+fn content(
+    known: Option<&Known>,
+    input: &Input,
+    context: &ToolContext,
+) -> Result<(Vec<u8>, Vec<String>), ToolError> {
+    let content = input.content.clone().into_bytes();
+    let Some(known) = known else {
+        return Ok((content, Vec::new()));
+    };
+    if known.bytes == content {
+        return Err("the file has that content already: nothing would change".into());
+    }
+    if !known.bytes.is_empty() && !context.seen.knows(&known.path, &known.hash) {
+        return Err(
+            "the file is there and is not as you last saw it whole; read it whole first, or use edit"
+                .into(),
+        );
+    }
+    Ok((content, Vec::new()))
+}

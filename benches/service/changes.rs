@@ -1,0 +1,194 @@
+//! What a change that a rule allows adds to a turn, beside reading the same file in the same run; and what
+//! a thousand past approvals cost a client that attaches.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use harness_standin::{Message, MessagesRequest, Reply, Standin};
+use serde_json::{Value, json};
+
+use crate::process::{Service, follow_to};
+
+/// How many rounds of each sort.
+const ROUNDS: usize = 300;
+/// How many approvals are past.
+const PAST: usize = 1000;
+/// How many times a client attaches.
+const ATTACHES: usize = 101;
+/// What a change may add at most, without flushes.
+const MOST: Duration = Duration::from_millis(2);
+
+pub(crate) fn run() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    // In memory a flush costs nothing.
+    let in_memory = Path::new("/dev/shm");
+    if in_memory.is_dir() {
+        let home = tempfile::tempdir_in(in_memory).unwrap();
+        let added = runtime.block_on(rounds(home, "in memory"));
+        assert!(added <= MOST, "a change adds {added:.2?}");
+    }
+    runtime.block_on(rounds(tempfile::tempdir().unwrap(), "on the disk"));
+    runtime.block_on(attaches());
+}
+
+/// A conversation in a folder of its own with a file in it, and its path.
+async fn conversation(service: &Service) -> String {
+    let folder = service.folder("work");
+    std::fs::write(folder.join("file"), "0 a line\n".repeat(1000)).unwrap();
+    let order = json!({"workspace": folder});
+    let made = service.order("POST", "/v1/conversations", &order).await;
+    let at = format!("/v1/conversations/{}", made["id"].as_str().unwrap());
+    let settings = json!({"settings": {"max_turns": 1_000_000}});
+    service
+        .order("PATCH", &format!("{at}/settings"), &settings)
+        .await;
+    at
+}
+
+/// Reads and changes the file in turn; how much longer a change takes.
+async fn rounds(home: tempfile::TempDir, place: &str) -> Duration {
+    let asked: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let reply = move |_: &MessagesRequest| -> Reply {
+        let mut asked = noted.lock().unwrap();
+        asked.push(Instant::now());
+        let round = asked.len() - 1;
+        let change = round / 2;
+        let old = format!(
+            "{} a line\n0 a line\n",
+            if change == 0 { 0 } else { change }
+        );
+        let new = format!("{} a line\n0 a line\n", change + 1);
+        match (round < 2 * ROUNDS, round % 2) {
+            (false, _) => Message::new().text("Done."),
+            // As many bytes of an answer as a change has.
+            (true, 0) => {
+                let input = json!({"path": "file", "start_line": 1, "end_line": 1});
+                Message::new().tool_use(format!("t{round}"), "read", input)
+            }
+            (true, _) if change == 0 => {
+                let input = json!({"path": "file", "old_string": "0 a line\n".repeat(1000),
+                    "new_string": format!("1 a line\n{}", "0 a line\n".repeat(999))});
+                Message::new().tool_use(format!("t{round}"), "edit", input)
+            }
+            (true, _) => {
+                let input = json!({"path": "file", "old_string": old, "new_string": new});
+                Message::new().tool_use(format!("t{round}"), "edit", input)
+            }
+        }
+        .into()
+    };
+    let upstream = Standin::start(reply).unwrap();
+    let service = Service::start_in(home, &upstream.base_url());
+    let at = conversation(&service).await;
+    let rules = json!({"add": [{"rule": "edit(**)"}]});
+    service.order("PATCH", &format!("{at}/rules"), &rules).await;
+    let client = tokio::spawn(follow_to(
+        service.address,
+        format!("{at}/events?after=0"),
+        "run_ended",
+    ));
+    let prompt = json!({"content": "change it"});
+    service
+        .order("POST", &format!("{at}/prompt"), &prompt)
+        .await;
+    let events = client.await.unwrap();
+    let changed = events
+        .iter()
+        .filter(|event| event["type"] == "files_changed");
+    assert_eq!(changed.count(), ROUNDS);
+    let asked = asked.lock().unwrap();
+    let took: Vec<Duration> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let of = |sort: usize| median(took.iter().copied().skip(sort).step_by(2).collect());
+    let (read, edit) = (of(0), of(1));
+    let added = edit.saturating_sub(read);
+    println!(
+        "a turn that reads {place}: {read:.2?}, one that changes: {edit:.2?}: {added:.2?} more"
+    );
+    if place == "on the disk" {
+        println!(
+            "a flush of a small file there: {:.2?}",
+            flush(&service.folder("flush"))
+        );
+    }
+    added
+}
+
+/// What writing and flushing a small file takes.
+fn flush(folder: &Path) -> Duration {
+    use std::io::Write as _;
+
+    let mut file = std::fs::File::create(folder.join("file")).unwrap();
+    let once = || {
+        let begun = Instant::now();
+        file.write_all(b"a line\n").unwrap();
+        file.sync_data().unwrap();
+        begun.elapsed()
+    };
+    median(std::iter::repeat_with(once).take(101).collect())
+}
+
+/// Attaches to a conversation with many past approvals, and to one with none.
+async fn attaches() {
+    let replies = Arc::new(Mutex::new(0));
+    let reply = move |request: &MessagesRequest| -> Reply {
+        let mut replies = replies.lock().unwrap();
+        let wants_changes = request.body["messages"][0].to_string().contains("ask");
+        if !wants_changes || *replies == PAST {
+            return Message::new().text("Done.").into();
+        }
+        *replies += 1;
+        let input =
+            json!({"path": "file", "old_string": "0 a line\n".repeat(1000), "new_string": "1"});
+        Message::new()
+            .tool_use(format!("t{replies}"), "edit", input)
+            .into()
+    };
+    let upstream = Standin::start(reply).unwrap();
+    let service = Service::start(&upstream.base_url());
+    let (many, none) = (conversation(&service).await, conversation(&service).await);
+    for (at, content) in [(&many, "ask"), (&none, "hi")] {
+        let prompt = json!({ "content": content });
+        service
+            .order("POST", &format!("{at}/prompt"), &prompt)
+            .await;
+    }
+    let mut denied = 0;
+    while denied < PAST {
+        let waiting = service
+            .order("GET", &format!("{many}/approvals"), &Value::Null)
+            .await;
+        if let Some(id) = waiting["approvals"][0]["id"].as_u64() {
+            let path = format!("{many}/approvals/{id}");
+            service
+                .order("POST", &path, &json!({"answer": "deny"}))
+                .await;
+            denied += 1;
+        }
+    }
+    let mut took = [vec![], vec![]];
+    for _ in 0..ATTACHES {
+        for (place, at) in [&many, &none].into_iter().enumerate() {
+            let begun = Instant::now();
+            service
+                .order("GET", &format!("{at}?tail=20"), &Value::Null)
+                .await;
+            follow_to(service.address, format!("{at}/events?tail=20"), "attached").await;
+            took[place].push(begun.elapsed());
+        }
+    }
+    let [many, none] = took.map(median);
+    let ratio = many.as_secs_f64() / none.as_secs_f64();
+    println!(
+        "a client attaches behind {PAST} approvals: {many:.2?}, behind none: {none:.2?}: {ratio:.2} x"
+    );
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,143 @@
+//! Approvals: what a tool may change only when an operator says so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::FileChange;
+
+/// A question to the operators: may a tool do what it is about to do? It is open until it is answered
+/// or withdrawn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Names it within its conversation; counts from 1.
+    pub id: u64,
+    /// The run that waits for the answer.
+    pub run_id: u64,
+    /// The id of the `tool_call`.
+    pub call: String,
+    /// The tool's name.
+    pub tool: String,
+    /// What it is about to change.
+    pub change: FileChange,
+    /// Tells the change from any other: SHA-256 in hexadecimal digits. An answer that allows names it.
+    pub digest: String,
+    /// Why it is asked.
+    pub because: String,
+    /// How far an answer that allows may reach.
+    pub scopes: Vec<Scope>,
+    /// The rule that an answer makes that reaches further than once; none if none may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// How far an answer that allows reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The change that is asked about.
+    #[default]
+    Once,
+    /// All that the rule covers, to the end of the run.
+    Run,
+    /// All that the rule covers in the conversation.
+    Conversation,
+    /// All that the rule covers in every conversation that works in the same folder.
+    Workspace,
+    /// A scope that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What an operator says to an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The tool may.
+    Allow,
+    /// It may not.
+    Deny,
+    /// A verdict that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why an approval is not open any more, though nobody answered it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Withdrawal {
+    /// The run was cancelled.
+    Cancelled,
+    /// The file is not as it was when it was asked; another approval asks about what it is now.
+    Changed,
+    /// A rule or the mode decides it now.
+    Decided,
+    /// The run ended without an answer.
+    RunEnded,
+    /// Nobody answered within the time that the setting `approval_timeout` gives.
+    Expired,
+    /// The conversation is a fork: the one that it was forked from waits for the answer.
+    Forked,
+    /// A reason that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The body of `POST /v1/conversations/{id}/approvals/{approval}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerOrder {
+    /// What is said.
+    pub answer: Verdict,
+    /// The digest of what was looked at. To allow, it has to be that of the approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// How far it reaches.
+    #[serde(default)]
+    pub scope: Scope,
+    /// A line for the model, if it may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Whether the run is cancelled too, if it may not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop: bool,
+    /// Who says it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The key under which a repetition is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+/// The answer to `POST /v1/conversations/{id}/approvals/{approval}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The approval.
+    pub id: u64,
+    /// What was said, by the first who said something.
+    pub answer: Verdict,
+    /// How far it reaches.
+    #[serde(default)]
+    pub scope: Scope,
+    /// The rule that it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Who said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The answer to `GET /v1/approvals` and `GET /v1/conversations/{id}/approvals`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approvals {
+    /// What waits for an answer, the oldest first.
+    pub approvals: Vec<OpenApproval>,
+}
+
+/// An approval that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenApproval {
+    /// The conversation.
+    pub conversation: String,
+    /// What is asked.
+    #[serde(flatten)]
+    pub approval: Approval,
+}

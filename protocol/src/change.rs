@@ -1,0 +1,65 @@
+//! A change of a file: what a tool is about to do, or did.
+
+use serde::{Deserialize, Serialize};
+
+/// A change of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The absolute path, as it was opened; what cannot be shown is replaced.
+    pub path: String,
+    /// The absolute path that was asked for, if it leads to the file through a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// What happens to the file.
+    pub action: ChangeAction,
+    /// SHA-256 of the bytes before, in hexadecimal digits; none if there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// SHA-256 of the bytes after.
+    pub after: String,
+    /// How many lines are new.
+    pub added: u64,
+    /// How many lines are gone.
+    pub removed: u64,
+    /// The unified diff, as far as it is shown: whole lines of at most 64 KiB.
+    pub diff: String,
+    /// Whether the diff goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub diff_cut: bool,
+    /// Where the file is.
+    pub place: Place,
+    /// The folders that are made for it, the uppermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
+    /// What is worth knowing of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeAction {
+    /// It is made.
+    Made,
+    /// It is changed.
+    Changed,
+    /// An action that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Where a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In the folder of the conversation.
+    Workspace,
+    /// There, at a place that tells other programs what to do.
+    Protected,
+    /// Anywhere else.
+    Outside,
+    /// A place that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}

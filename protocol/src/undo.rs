@@ -1,0 +1,65 @@
+//! Undo: taking back what tools changed.
+
+use serde::{Deserialize, Serialize};
+
+/// The body of `POST /v1/conversations/{id}/undo`; may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UndoOrder {
+    /// How far back; the last run that changed something if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<UndoTo>,
+    /// Whether it is only told what would be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// Who asks for it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// How far back changes are taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndoTo {
+    /// Those of this run and of later ones.
+    Run(u64),
+    /// Those behind this record.
+    Seq(u64),
+}
+
+/// The answer to `POST /v1/conversations/{id}/undo`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoAnswer {
+    /// What was or would be done with each file.
+    pub files: Vec<UndoneFile>,
+}
+
+/// What an undo did with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoneFile {
+    /// The absolute path.
+    pub path: String,
+    /// What was or would be done.
+    pub outcome: UndoOutcome,
+    /// Why nothing was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What would change, as a unified diff of at most 64 KiB; only if it is only told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// What an undo does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndoOutcome {
+    /// It has the content from before.
+    Restored,
+    /// It was made, and is gone.
+    Removed,
+    /// It is as it was: nobody's change is lost.
+    Conflict,
+    /// An outcome that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}

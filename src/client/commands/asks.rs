@@ -1,0 +1,56 @@
+//! What a command does when a tool of its run waits for an operator's answer.
+
+use clap::ValueEnum;
+use harness_protocol::{AnswerOrder, Approval, Scope, Verdict, words};
+
+use crate::visible;
+
+/// The flag `--asks`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Asks {
+    /// Wait until an operator answers, wherever
+    Wait,
+    /// Deny it, and go on without
+    Deny,
+    /// Deny it, and cancel the run
+    Stop,
+}
+
+impl Asks {
+    /// The answer; none if the command waits.
+    pub(super) fn answer(self, by: &str) -> Option<AnswerOrder> {
+        let stop = match self {
+            Self::Wait => return None,
+            Self::Deny => false,
+            Self::Stop => true,
+        };
+        Some(AnswerOrder {
+            answer: Verdict::Deny,
+            digest: None,
+            scope: Scope::Once,
+            message: Some("nobody can be asked".to_owned()),
+            stop,
+            by: Some(by.to_owned()),
+            key: None,
+        })
+    }
+}
+
+/// An approval with its diff, and how to answer it, for whoever watches the command.
+pub(super) fn told(conversation: &str, approval: &Approval) -> Vec<String> {
+    let Approval {
+        id, tool, change, ..
+    } = approval;
+    let head = format!(
+        "? {id} {tool}: {} ({})",
+        visible::line(&words::changed(change)),
+        approval.because
+    );
+    let diff = change.diff.split_terminator('\n');
+    let answers = format!(
+        "harness: waits for an answer: harness approve {id} -c {conversation}, \
+         or harness deny {id} -c {conversation}"
+    );
+    let diff = diff.map(|line| format!("  {}", visible::line(line)));
+    [head].into_iter().chain(diff).chain([answers]).collect()
+}

@@ -1,0 +1,158 @@
+//! `harness rules`: what tools may change without asking, what they are asked about, what they may not.
+
+use clap::Args;
+use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules as Held, Scope, words};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{self, Changing};
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::exit_codes::exits;
+use crate::visible;
+
+const RULES_HELP: &str = "\
+Examples:
+  harness rules                                what holds in this conversation
+  harness rules --all                          what holds in all folders
+  harness rules --allow 'edit(src/**)'         let the model edit below src in this conversation
+  harness rules --folder --deny 'write(**)'    let it write nothing, in all conversations of the folder
+  harness rules --remove 'edit(src/**)'
+
+A rule is TOOL(PATTERN), of a path below the conversation's folder: * and ? stand for characters of one
+name, ** for any number of names. Deny comes before ask, ask before allow, and all before the mode.";
+
+/// The flags of `harness rules`.
+#[derive(Debug, Args)]
+#[command(after_help = exits(RULES_HELP, "done", "failed, or no service runs", None))]
+pub(crate) struct Rules {
+    /// Make the changes that this covers without asking; may be given several times
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+    /// Ask about the changes that this covers, whatever else allows them; may be given several times
+    #[arg(long, value_name = "RULE")]
+    ask: Vec<String>,
+    /// Refuse the changes that this covers; may be given several times
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<String>,
+    /// Take this rule back; may be given several times
+    #[arg(long, value_name = "RULE")]
+    remove: Vec<String>,
+    /// In all conversations of the folder, in place of this conversation
+    #[arg(long)]
+    folder: bool,
+    /// Show the rules of all folders
+    #[arg(long, conflicts_with_all = ["allow", "ask", "deny", "remove", "folder"])]
+    all: bool,
+    /// Who changes them, and where.
+    #[command(flatten)]
+    changing: Changing,
+}
+
+/// Shows or changes rules.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn run(
+    rules: &Rules,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let Changing { caller, common } = &rules.changing;
+    if rules.all {
+        return common::show(routes::all_rules(), common.json, service, output, lines).await;
+    }
+    let conversation = common.which.find(service).await?;
+    let mut order = ChangeRules {
+        add: rules.added(),
+        remove: Vec::new(),
+        by: caller.name(),
+    };
+    if order.add.is_empty() && rules.remove.is_empty() {
+        let route = routes::rules(&conversation);
+        return common::show(route, common.json, service, output, lines).await;
+    }
+    if !rules.remove.is_empty() {
+        let held: Held = service.ask(&routes::rules(&conversation)).await?;
+        order.remove = rules.removed(&held.rules)?;
+    }
+    if !rules.folder {
+        let route = routes::change_rules(&conversation, &order);
+        return common::show(route, common.json, service, output, lines).await;
+    }
+    let snapshot = service.ask(&routes::snapshot(&conversation, 1)).await?;
+    for rule in order.add.iter_mut().chain(&mut order.remove) {
+        rule.workspace.clone_from(&snapshot.summary.workspace);
+    }
+    service.ask(&routes::change_all_rules(&order)).await?;
+    let route = routes::rules(&conversation);
+    common::show(route, common.json, service, output, lines).await
+}
+
+impl Rules {
+    fn added(&self) -> Vec<NewRule> {
+        let rules = [
+            (RuleAction::Allow, &self.allow),
+            (RuleAction::Ask, &self.ask),
+            (RuleAction::Deny, &self.deny),
+        ];
+        let new = |(action, rules): (RuleAction, &Vec<String>)| {
+            let new = rules.iter().map(move |rule| NewRule {
+                action,
+                rule: rule.clone(),
+                workspace: None,
+            });
+            new.collect::<Vec<_>>()
+        };
+        rules.into_iter().flat_map(new).collect()
+    }
+
+    /// The rules with those texts, whatever they say of what they cover.
+    fn removed(&self, held: &[HeldRule]) -> Result<Vec<NewRule>, CommandError> {
+        let scope = if self.folder {
+            Scope::Workspace
+        } else {
+            Scope::Conversation
+        };
+        let mut removed = Vec::new();
+        for text in &self.remove {
+            let found = held
+                .iter()
+                .filter(|held| held.rule == *text && held.scope == scope);
+            let found: Vec<NewRule> = found
+                .map(|held| NewRule {
+                    action: held.action,
+                    rule: held.rule.clone(),
+                    workspace: None,
+                })
+                .collect();
+            if found.is_empty() {
+                let place = if self.folder {
+                    "folder"
+                } else {
+                    "conversation"
+                };
+                return Err(CommandError::Usage {
+                    reason: format!(
+                        "this {place} has no rule {text:?}; harness rules shows what holds"
+                    ),
+                });
+            }
+            removed.extend(found);
+        }
+        Ok(removed)
+    }
+}
+
+fn lines(Held { rules }: Held) -> Vec<String> {
+    if rules.is_empty() {
+        return vec!["no rules: the mode decides".to_owned()];
+    }
+    let line = |held: &HeldRule| {
+        let folder = held.workspace.as_ref();
+        let folder = folder.map_or_else(String::new, |folder| format!(" {folder}"));
+        let by = words::by(held.by.as_deref());
+        visible::line(&format!("{}{folder}{by}", words::rule(held)))
+    };
+    rules.iter().map(line).collect()
+}

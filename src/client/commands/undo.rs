@@ -1,0 +1,71 @@
+//! `harness undo`: takes back what tools changed.
+
+use clap::Args;
+use harness_protocol::{UndoAnswer, UndoOrder, UndoTo, words};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::Changing;
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::exit_codes::exits;
+use crate::visible;
+
+const UNDO_HELP: &str = "\
+Examples:
+  harness undo --dry-run          what would be taken back of the last run that changed something, as diffs
+  harness undo                    takes it back
+  harness undo --to-run 3         takes back what run 3 and later ones changed
+
+A file is restored only if it is as the tools left it; the others stay, and are named. Git is not used.";
+
+/// The flags of `harness undo`.
+#[derive(Debug, Args)]
+#[command(after_help = exits(UNDO_HELP, "done, also where files were left", "failed, nothing to take back, or no service runs", None))]
+pub(crate) struct Undo {
+    /// Take back what this run and later ones changed
+    #[arg(long, value_name = "RUN", conflicts_with = "to_seq")]
+    to_run: Option<u64>,
+    /// Take back what was changed behind this record
+    #[arg(long, value_name = "SEQ")]
+    to_seq: Option<u64>,
+    /// Change nothing, and show what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Who takes it back, and where.
+    #[command(flatten)]
+    changing: Changing,
+}
+
+/// Takes changes back.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn run(
+    undo: &Undo,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let Changing { caller, common } = &undo.changing;
+    let run = undo.to_run.map(UndoTo::Run);
+    let order = UndoOrder {
+        to: run.or(undo.to_seq.map(UndoTo::Seq)),
+        dry_run: undo.dry_run,
+        by: caller.name(),
+    };
+    let route = |conversation: &str| routes::undo(conversation, &order);
+    common.show(route, service, output, lines).await
+}
+
+fn lines(UndoAnswer { files }: UndoAnswer) -> Vec<String> {
+    let mut lines = Vec::new();
+    for file in &files {
+        lines.push(visible::line(&words::undone(file)));
+        let diff = file
+            .diff
+            .iter()
+            .flat_map(|diff| diff.split_terminator('\n'));
+        lines.extend(diff.map(|line| format!("  {}", visible::line(line))));
+    }
+    lines
+}

@@ -1,0 +1,90 @@
+//! Approvals: what waits for an operator's answer, and the answers.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use harness_actors::conversation::messages::{AnswerApproval, AnswerError, GetOverview};
+use harness_protocol::{AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict};
+
+use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
+use super::guard::require_token;
+use super::problem::{Answer, Kind, Refusal};
+use super::said::name_of;
+use super::shared::Shared;
+use super::waiting::waiting;
+use super::{body, rules, workspace};
+
+/// What waits in all conversations, the oldest first.
+pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
+    let open = |(conversation, _, approval): (String, _, Box<Approval>)| OpenApproval {
+        conversation,
+        approval: *approval,
+    };
+    let approvals = waiting(&shared).await?.into_iter().map(open).collect();
+    Ok(HttpResponse::Ok().json(Approvals { approvals }))
+}
+
+/// What waits in a conversation.
+pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
+    let (_, overview) = ask_conversation(&shared, &id, GetOverview).await?;
+    let overview = overview.map_err(|error| refuse_read(&error))?;
+    let open = overview.approval.map(|approval| OpenApproval {
+        conversation: id.to_string(),
+        approval: *approval,
+    });
+    let approvals = open.into_iter().collect();
+    Ok(HttpResponse::Ok().json(Approvals { approvals }))
+}
+
+/// Answers an approval.
+pub(super) async fn answer(
+    request: HttpRequest,
+    payload: web::Payload,
+    path: web::Path<(String, String)>,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let (id, approval) = path.into_inner();
+    let order: AnswerOrder = body::json(&request, payload).await?;
+    if order.answer == Verdict::Allow {
+        require_token(&request, "to allow")?;
+    }
+    let Ok(number) = approval.parse() else {
+        let detail = format!("there is no approval {approval:?} in this conversation");
+        return Err(Kind::NoApproval.refuse(detail));
+    };
+    let late = Late::keyed(order.key.as_deref());
+    let order = AnswerApproval {
+        id: number,
+        order: AnswerOrder {
+            by: name_of(order.by),
+            ..order
+        },
+    };
+    let (conversation, answered) = order_to(&shared, &id, order, late).await?;
+    let answered = answered.map_err(|error| refuse(&error))?;
+    if let Answered {
+        answer: Verdict::Allow,
+        scope: Scope::Workspace,
+        rule: Some(rule),
+        by,
+        ..
+    } = &answered
+    {
+        let header = conversation.journal.header();
+        let folder = workspace::of(&shared, &header);
+        rules::allow_in_folder(&shared, folder, rule.clone(), by.clone()).await?;
+    }
+    Ok(HttpResponse::Ok().json(answered))
+}
+
+fn refuse(error: &AnswerError) -> Refusal {
+    let kind = match error {
+        AnswerError::Answered { .. } => Kind::ApprovalAnswered,
+        AnswerError::Withdrawn { .. } => Kind::ApprovalWithdrawn,
+        AnswerError::Unknown { .. } => Kind::NoApproval,
+        AnswerError::OtherDigest { .. } => Kind::OtherChange,
+        AnswerError::NoScope { .. } | AnswerError::NoVerdict | AnswerError::TooManyRules => {
+            Kind::BadRequest
+        }
+        AnswerError::Order(error) => return refuse_submit(error),
+    };
+    kind.refuse(error.to_string())
+}

@@ -1,0 +1,47 @@
+//! Finds what waits for an operator's answer.
+
+use harness_actors::directory::messages::ListConversations;
+use harness_actors::journal::Header;
+use harness_protocol::Approval;
+
+use super::ask::{ask, refuse_read};
+use super::problem::Refusal;
+use super::shared::Shared;
+
+/// How many conversations are looked at together.
+const PAGE: usize = 200;
+
+/// The approvals that wait in all conversations, the oldest first.
+///
+/// # Errors
+/// The answer, if the conversations cannot be listed.
+pub(super) async fn waiting(
+    shared: &Shared,
+) -> Result<Vec<(String, Header, Box<Approval>)>, Refusal> {
+    let mut waiting = Vec::new();
+    let mut after = None;
+    loop {
+        let list = ListConversations {
+            after: after.take(),
+            limit: PAGE,
+            workspace: None,
+        };
+        let rows = ask(shared.directory.send(list)).await?;
+        let rows = rows.map_err(|error| refuse_read(&error))?;
+        let is_last = rows.len() < PAGE;
+        after = rows.last().map(|row| row.listed.clone());
+        for row in rows {
+            // One that cannot be read is told by the list of conversations.
+            if let Ok((header, overview)) = row.found
+                && let Some(approval) = overview.approval
+            {
+                waiting.push((row.listed.id, header, approval));
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    waiting.reverse();
+    Ok(waiting)
+}

@@ -1,0 +1,48 @@
+//! What waits for an operator's answer, above the input.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::line::Line;
+use crate::app::{App, BAND_FRAME};
+use crate::theme::{Look, Token};
+
+pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
+    let Some(band) = &app.band else {
+        return;
+    };
+    let row = |number: u16| Rect {
+        y: area.y + number,
+        height: 1,
+        ..area
+    };
+    if area.height == 0 {
+        return;
+    }
+    let status = Look::new(Token::Status);
+    let mut line = Line::new(app, buffer, row(0));
+    line.say(" ? ", status.bold());
+    let height = usize::from(area.height.saturating_sub(BAND_FRAME));
+    let window = band.window(height);
+    let shown = band.below(height);
+    if shown > 0 {
+        line.say_right(
+            &format!("{shown} more rows below "),
+            Look::new(Token::Reasoning),
+        );
+    }
+    line.say(band.head(), status.bold());
+    for (number, shown) in (1..).zip(window) {
+        let mut line = Line::new(app, buffer, row(number));
+        line.say("   ", status);
+        line.say(&shown.text, Look::new(shown.token));
+    }
+    if area.height > 1 {
+        let mut line = Line::new(app, buffer, row(area.height - 1));
+        let look = match band.has_focus {
+            true => status.bold(),
+            false => Look::new(Token::Reasoning),
+        };
+        line.say("   ", look).say(&band.hint(), look);
+    }
+}
