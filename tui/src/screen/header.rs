@@ -1,5 +1,6 @@
 //! The first row: which conversation, on which service, and who is attached to it.
 
+use harness_protocol::State;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -38,6 +39,12 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     line.say(&cut(&title, room), Look::new(Token::Text).bold());
     for (words, look) in &service {
         line.say(words, *look);
+    }
+    if status.state == State::WaitingApproval {
+        line.say(
+            &format!("{BETWEEN}waits for approval"),
+            Look::new(Token::Status),
+        );
     }
     let id = format!("{BETWEEN}{id}");
     if status.title.is_some() && width(&id) + GAP <= line.room() {

@@ -175,12 +175,35 @@ mod tests {
             [true, false, false, false, true, true, true, true, true]
         );
         assert!(store.get(&sha256(&large)).is_some());
-        // What was changed there is none.
+        // What was changed there is not what was kept.
         let path = home.path().join("before").join(&hashes[8]);
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         fs::write(path, "another").unwrap();
         assert_eq!(store.get(&hashes[8]), None);
         assert!(sum(&all(&home.path().join("before")).unwrap()) <= 1000);
+    }
+
+    /// So many contents of 1 MiB; `HARNESS_CONTENTS` says how many.
+    ///
+    /// Spec: [UNDO-01]
+    #[test]
+    fn f17_contents_of_1_mib_stay_under_the_cap() {
+        let count = std::env::var("HARNESS_CONTENTS").map_or(24, |count| count.parse().unwrap());
+        let home = tempfile::tempdir().unwrap();
+        let max = MAX_BYTES.min(count / 2 * 1024 * 1024);
+        let store = BeforeStore::of(home.path(), max, Clock::system());
+        let mut content = vec![b'x'; 1024 * 1024];
+        let mut last = String::new();
+        for number in 0..count {
+            content[..8].copy_from_slice(&number.to_be_bytes());
+            last = sha256(&content);
+            store.put(&last, &content).unwrap();
+            if number % 16 == 0 {
+                assert!(sum(&all(&home.path().join("before")).unwrap()) <= max);
+            }
+        }
+        assert!(sum(&all(&home.path().join("before")).unwrap()) <= max);
+        assert_eq!(store.get(&last), Some(content));
     }
 }
