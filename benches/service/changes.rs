@@ -38,7 +38,8 @@ pub(crate) fn run() {
 /// A conversation in a folder of its own with a file in it, and its path.
 async fn conversation(service: &Service) -> String {
     let folder = service.folder("work");
-    std::fs::write(folder.join("file"), "0 a line\n".repeat(1000)).unwrap();
+    let lines = "a line\n".repeat(1000);
+    std::fs::write(folder.join("file"), format!("0 the line\n{lines}")).unwrap();
     let order = json!({"workspace": folder});
     let made = service.order("POST", "/v1/conversations", &order).await;
     let at = format!("/v1/conversations/{}", made["id"].as_str().unwrap());
@@ -58,26 +59,18 @@ async fn rounds(home: tempfile::TempDir, place: &str) -> Duration {
         asked.push(Instant::now());
         let round = asked.len() - 1;
         let change = round / 2;
-        let old = format!(
-            "{} a line\n0 a line\n",
-            if change == 0 { 0 } else { change }
-        );
-        let new = format!("{} a line\n0 a line\n", change + 1);
+        let tool = format!("t{round}");
         match (round < 2 * ROUNDS, round % 2) {
             (false, _) => Message::new().text("Done."),
-            // As many bytes of an answer as a change has.
             (true, 0) => {
                 let input = json!({"path": "file", "start_line": 1, "end_line": 1});
-                Message::new().tool_use(format!("t{round}"), "read", input)
-            }
-            (true, _) if change == 0 => {
-                let input = json!({"path": "file", "old_string": "0 a line\n".repeat(1000),
-                    "new_string": format!("1 a line\n{}", "0 a line\n".repeat(999))});
-                Message::new().tool_use(format!("t{round}"), "edit", input)
+                Message::new().tool_use(tool, "read", input)
             }
             (true, _) => {
-                let input = json!({"path": "file", "old_string": old, "new_string": new});
-                Message::new().tool_use(format!("t{round}"), "edit", input)
+                let line = |number: usize| format!("{number} the line");
+                let input = json!({"path": "file", "old_string": line(change),
+                    "new_string": line(change + 1)});
+                Message::new().tool_use(tool, "edit", input)
             }
         }
         .into()
@@ -142,8 +135,7 @@ async fn attaches() {
             return Message::new().text("Done.").into();
         }
         *replies += 1;
-        let input =
-            json!({"path": "file", "old_string": "0 a line\n".repeat(1000), "new_string": "1"});
+        let input = json!({"path": "file", "old_string": "0 the line", "new_string": "1"});
         Message::new()
             .tool_use(format!("t{replies}"), "edit", input)
             .into()
