@@ -17,9 +17,15 @@ socket="harness-$$"
 
 tm() { tmux -L "$socket" "$@"; }
 screen() { tm capture-pane -p -t "$1"; }
+# Clients that lose their terminal keep their drafts before they end, so they are waited for.
 finish() {
+    local clients
+    clients=$(pgrep -f -- "$binary attach --name" || true)
     tm kill-server 2>/dev/null || true
     [[ -z "${service:-}" ]] || kill "$service" 2>/dev/null || true
+    for client in $clients ${service:-}; do
+        timeout 10 tail --pid "$client" -f /dev/null || true
+    done
     rm -rf "$folder"
 }
 trap finish EXIT

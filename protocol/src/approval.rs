@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::FileChange;
+use crate::Subject;
 
 /// A question to the operators: may a tool do what it is about to do? It is open until it is answered
 /// or withdrawn.
@@ -16,9 +16,10 @@ pub struct Approval {
     pub call: String,
     /// The tool's name.
     pub tool: String,
-    /// What it is about to change.
-    pub change: FileChange,
-    /// Tells the change from any other: SHA-256 in hexadecimal digits. An answer that allows names it.
+    /// What it is about to do: `change` or `command`.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// Tells the subject from any other: SHA-256 in hexadecimal digits. An answer that allows names it.
     pub digest: String,
     /// Why it is asked.
     pub because: String,

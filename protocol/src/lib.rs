@@ -5,6 +5,7 @@
 
 mod approval;
 mod change;
+mod command;
 mod conversations;
 mod event;
 mod guidance;
@@ -25,6 +26,7 @@ pub use approval::{
     AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict, Withdrawal,
 };
 pub use change::{ChangeAction, FileChange, Place};
+pub use command::{Access, Backend, CommandPlan, Subject};
 pub use conversations::{
     ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,
     ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,

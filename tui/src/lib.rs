@@ -10,6 +10,7 @@
 //! out as [`Order`], what happens comes in as [`News`].
 
 mod app;
+mod asked;
 mod composer;
 mod conversation;
 mod keys;

@@ -29,7 +29,8 @@ pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 /// options.workspace = folder.path().to_owned();
 /// options.seams.transport = Some(Arc::new(model.clone()));
 /// options.seams.approver = Arc::new(|_: &ConversationId, approval: &Approval| -> ApproverFuture {
-///     let answer = if approval.change.path.ends_with(".txt") {
+///     let change = approval.subject.change();
+///     let answer = if change.is_some_and(|change| change.path.ends_with(".txt")) {
 ///         ApproverAnswer::allow()
 ///     } else {
 ///         ApproverAnswer::deny("only text files")

@@ -1,12 +1,14 @@
-//! The decision about one change.
+//! The decision about one thing that a tool is about to do.
 
 use std::path::Path;
 
-use harness_protocol::{ApprovalMode, FileChange, HeldRule, Place, RuleAction};
+use harness_protocol::{
+    ApprovalMode, CommandPlan, FileChange, HeldRule, Place, RuleAction, Subject,
+};
 
 use super::Rule;
 
-/// What is known when a tool is about to change something.
+/// What is known when a tool is about to do something.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy<'a> {
     /// How much the conversation is trusted.
@@ -34,13 +36,29 @@ pub enum Decision {
 }
 
 impl Policy<'_> {
+    /// Decides about what a tool is about to do.
+    #[must_use]
+    pub fn decide(&self, tool: &str, subject: &Subject) -> Decision {
+        match subject {
+            Subject::Change(change) => self.decide_change(tool, change),
+            Subject::Command(plan) => self.decide_command(tool, plan),
+        }
+    }
+
+    /// Decides about a command.
+    fn decide_command(&self, _tool: &str, _plan: &CommandPlan) -> Decision {
+        Decision::Ask {
+            because: "the mode asks before every command".to_owned(),
+            rule: None,
+        }
+    }
+
     /// Decides about a change by a tool: rules that deny come first, then those that ask, then those
     /// that allow, then the mode.
     ///
     /// A change at a path that is a link has two names. A rule that denies or asks needs to cover one of
     /// them, rules that allow both. No rule allows a change outside of the folder or at a protected place.
-    #[must_use]
-    pub fn decide(&self, tool: &str, change: &FileChange) -> Decision {
+    fn decide_change(&self, tool: &str, change: &FileChange) -> Decision {
         if self.mode == ApprovalMode::Plan {
             return refuse(
                 "the mode is plan, in which nothing is changed; say what you would change",
@@ -168,7 +186,7 @@ mod tests {
             rules: &rules,
             folder: Path::new("/w"),
         };
-        match policy.decide(tool, change) {
+        match policy.decide_change(tool, change) {
             Decision::Allow => "allow",
             Decision::Refuse(_) => "refuse",
             Decision::Ask { rule: Some(_), .. } => "ask",

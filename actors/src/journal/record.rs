@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use harness_protocol::{
     Approval, Attachment, CompactionReason, FileChange, HeldRule, Queue, QueueItem, RunRules,
-    Scope, Settings, UndoneFile, Usage, Verdict, Withdrawal,
+    Scope, Settings, Subject, UndoneFile, Usage, Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -101,12 +101,13 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A tool call is about to change something. Its result tells that it has.
+    /// A tool call is about to do something. Its result tells that it has.
     EffectBegan {
         /// The id of the call.
         call: String,
-        /// What it changes, without the diff.
-        change: FileChange,
+        /// What it does, without the diff.
+        #[serde(flatten)]
+        subject: Subject,
     },
     /// A tool call changed files.
     FilesChanged {

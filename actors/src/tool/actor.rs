@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::FutureExt as _;
-use harness_protocol::FileChange;
+use harness_protocol::Subject;
 
 use super::cap::MAX_RESULT_BYTES;
 use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
-use super::plan::{Done, EffectError, digest};
+use super::plan::{EffectError, digest};
 use super::seen::Seen;
 use super::waiting::Waiting;
 use super::{
@@ -149,14 +149,14 @@ impl ToolActor {
     fn end(&mut self, call_id: CallId, end: End) {
         match end {
             End::Outcome(outcome) => self.finish(call_id, outcome),
-            End::Planned(change, folder_inode) => {
+            End::Planned(subject, folder_inode) => {
                 let is_cancelled = |call: &RunningTool| call.cancellation.is_cancelled();
                 if self.calls.get(&call_id).is_some_and(is_cancelled) {
                     self.finish(call_id, ToolOutcome::failed("cancelled by user"));
                 } else if let Some(call) = self.calls.remove(&call_id) {
                     let planned = ToolEvent::Planned {
                         call_id,
-                        change,
+                        subject,
                         folder_inode,
                     };
                     tell(&call.reply_to, planned);
@@ -280,11 +280,11 @@ async fn run(
 enum End {
     /// The tool returned or failed.
     Outcome(ToolOutcome),
-    /// It would make this change, in a folder with that inode.
-    Planned(Box<FileChange>, Option<u64>),
+    /// It would do this, in a folder with that inode.
+    Planned(Box<Subject>, Option<u64>),
 }
 
-/// Runs a tool. One that plans makes the change that is allowed, or tells what it would change.
+/// Runs a tool. One that plans does what is allowed, or tells what it would do.
 async fn work(
     tool: &dyn Tool,
     input: Object,
@@ -299,29 +299,25 @@ async fn work(
             ..Ok(result).into()
         }));
     };
-    let change = planned.change.clone();
-    if allowed != Some(digest(&change)) {
-        return Ok(ask_about(change, context.folder).await);
+    if allowed != Some(digest(&planned.subject)) {
+        return Ok(ask_about(planned.subject, context.folder).await);
     }
     let folder = Arc::clone(&context.folder);
     match planned.carry_out().await {
-        Ok(Done { result, change }) => Ok(End::Outcome(ToolOutcome {
-            changes: vec![change],
-            ..ToolOutcome::from(Ok(result))
-        })),
+        Ok(outcome) => Ok(End::Outcome(outcome)),
         Err(EffectError::Failed(error)) => Err(error),
         Err(EffectError::Changed) => match tool.plan(input, context).await? {
-            Some(planned) => Ok(ask_about(planned.change, folder).await),
+            Some(planned) => Ok(ask_about(planned.subject, folder).await),
             None => Err("the file was changed meanwhile; nothing was done".into()),
         },
     }
 }
 
 /// What a call is that waits for a decision: rules go by the folder as it is now.
-async fn ask_about(change: FileChange, folder: Arc<Path>) -> End {
+async fn ask_about(subject: Subject, folder: Arc<Path>) -> End {
     let look = move || std::fs::metadata(folder);
     let found = blocking(look).await.ok().and_then(Result::ok);
-    End::Planned(Box::new(change), found.map(|found| found.ino()))
+    End::Planned(Box::new(subject), found.map(|found| found.ino()))
 }
 
 /// Whether there is no folder there. A tool that failed for that would name something in it.

@@ -140,9 +140,10 @@ async fn f15_the_diff_of_each_edit_makes_of_the_old_text_the_new_one() {
         folder.file("f", &before);
         let context = ToolContext::new(Cancellation::new()).in_folder(folder.path());
         let planned = Edit.plan(case.input(), context).await.unwrap().unwrap();
-        assert!(!planned.change.diff_cut);
+        let change = planned.subject.change().unwrap().clone();
+        assert!(!change.diff_cut);
         let shown = String::from_utf8_lossy(&before);
-        let diff = &planned.change.diff;
+        let diff = &change.diff;
         let expected = String::from_utf8_lossy(&after);
         assert_eq!(patched(&shown, diff), expected, "{}: {diff}", case.kind);
     }

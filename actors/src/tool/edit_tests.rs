@@ -1,6 +1,6 @@
 use std::fs;
 
-use harness_protocol::{ChangeAction, Place};
+use harness_protocol::{ChangeAction, Place, Subject};
 
 use super::super::testing::{Folder, object};
 use super::super::{EffectError, Seen, Write};
@@ -95,7 +95,7 @@ async fn a_plan_changes_nothing_and_holds_only_for_the_file_that_it_was_made_of(
         .await
         .unwrap()
         .unwrap();
-    let change = planned.change.clone();
+    let change = planned.subject.change().unwrap().clone();
     assert_eq!(
         (change.added, change.removed, change.place),
         (1, 1, Place::Workspace)
@@ -108,8 +108,8 @@ async fn a_plan_changes_nothing_and_holds_only_for_the_file_that_it_was_made_of(
     assert_eq!(fs::read(folder.at("f")).unwrap(), b"three\ntwo\n");
     let planned = Edit.plan(input, context(&folder)).await.unwrap().unwrap();
     assert_ne!(
-        super::super::digest(&planned.change),
-        super::super::digest(&change)
+        super::super::digest(&planned.subject),
+        super::super::digest(&Subject::Change(change))
     );
     planned.carry_out().await.unwrap();
     assert_eq!(fs::read(folder.at("f")).unwrap(), b"three\n2\n");

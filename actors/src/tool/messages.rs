@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actix::{Message, Recipient};
-use harness_protocol::FileChange;
+use harness_protocol::Subject;
 
 use super::definition::{ToolCall, ToolOutcome};
 use super::registry::Registry;
@@ -19,7 +19,7 @@ pub struct RunTool {
     pub call_id: CallId,
     /// The tool and its input.
     pub call: ToolCall,
-    /// The digest of the change that it may make. Without it, a tool that plans answers with its
+    /// The digest of what it may do. Without it, a tool that plans answers with its
     /// plan.
     pub allowed: Option<String>,
     /// The tools that there are.
@@ -54,12 +54,12 @@ pub enum ToolEvent {
         /// What is new.
         text: String,
     },
-    /// The tool would make this change, and has made none.
+    /// The tool would do this, and has done nothing.
     Planned {
         /// The call.
         call_id: CallId,
-        /// What it would change.
-        change: Box<FileChange>,
+        /// What it would do.
+        subject: Box<Subject>,
         /// The inode of the conversation's folder, if it can be told.
         folder_inode: Option<u64>,
     },

@@ -35,7 +35,7 @@ pub use error::ToolError;
 pub use grep::Grep;
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
-pub use plan::{Done, EffectError, PlanFuture, Planned, digest};
+pub use plan::{EffectError, PlanFuture, Planned, digest};
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;

@@ -1,30 +1,22 @@
-//! What a tool would change, found without changing anything, and how it is carried out.
+//! What a tool would do, found without doing anything, and how it is carried out.
 
 use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
-use harness_protocol::FileChange;
+use harness_protocol::Subject;
 
+use super::ToolOutcome;
 use super::error::ToolError;
 use crate::attachment::sha256;
 
 /// What becomes of a plan: `None` if the tool changes nothing that is asked about.
 pub type PlanFuture<'a> = BoxFuture<'a, Result<Option<Planned>, ToolError>>;
 
-/// A change that a tool is about to make.
+/// What a tool is about to do.
 #[must_use = "a plan changes nothing until it is carried out"]
 pub struct Planned {
-    /// What it changes.
-    pub change: FileChange,
-    effect: BoxFuture<'static, Result<Done, EffectError>>,
-}
-
-/// A change that was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
-    /// What the model is told.
-    pub result: String,
-    /// What was changed.
-    pub change: FileChange,
+    /// What operators are asked about.
+    pub subject: Subject,
+    effect: BoxFuture<'static, Result<ToolOutcome, EffectError>>,
 }
 
 /// Why a plan was not carried out.
@@ -41,32 +33,36 @@ pub enum EffectError {
 impl Planned {
     /// A plan and what carries it out.
     pub fn new(
-        change: FileChange,
-        effect: impl Future<Output = Result<Done, EffectError>> + Send + 'static,
+        subject: Subject,
+        effect: impl Future<Output = Result<ToolOutcome, EffectError>> + Send + 'static,
     ) -> Self {
         Self {
-            change,
+            subject,
             effect: Box::pin(effect),
         }
     }
 
-    /// Makes the change.
+    /// Does it.
     ///
     /// # Errors
     /// Why nothing was changed.
-    pub async fn carry_out(self) -> Result<Done, EffectError> {
+    pub async fn carry_out(self) -> Result<ToolOutcome, EffectError> {
         self.effect.await
     }
 }
 
 impl std::fmt::Debug for Planned {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Planned").field(&self.change).finish()
+        f.debug_tuple("Planned").field(&self.subject).finish()
     }
 }
 
-/// Tells a change from any other: SHA-256 of it as JSON, in hexadecimal digits.
+/// Tells a subject from any other: SHA-256 of it as JSON, in hexadecimal digits.
 #[must_use]
-pub fn digest(change: &FileChange) -> String {
-    sha256(&serde_json::to_vec(change).unwrap_or_default())
+pub fn digest(subject: &Subject) -> String {
+    let json = match subject {
+        Subject::Change(change) => serde_json::to_vec(change),
+        Subject::Command(plan) => serde_json::to_vec(plan),
+    };
+    sha256(&json.unwrap_or_default())
 }

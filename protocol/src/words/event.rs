@@ -6,7 +6,7 @@ use super::names::{
     action, by, delta_kind, outcome, queue, reason, rule, scope, state, undone, verdict, withdrawal,
 };
 use super::settings::settings;
-use crate::{Event, FileChange, HeldRule, Outcome, State};
+use crate::{Access, Backend, CommandPlan, Event, FileChange, HeldRule, Outcome, State, Subject};
 
 /// An event in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,12 +169,12 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             (text.to_owned(), Some(summary))
         }
         Event::ApprovalAsked { approval, .. } => {
-            let change = changed(&approval.change);
+            let about = subject(&approval.subject);
             let text = format!(
-                "{} {}: {change}: {}",
+                "{} {}: {about}: {}",
                 approval.id, approval.tool, approval.because
             );
-            (text, Some(&approval.change.diff))
+            (text, Some(approval.subject.body()))
         }
         Event::ApprovalAnswered {
             id,
@@ -250,6 +250,44 @@ pub fn changed(change: &FileChange) -> String {
         ..
     } = change;
     format!("{} {path} +{added} -{removed}", action(change.action))
+}
+
+/// What a tool is about to do in short.
+#[must_use]
+pub fn subject(subject: &Subject) -> String {
+    match subject {
+        Subject::Change(change) => changed(change),
+        Subject::Command(plan) => command(plan),
+    }
+}
+
+/// How a command is to run, without the command: `runs in /src, writes, no network, contained by landlock`.
+#[must_use]
+pub fn command(plan: &CommandPlan) -> String {
+    let access = match plan.access {
+        Access::Read => "reads",
+        Access::Write => "writes",
+        Access::Full => "full access",
+        Access::Unknown => "unknown access",
+    };
+    let network = match plan.access {
+        Access::Full => "",
+        _ if plan.network => ", network",
+        _ => ", no network",
+    };
+    let background = if plan.background {
+        ", in the background"
+    } else {
+        ""
+    };
+    let contained = match plan.backend {
+        Backend::None => "not contained".to_owned(),
+        backend => format!("contained by {}", backend.name()),
+    };
+    format!(
+        "runs in {}, {access}{network}{background}, {contained}",
+        plan.folder
+    )
 }
 
 fn is_error(event: &Event) -> bool {

@@ -7,7 +7,7 @@ mod limit;
 mod names;
 mod settings;
 
-pub use event::{Words, call, changed, saved, unreadable, unreadable_block};
+pub use event::{Words, call, changed, command, saved, subject, unreadable, unreadable_block};
 pub use limit::{is_limit, reached_max_turns};
 pub use names::{
     by, conversation_state, outcome, queue, rule, rule_action, state, thinking, undone,

@@ -168,7 +168,7 @@ fn lines(Waiting { approvals }: Waiting) -> Vec<String> {
     approvals.iter().flat_map(told).collect()
 }
 
-/// An approval with its diff.
+/// An approval with its diff or command.
 fn told(open: &OpenApproval) -> Vec<String> {
     let OpenApproval {
         conversation,
@@ -179,16 +179,16 @@ fn told(open: &OpenApproval) -> Vec<String> {
         approval.id,
         approval.tool,
         visible::line(conversation),
-        visible::line(&words::changed(&approval.change)),
+        visible::line(&words::subject(&approval.subject)),
         approval.because,
     );
-    let diff = approval
-        .change
-        .diff
+    let body = approval
+        .subject
+        .body()
         .split_terminator('\n')
         .map(visible::line);
     [head]
         .into_iter()
-        .chain(diff.map(|line| format!("  {line}")))
+        .chain(body.map(|line| format!("  {line}")))
         .collect()
 }

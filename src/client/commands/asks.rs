@@ -36,21 +36,21 @@ impl Asks {
     }
 }
 
-/// An approval with its diff, and how to answer it, for whoever watches the command.
+/// An approval with its diff or command, and how to answer it, for whoever watches the command.
 pub(super) fn told(conversation: &str, approval: &Approval) -> Vec<String> {
     let Approval {
-        id, tool, change, ..
+        id, tool, subject, ..
     } = approval;
     let head = format!(
         "? {id} {tool}: {} ({})",
-        visible::line(&words::changed(change)),
+        visible::line(&words::subject(subject)),
         approval.because
     );
-    let diff = change.diff.split_terminator('\n');
+    let body = subject.body().split_terminator('\n');
     let answers = format!(
         "harness: waits for an answer: harness approve {id} -c {conversation}, \
          or harness deny {id} -c {conversation}"
     );
-    let diff = diff.map(|line| format!("  {}", visible::line(line)));
-    [head].into_iter().chain(diff).chain([answers]).collect()
+    let body = body.map(|line| format!("  {}", visible::line(line)));
+    [head].into_iter().chain(body).chain([answers]).collect()
 }

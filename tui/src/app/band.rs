@@ -6,13 +6,14 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerOrder, Approval, Event, FileChange, Scope, UndoOutcome, UndoneFile, Verdict, words,
+    AnswerOrder, Approval, Event, FileChange, Scope, Subject, UndoOutcome, UndoneFile, Verdict,
+    words,
 };
 
 use super::{App, Field, Regions};
+use crate::asked::subject_lines;
 use crate::keys::{Action, Place};
 use crate::link::Order;
-use crate::part_view::diff_token;
 use crate::text::{Hidden, break_anywhere, one_line, sanitize, someone};
 use crate::theme::Token;
 
@@ -61,13 +62,18 @@ pub(crate) enum BandAsks {
 
 impl Band {
     fn new(approval: &Approval, folder: Option<&str>, now: Duration) -> Self {
-        let path = &approval.change.path;
-        let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
-        let change = FileChange {
-            path: below.unwrap_or(path).to_owned(),
-            ..approval.change.clone()
+        let about = match &approval.subject {
+            Subject::Change(change) => {
+                let path = &change.path;
+                let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
+                words::changed(&FileChange {
+                    path: below.unwrap_or(path).to_owned(),
+                    ..change.clone()
+                })
+            }
+            Subject::Command(plan) => words::command(plan),
         };
-        let subject = format!("{}: {}", approval.tool, words::changed(&change));
+        let subject = format!("{}: {about}", approval.tool);
         Self {
             approval: approval.clone(),
             subject: one_line(&sanitize(&subject, Hidden::Pictured)),
@@ -149,18 +155,8 @@ impl Band {
         self.width = width;
         self.is_read = false;
         let mut lines: Vec<(String, Token)> = Vec::new();
-        let change = &self.approval.change;
         lines.push((self.approval.because.clone(), Token::Status));
-        let asked = change.asked.iter();
-        lines.extend(asked.map(|asked| (format!("asked for as {asked}"), Token::Status)));
-        let notes = change.notes.iter();
-        lines.extend(notes.map(|note| (note.clone(), Token::Status)));
-        let diff = change.diff.split_terminator('\n');
-        lines.extend(diff.map(|line| (with_blanks(line), diff_token(line))));
-        if change.diff_cut {
-            let cut = "the diff goes on; harness approvals --json has no more of it either";
-            lines.push((cut.to_owned(), Token::Error));
-        }
+        lines.extend(subject_lines(&self.approval.subject));
         let rule = self.approval.rule.iter();
         lines.extend(rule.map(|rule| (format!("the rule for longer: {rule}"), Token::Status)));
         let columns = usize::from(width).max(1);
@@ -186,17 +182,6 @@ fn count(files: usize) -> String {
         1 => "1 file".to_owned(),
         many => format!("{many} files"),
     }
-}
-
-/// A line of a diff with the blanks at its end to be seen, where they are new or gone.
-fn with_blanks(line: &str) -> String {
-    if !line.starts_with(['+', '-']) {
-        return line.to_owned();
-    }
-    let kept = line.trim_end_matches([' ', '\t']);
-    let blanks = line[kept.len()..].chars();
-    let shown = blanks.map(|blank| if blank == '\t' { '→' } else { '·' });
-    kept.chars().chain(shown).collect()
 }
 
 impl App {

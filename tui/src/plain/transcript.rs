@@ -6,6 +6,7 @@ use harness_protocol::words::{self, Words};
 use harness_protocol::{Approval, Event, Family, Queue, State};
 use serde_json::{Map, Value};
 
+use crate::asked::subject_lines;
 use crate::part_view::shown_result;
 use crate::text::{Hidden, one_line, sanitize};
 
@@ -45,21 +46,14 @@ impl Transcript {
     /// The lines of an approval: what is asked, all of it, and how it is answered.
     pub(super) fn asked(&self, approval: &Approval) -> String {
         let Approval {
-            id, tool, change, ..
+            id, tool, subject, ..
         } = approval;
-        let head = format!("{tool}: {}: {}", words::changed(change), approval.because);
+        let head = format!("{tool}: {}: {}", words::subject(subject), approval.because);
         let mut lines = format!(
             "approval {id} {}",
             one_line(&sanitize(&head, Hidden::Pictured))
         );
-        let asked = change
-            .asked
-            .iter()
-            .map(|asked| format!("asked for as {asked}"));
-        let notes = asked.chain(change.notes.iter().cloned());
-        let diff = change.diff.split_terminator('\n').map(str::to_owned);
-        let cut = change.diff_cut.then(|| "(the diff goes on)".to_owned());
-        for line in notes.chain(diff).chain(cut) {
+        for (line, _) in subject_lines(subject) {
             lines += "\n";
             lines += &set_in(&sanitize(&line, Hidden::Pictured));
         }

@@ -438,7 +438,8 @@ impl ConversationActor {
 /// was made.
 async fn revived(journal: Arc<dyn Journal>) -> Result<(Ledger, u64), StorageError> {
     let (mut ledger, end) = revive(journal).await?;
-    if let Some((_, change)) = ledger.approvals().began().cloned() {
+    let began = ledger.approvals().began();
+    if let Some(change) = began.and_then(|(_, subject)| subject.change()).cloned() {
         let looked = blocking(move || has_happened(&change)).await;
         // Without a look it is not known.
         ledger.note_happened(looked.ok().flatten());

@@ -2,7 +2,7 @@
 //! is shown, has one end, and outlives the service: its run goes on where it waited.
 
 use harness_protocol::{
-    Answered, Approval, ApprovalMode, FileChange, HeldRule, Scope, Verdict, Withdrawal,
+    Answered, Approval, ApprovalMode, HeldRule, Scope, Subject, Verdict, Withdrawal,
 };
 
 use super::Machine;
@@ -68,7 +68,7 @@ impl Order for AnswerApproval {
             key: order.key,
         })];
         if allows {
-            effects.extend(machine.begin_effect(approval.change));
+            effects.extend(machine.begin_effect(approval.subject));
         } else {
             effects.extend(machine.denied(order.message.as_deref()));
             if order.stop {
@@ -168,11 +168,11 @@ fn repeated(
 }
 
 impl Machine {
-    /// Decides about what a call is about to change.
+    /// Decides about what a call is about to do.
     pub(super) fn tool_planned(
         &mut self,
         planned: &CallId,
-        change: FileChange,
+        subject: Subject,
         folder_inode: Option<u64>,
     ) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
@@ -189,11 +189,11 @@ impl Machine {
             return self.tool_finished(planned, ToolOutcome::failed("cancelled by user"));
         }
         let (call, tool, run_id) = (call.id.clone(), call.name.clone(), run.id.0);
-        match self.decide(&tool, &change) {
+        match self.decide(&tool, &subject) {
             Decision::Refuse(reason) => self.tool_finished(planned, ToolOutcome::failed(&reason)),
             Decision::Allow => {
                 self.hold(planned);
-                self.begin_effect(change)
+                self.begin_effect(subject)
             }
             Decision::Ask { because, rule } => {
                 self.hold(planned);
@@ -210,8 +210,8 @@ impl Machine {
                     id: self.ledger.totals().approvals + 1,
                     run_id,
                     call,
-                    digest: digest(&change),
-                    change,
+                    digest: digest(&subject),
+                    subject,
                     because,
                     scopes: scopes.to_vec(),
                     rule: rule.map(|rule| rule.to_string()),
@@ -226,14 +226,14 @@ impl Machine {
         }
     }
 
-    fn decide(&self, tool: &str, change: &FileChange) -> Decision {
+    fn decide(&self, tool: &str, subject: &Subject) -> Decision {
         let rules = self.rules();
         let policy = Policy {
             mode: self.mode(),
             rules: &rules,
             folder: &self.planner.folder,
         };
-        policy.decide(tool, change)
+        policy.decide(tool, subject)
     }
 
     /// The mode that holds: that of the run, else that of the conversation, else the service's.
@@ -266,7 +266,7 @@ impl Machine {
         let (Some(open), Some(held)) = (self.ledger.open_approval(), self.held()) else {
             return vec![];
         };
-        let decision = self.decide(&open.tool, &open.change);
+        let decision = self.decide(&open.tool, &open.subject);
         if matches!(decision, Decision::Ask { .. }) {
             return vec![];
         }
@@ -277,7 +277,7 @@ impl Machine {
         });
         let decided = match decision {
             Decision::Refuse(reason) => self.tool_finished(&held, ToolOutcome::failed(&reason)),
-            Decision::Allow | Decision::Ask { .. } => self.begin_effect(open.change),
+            Decision::Allow | Decision::Ask { .. } => self.begin_effect(open.subject),
         };
         [withdrawn].into_iter().chain(decided).collect()
     }
@@ -317,7 +317,7 @@ impl Machine {
     }
 
     /// Lets the call that was held do what it planned.
-    fn begin_effect(&mut self, change: FileChange) -> Vec<Effect> {
+    fn begin_effect(&mut self, subject: Subject) -> Vec<Effect> {
         let Some(Run {
             step: Step::Tools(tools),
             ..
@@ -328,16 +328,13 @@ impl Machine {
         let Some((call_id, call)) = tools.release(&mut self.last_call) else {
             return vec![];
         };
-        let allowed = digest(&change);
-        let change = FileChange {
-            diff: String::new(),
-            ..change
-        };
+        let allowed = digest(&subject);
+        let subject = subject.brief();
         let id = call.id.clone();
         let running = self.status(Activity::RunningTool, &call.name);
         vec![
             running,
-            self.note(Record::EffectBegan { call: id, change }),
+            self.note(Record::EffectBegan { call: id, subject }),
             Effect::RunTool(call_id, call, Some(allowed)),
         ]
     }
@@ -396,7 +393,7 @@ impl Machine {
         if !waiting.is_some_and(|approval| is_first(&approval.call)) {
             return vec![]; // The journal lacks something; the run is interrupted.
         }
-        let allowed = approvals.allowed().map(|approval| approval.change.clone());
+        let allowed = approvals.allowed().map(|approval| approval.subject.clone());
         let plan = self.planner.plan(self.settings(), self.tool_list());
         let Ok(head) = self.planner.head(&plan, self.ledger.history()) else {
             return vec![];
@@ -410,6 +407,6 @@ impl Machine {
             step: Step::Tools(tools),
             ..Run::new(id, plan, head)
         });
-        allowed.map_or_else(Vec::new, |change| self.begin_effect(change))
+        allowed.map_or_else(Vec::new, |subject| self.begin_effect(subject))
     }
 }

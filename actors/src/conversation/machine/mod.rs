@@ -164,9 +164,9 @@ impl Machine {
             }
             Input::Tool(ToolEvent::Planned {
                 call_id,
-                change,
+                subject,
                 folder_inode,
-            }) => self.tool_planned(&call_id, *change, folder_inode),
+            }) => self.tool_planned(&call_id, *subject, folder_inode),
             Input::RulesChanged(inode) => self.rules_changed(inode),
             Input::ApprovalExpired(id) => self.approval_expired(id),
             Input::CallLost(call_id) => self.call_lost(&call_id),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use harness_protocol::{
-    Approval, ApprovalMode, FileChange, HeldRule, RuleAction, RunRules, Scope, Verdict, Withdrawal,
+    Approval, ApprovalMode, HeldRule, RuleAction, RunRules, Scope, Subject, Verdict, Withdrawal,
 };
 
 use crate::journal::{Record, Totals};
@@ -36,8 +36,8 @@ pub struct Approvals {
     ends: BTreeMap<u64, ApprovalEnd>,
     /// What was allowed last, until it begins or its call has a result.
     allowed: Option<Box<Approval>>,
-    /// The change that was begun and has no result: the call, and what it changes.
-    began: Option<(String, FileChange)>,
+    /// What was begun and has no result: the call, and what it does.
+    began: Option<(String, Subject)>,
     /// Whether that change is on record as made.
     made: bool,
     /// The rules that hold to the end of the run.
@@ -99,9 +99,9 @@ impl Approvals {
             Record::ApprovalWithdrawn { id, reason, .. } => {
                 self.end(*id, ApprovalEnd::Withdrawn(*reason));
             }
-            Record::EffectBegan { call, change } => {
+            Record::EffectBegan { call, subject } => {
                 self.allowed = None;
-                self.began = Some((call.clone(), change.clone()));
+                self.began = Some((call.clone(), subject.clone()));
                 self.made = false;
             }
             Record::FilesChanged { call, .. } => {
@@ -189,9 +189,9 @@ impl Approvals {
         self.allowed.as_deref()
     }
 
-    /// The change that was begun and has no result, behind its call.
+    /// What was begun and has no result, behind its call.
     #[must_use]
-    pub fn began(&self) -> Option<&(String, FileChange)> {
+    pub fn began(&self) -> Option<&(String, Subject)> {
         self.began.as_ref()
     }
 

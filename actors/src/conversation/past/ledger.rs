@@ -580,16 +580,17 @@ impl Ledger {
     fn outcome_of(&self, id: &str) -> (Vec<FileChange>, ToolOutcome) {
         let unknown = || ToolOutcome::failed("interrupted, effect unknown");
         let began = self.approvals.began().filter(|(call, _)| call == id);
+        let began = began.and_then(|(_, subject)| subject.change());
         // What is on record already is not recorded again, whatever became of the file since.
         let is_made = self.approvals.is_made();
         match (began, self.has_happened) {
-            (Some((_, change)), happened) if is_made || happened == Some(true) => {
+            (Some(change), happened) if is_made || happened == Some(true) => {
                 let path = &change.path;
                 let done = format!("{path} was changed; the service ended before it could say so");
                 let changes = (!is_made).then(|| change.clone()).into_iter().collect();
                 (changes, ToolOutcome::from(Ok(done)))
             }
-            (Some((_, change)), Some(false)) => {
+            (Some(change), Some(false)) => {
                 let text = format!("interrupted: {} was not changed", change.path);
                 (Vec::new(), ToolOutcome::failed(&text))
             }

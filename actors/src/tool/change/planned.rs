@@ -4,14 +4,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use harness_protocol::{ChangeAction, FileChange};
+use harness_protocol::{ChangeAction, FileChange, Subject};
 
 use super::diff::diff;
 use super::place::{self, Found};
 use super::replace::{Known, check_size, read_file, replace};
 use crate::attachment::sha256;
 use crate::blocking;
-use crate::tool::{Done, EffectError, Planned, ToolContext, ToolError};
+use crate::tool::{EffectError, Planned, ToolContext, ToolError, ToolOutcome};
 
 /// Plans a change of the file that a path leads to. `change` makes the content after of the one before,
 /// with what there is to say of it. Blocks.
@@ -68,7 +68,7 @@ pub(in crate::tool) fn planned(
         worked
             .map_err(|error| EffectError::Failed(ToolError(format!("changing failed: {error}"))))?
     };
-    Ok(Planned::new(change, effect))
+    Ok(Planned::new(Subject::Change(change), effect))
 }
 
 /// Makes the change. Blocks.
@@ -78,7 +78,7 @@ fn carry_out(
     content: &[u8],
     change: FileChange,
     context: &ToolContext,
-) -> Result<Done, EffectError> {
+) -> Result<ToolOutcome, EffectError> {
     let unkept = keep(known, context);
     let notes = in_new_folders(&found.missing, || replace(&found.path, known, content))?;
     context.seen.note(&found.path, change.after.clone());
@@ -96,7 +96,10 @@ fn carry_out(
         result.push_str("; ");
         result.push_str(note);
     }
-    Ok(Done { result, change })
+    Ok(ToolOutcome {
+        changes: vec![change],
+        ..ToolOutcome::from(Ok(result))
+    })
 }
 
 /// Keeps the content before, so that the change can be taken back; what there is to say if that fails.

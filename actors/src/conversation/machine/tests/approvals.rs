@@ -1,7 +1,7 @@
 //! Approvals: asked once, answered once, and gone on with after the service.
 
 use harness_protocol::{
-    AnswerOrder, Answered, ChangeAction, FileChange, Place, Scope, Verdict, Withdrawal,
+    AnswerOrder, Answered, ChangeAction, FileChange, Place, Scope, Subject, Verdict, Withdrawal,
 };
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn asked() -> Talk {
 fn order(answer: Verdict, change: &FileChange) -> AnswerOrder {
     AnswerOrder {
         answer,
-        digest: Some(digest(change)),
+        digest: Some(digest(&Subject::Change(change.clone()))),
         scope: Scope::Once,
         message: None,
         stop: false,
@@ -86,7 +86,10 @@ fn what_is_allowed_begins_on_record_and_what_was_changed_is_told() {
     let Some(Effect::RunTool(_, _, allowed)) = talk.last.last() else {
         panic!("{:?}", talk.last);
     };
-    assert_eq!(*allowed, Some(digest(&change("/work/f", "new"))));
+    assert_eq!(
+        *allowed,
+        Some(digest(&Subject::Change(change("/work/f", "new"))))
+    );
     let done = talk.changed(change("/work/f", "new"));
     assert_eq!(done, ["changed by a", "result of a", "run b"]);
     assert_eq!(talk.machine.ledger().open_approval(), None);

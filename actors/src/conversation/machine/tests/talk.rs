@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use harness_protocol::{FileChange, SettingsPatch, Verdict};
+use harness_protocol::{FileChange, SettingsPatch, Subject, Verdict};
 use harness_standin::{Endpoint, MessagesRequest, strict_roles, validate};
 use serde_json::{Value, json};
 
@@ -325,10 +325,10 @@ impl Talk {
     /// The tool that runs would make that change.
     pub(super) fn planned(&mut self, change: FileChange) -> Vec<String> {
         let call_id = self.tools.pop_front().unwrap();
-        let change = Box::new(change);
+        let subject = Box::new(Subject::Change(change));
         self.handle(Input::Tool(ToolEvent::Planned {
             call_id,
-            change,
+            subject,
             folder_inode: Some(1),
         }))
     }

@@ -1,0 +1,146 @@
+//! What a tool is about to do: change a file, or run a command.
+
+use serde::{Deserialize, Serialize};
+
+use crate::FileChange;
+
+/// What a tool is about to do, as operators are asked about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// It changes a file.
+    Change(FileChange),
+    /// It runs a command.
+    Command(CommandPlan),
+}
+
+/// A command as it will run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    /// What the shell is given.
+    pub command: String,
+    /// The absolute path of the folder that it starts in.
+    pub folder: String,
+    /// What it may reach.
+    pub access: Access,
+    /// Whether it may reach the network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
+    /// Whether it runs on while the model goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// How long it may run, in seconds.
+    pub timeout_s: u64,
+    /// What contains it.
+    pub backend: Backend,
+    /// Whether that holds all that `access` and `network` promise, so that nobody needs to be asked about a
+    /// command that only reads.
+    pub contained: bool,
+    /// What is not held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
+    /// Whether it can read the token of the service, and so answer approvals itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers_itself: bool,
+    /// Why the model wants it, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What a command may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// It reads; only a folder of its own for temporary files can be written.
+    Read,
+    /// It also writes the folder of the conversation.
+    #[default]
+    Write,
+    /// It is outside of the containment of files and network.
+    Full,
+    /// An access that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What contains the commands of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// Namespaces of its own, with Landlock where the kernel has it.
+    Namespaces,
+    /// Landlock and a filter of system calls.
+    Landlock,
+    /// Nothing: a command reaches what its user reaches.
+    None,
+    /// A backend that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Access {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Full => "full",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Backend {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "landlock",
+            Self::None => "none",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Subject {
+    /// The change of a file, if it is one.
+    #[must_use]
+    pub const fn change(&self) -> Option<&FileChange> {
+        match self {
+            Self::Change(change) => Some(change),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// The command, if it is one.
+    #[must_use]
+    pub const fn command(&self) -> Option<&CommandPlan> {
+        match self {
+            Self::Command(command) => Some(command),
+            Self::Change(_) => None,
+        }
+    }
+
+    /// What an operator looks at: the diff, or the command.
+    #[must_use]
+    pub fn body(&self) -> &str {
+        match self {
+            Self::Change(change) => &change.diff,
+            Self::Command(plan) => &plan.command,
+        }
+    }
+
+    /// The same without what is long: for records that only name it.
+    #[must_use]
+    pub fn brief(self) -> Self {
+        match self {
+            Self::Change(change) => Self::Change(FileChange {
+                diff: String::new(),
+                ..change
+            }),
+            command @ Self::Command(_) => command,
+        }
+    }
+}
