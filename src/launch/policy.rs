@@ -1,0 +1,50 @@
+//! What a command may reach and take, as the service tells the stages that start it.
+
+use std::path::PathBuf;
+
+use harness_protocol::Backend;
+use serde::{Deserialize, Serialize};
+
+/// How one command is started. It crosses two pipes as one line of JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Policy {
+    /// The program, by its absolute path, and its arguments.
+    pub(crate) program: Vec<String>,
+    /// The whole environment of the program.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Where it starts.
+    pub(crate) folder: PathBuf,
+    /// What contains it.
+    pub(crate) containment: Containment,
+    /// What it may take, with all that it starts.
+    pub(crate) limits: Limits,
+}
+
+/// What a command may reach. Paths are absolute and without links; those that do not exist are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Containment {
+    /// By what means.
+    pub(crate) backend: Backend,
+    /// Whether all of the file system may be written that its user may write, but for what is hidden.
+    pub(crate) full: bool,
+    /// Folders that may be written with all that is in them.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Files and folders in those that may not be written, moved or removed.
+    pub(crate) protected: Vec<PathBuf>,
+    /// Files and folders that are out of sight.
+    pub(crate) hidden: Vec<PathBuf>,
+    /// The home folder, in which what is written vanishes with the command; none if it is in or below what
+    /// may be written.
+    pub(crate) throw_away: Option<PathBuf>,
+    /// Whether it may reach the network.
+    pub(crate) network: bool,
+}
+
+/// What a command may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Limits {
+    /// How many processes and threads there may be at once.
+    pub(crate) processes: u64,
+    /// How much memory all of them may hold together, in bytes.
+    pub(crate) memory: u64,
+}
