@@ -11,6 +11,7 @@ mod file_limit;
 mod guidance;
 mod hardening;
 mod http;
+mod launch;
 mod lock;
 mod lock_holder;
 mod log_file;
@@ -19,6 +20,7 @@ mod log_setup;
 mod memory;
 mod open_files;
 mod prices;
+mod processes;
 mod proof;
 mod rules;
 mod service;
@@ -43,6 +45,9 @@ use crate::service_error::ServiceError;
 use crate::stop_signal::StopSignals;
 
 fn main() {
+    if let Some(code) = launch::stage(std::env::args().skip(1)) {
+        std::process::exit(code);
+    }
     // Before any secret is read.
     let closed = hardening::close_memory();
     let Cli {

@@ -13,7 +13,7 @@ use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, Stat
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
-use harness_actors::tool::BeforeStore;
+use harness_actors::tool::{Bash, BeforeStore, Outputs};
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools,
 };
@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::demo::DemoTransport;
 use crate::guidance::GuidanceSources;
 use crate::http::{About, Shared};
+use crate::launch::OwnLauncher;
 use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
 use crate::rules::KeptRules;
@@ -57,7 +58,9 @@ pub(crate) fn start(
     let way = Way::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
-    let tools = standard_tools();
+    let launcher = Arc::new(OwnLauncher::find());
+    let mut tools = standard_tools();
+    tools.push(Arc::new(Bash::new(launcher, Vec::new())));
     let size = StateSize::new(
         &config.home,
         config.max_state_bytes,
@@ -80,6 +83,7 @@ pub(crate) fn start(
         rules: rules.book(),
         closed: closed_to_tools(config),
         before: Some(BeforeStore::at(&config.home, clock)),
+        outputs: Some(Outputs::at(&config.home)),
         ..Seams::default()
     };
     let parts = parts(

@@ -168,6 +168,7 @@ fn run(machine: &mut Machine, number: usize) {
             is_error: false,
             changes: Vec::new(),
             seen: Vec::new(),
+            folder: None,
         },
     };
     let call = model_call(&step(machine, Input::Tool(event)));

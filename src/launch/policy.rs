@@ -16,6 +16,8 @@ pub(crate) struct Policy {
     pub(crate) folder: PathBuf,
     /// What contains it.
     pub(crate) containment: Containment,
+    /// The folder for its temporary files, in which the shell notes where it was at its end.
+    pub(crate) temp: Option<PathBuf>,
     /// What it may take, with all that it starts.
     pub(crate) limits: Limits,
 }

@@ -12,6 +12,7 @@ mod alone;
 mod approvals;
 mod attach;
 mod attachments;
+mod bash;
 mod caching;
 mod cancel;
 mod change_records;

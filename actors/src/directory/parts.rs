@@ -21,7 +21,7 @@ use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartMo
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{BeforeStore, ToolShelf, Undo};
+use crate::tool::{BeforeStore, Outputs, ToolShelf, Undo};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -58,6 +58,8 @@ pub struct Seams {
     pub rules: RuleBook,
     /// Keeps the contents of files before tools change them; nothing is taken back without it.
     pub before: Option<BeforeStore>,
+    /// Keeps the outputs of commands that are too long to be shown.
+    pub outputs: Option<Outputs>,
     /// Files and folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
 }
@@ -77,6 +79,7 @@ impl Default for Seams {
             approver: Arc::new(DenyAll),
             rules: RuleBook::default(),
             before: None,
+            outputs: None,
             closed: Arc::default(),
         }
     }

@@ -32,6 +32,7 @@ pub fn parts(
     let tools = ToolActor::new(config.tool_timeout, redaction.clone())
         .closing(Arc::clone(&seams.closed))
         .keeping(seams.before.clone())
+        .keeping_outputs(seams.outputs.clone())
         .start();
     let model_seams = ModelSeams {
         attachments: Arc::clone(&seams.attachments),

@@ -204,6 +204,9 @@ pub enum Record {
         /// The files that the model has seen whole by it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<SeenFile>,
+        /// Where the next command starts, if that is another folder.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
     },
     /// The calls of the reply that have no result get none.
     CallsSkipped {
@@ -480,6 +483,9 @@ pub struct Totals {
     /// The rules of the conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<HeldRule>,
+    /// Where the last command was at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_folder: Option<String>,
     /// Whether the model is told a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,

@@ -20,7 +20,8 @@ use super::plan::{EffectError, digest};
 use super::seen::Seen;
 use super::waiting::Waiting;
 use super::{
-    BeforeStore, Cancellation, Registry, Tool, ToolCall, ToolContext, ToolError, ToolOutcome,
+    BeforeStore, Cancellation, Outputs, Registry, Tool, ToolCall, ToolContext, ToolError,
+    ToolOutcome,
 };
 use crate::blocking;
 use crate::ids::CallId;
@@ -35,6 +36,8 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How long what a call writes may wait to be shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(50);
+/// How long a tool may take that bounds itself: a day.
+const MAX_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many calls run at once: each may be a program that takes a processor and memory.
 const MAX_AT_ONCE: usize = 8;
 
@@ -44,6 +47,7 @@ pub struct ToolActor {
     redaction: Redaction,
     closed: Arc<[PathBuf]>,
     before: Option<BeforeStore>,
+    outputs: Option<Outputs>,
     calls: HashMap<CallId, RunningTool>,
     waiting: Waiting,
 }
@@ -66,6 +70,7 @@ impl ToolActor {
             redaction,
             closed: Arc::default(),
             before: None,
+            outputs: None,
             calls: HashMap::new(),
             waiting: Waiting::default(),
         }
@@ -81,6 +86,12 @@ impl ToolActor {
     #[must_use]
     pub fn keeping(self, before: Option<BeforeStore>) -> Self {
         Self { before, ..self }
+    }
+
+    /// Keeps the outputs of commands that are too long to be shown.
+    #[must_use]
+    pub fn keeping_outputs(self, outputs: Option<Outputs>) -> Self {
+        Self { outputs, ..self }
     }
 
     /// Begins calls that wait while there is room.
@@ -99,6 +110,7 @@ impl ToolActor {
             allowed,
             tools,
             folder,
+            command_folder,
             seen,
             reply_to,
         } = order;
@@ -109,8 +121,11 @@ impl ToolActor {
             seen: Seen::of(seen),
             closed: Arc::clone(&self.closed),
             before: self.before.clone(),
+            outputs: self.outputs.clone(),
             call_id: call.id.clone(),
+            conversation: call_id.conversation.clone(),
             folder,
+            command_folder,
             cancellation: cancellation.clone(),
             redaction: self.redaction.of(&call_id.conversation),
         };
@@ -254,6 +269,11 @@ async fn run(
         ..context
     };
     let folder = Arc::clone(&context.folder);
+    let limit = if tool.bounds_itself() {
+        MAX_LIMIT
+    } else {
+        limit
+    };
     // A panic while the future is made counts like one while it runs.
     let work = AssertUnwindSafe(work(&*tool, call.input, allowed, context));
     let outcome = match tokio::time::timeout(limit, work.catch_unwind()).await {

@@ -132,6 +132,7 @@ impl Bench {
             allowed: None,
             tools: self.registry.clone(),
             folder: self.folder.clone(),
+            command_folder: None,
             reply_to: self.asker.clone(),
         };
         self.tools.try_send(order).unwrap();
@@ -176,6 +177,7 @@ fn done(result: &str) -> ToolOutcome {
         is_error: false,
         changes: Vec::new(),
         seen: Vec::new(),
+        folder: None,
     }
 }
 
@@ -185,6 +187,7 @@ fn failed(error: &str) -> ToolOutcome {
         is_error: true,
         changes: Vec::new(),
         seen: Vec::new(),
+        folder: None,
     }
 }
 
@@ -632,6 +635,7 @@ async fn an_asker_that_is_gone_harms_nobody() {
         allowed: None,
         tools: bench.registry.clone(),
         folder: bench.folder.clone(),
+        command_folder: None,
         reply_to: asker.clone().recipient(),
     };
     // The probe panics when it is answered, and is dead before the second answer.

@@ -7,11 +7,13 @@ use futures_util::future::BoxFuture;
 use harness_protocol::FileChange;
 use serde_json::{Value, json};
 
+use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
 use super::seen::{Seen, SeenFile};
+use crate::ids::ConversationId;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -75,6 +77,11 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// Whether the tool ends by itself in a time of its own, so that the limit of all tools is not for it.
+    fn bounds_itself(&self) -> bool {
+        false
+    }
+
     /// The files that a call with this input reads and changes. They are named in the summary that takes
     /// the place of a long past.
     fn touches(&self, _input: &Object) -> Vec<Touched> {
@@ -114,8 +121,12 @@ pub enum Touched {
 pub struct ToolContext {
     /// The id of the call, as the model gave it; clients know the call by it.
     pub call_id: String,
+    /// The conversation that makes the call.
+    pub conversation: ConversationId,
     /// The folder that the conversation works in: relative paths start there.
     pub folder: Arc<Path>,
+    /// Where the last command was at its end.
+    pub command_folder: Option<PathBuf>,
     /// Tells that the result is no longer wanted.
     pub cancellation: Cancellation,
     /// Takes out what the conversation must not see.
@@ -128,6 +139,8 @@ pub struct ToolContext {
     pub closed: Arc<[PathBuf]>,
     /// Where the contents of files before changes are kept; nowhere if none.
     pub before: Option<BeforeStore>,
+    /// Where the outputs of commands are kept that are too long to be shown; nowhere if none.
+    pub outputs: Option<Outputs>,
 }
 
 impl ToolContext {
@@ -136,6 +149,9 @@ impl ToolContext {
     pub fn new(cancellation: Cancellation) -> Self {
         Self {
             call_id: String::new(),
+            conversation: ConversationId::new("alone"),
+            command_folder: None,
+            outputs: None,
             folder: Path::new(".").into(),
             cancellation,
             redaction: Redaction::default(),
@@ -178,6 +194,8 @@ pub struct ToolOutcome {
     pub changes: Vec<FileChange>,
     /// The files that the model has seen whole by it.
     pub seen: Vec<SeenFile>,
+    /// Where the next command starts, if that is another folder.
+    pub folder: Option<String>,
 }
 
 impl ToolOutcome {
@@ -189,6 +207,7 @@ impl ToolOutcome {
             is_error: true,
             changes: Vec::new(),
             seen: Vec::new(),
+            folder: None,
         }
     }
 }
@@ -201,6 +220,7 @@ impl From<Result<String, ToolError>> for ToolOutcome {
                 is_error: false,
                 changes: Vec::new(),
                 seen: Vec::new(),
+                folder: None,
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

@@ -1,6 +1,6 @@
 //! What the tools' actor is told, and what it answers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix::{Message, Recipient};
@@ -26,6 +26,8 @@ pub struct RunTool {
     pub tools: Registry,
     /// The folder that the conversation works in.
     pub folder: Arc<Path>,
+    /// Where its last command was at its end.
+    pub command_folder: Option<PathBuf>,
     /// The contents of files that the model knows.
     pub seen: SeenBefore,
     /// Where the answer goes.

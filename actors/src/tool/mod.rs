@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod actor;
+mod bash;
 mod cap;
 mod change;
 mod closed;
@@ -12,6 +13,7 @@ mod edit;
 mod error;
 mod grep;
 mod input;
+mod launch;
 mod list_dir;
 mod live;
 pub mod messages;
@@ -28,11 +30,13 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
+pub use bash::{Bash, Outputs};
 pub use change::{BeforeStore, Undo};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched};
 pub use edit::Edit;
 pub use error::ToolError;
 pub use grep::Grep;
+pub use launch::{Contained, Launch, LaunchOrder, Launcher, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
 pub use plan::{EffectError, PlanFuture, Planned, digest};

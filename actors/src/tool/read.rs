@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use nix::fcntl::OFlag;
 use serde::Deserialize;
@@ -14,9 +15,12 @@ use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, input, path, procfs,
 };
 use crate::attachment::sha256;
+use crate::blocking;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
+/// What a path begins with that names the output of a command; its call's id is behind it.
+const OUTPUT: &str = "output:";
 /// How much of a file is read between two looks at the cancellation, in bytes.
 const PIECE: usize = 64 * 1024;
 
@@ -69,11 +73,30 @@ impl Tool for Read {
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
             let input: Input = input::parse(input, &self.input_schema())?;
+            if let Some(call) = input.path.strip_prefix(OUTPUT) {
+                return output(call, &input, context).await;
+            }
             let (start, end, own) = (input.start_line, input.end_line, context.clone());
             let work = move |file: &Path| read(file, start, end, &own);
             path::work_at(&input.path, &context, "reading", work).await
         })
     }
+}
+
+/// Reads the output of a command that was too long to be shown.
+async fn output(call: &str, input: &Input, context: ToolContext) -> Result<String, ToolError> {
+    let outputs = context.outputs.as_ref();
+    let path = outputs.map(|outputs| outputs.path(&context.conversation, call));
+    let path = path.ok_or("file not found")?;
+    let (start, end) = (input.start_line, input.end_line);
+    // It is in the state folder, which is closed to paths that the model gives.
+    let own = ToolContext {
+        closed: Arc::default(),
+        ..context
+    };
+    blocking(move || read(&path, start, end, &own))
+        .await
+        .map_err(|error| ToolError(format!("reading failed: {error}")))?
 }
 
 fn read(

@@ -1,6 +1,7 @@
 //! The calls that a conversation makes: of the model, and of tools.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,6 +170,10 @@ impl ConversationActor {
             allowed,
             tools: self.tools(),
             folder: Arc::clone(&self.planner.folder),
+            command_folder: self
+                .machine()
+                .and_then(|machine| machine.ledger().command_folder())
+                .map(PathBuf::from),
             seen: self
                 .machine()
                 .map(|machine| machine.ledger().seen())

@@ -115,6 +115,7 @@ impl Machine {
             result: outcome.result.clone(),
             is_error: outcome.is_error,
             seen: outcome.seen.clone(),
+            folder: outcome.folder.clone(),
         })
     }
 

@@ -188,8 +188,12 @@ impl Ledger {
                 result,
                 is_error,
                 seen,
+                folder,
             } => {
                 self.see(seen);
+                if folder.is_some() {
+                    self.totals.command_folder.clone_from(folder);
+                }
                 self.end_reply(Unanswered::Interrupted);
                 self.history.push_result(id, result, *is_error);
             }
@@ -373,6 +377,12 @@ impl Ledger {
         Arc::clone(&self.seen)
     }
 
+    /// Where the last command was at its end.
+    #[must_use]
+    pub fn command_folder(&self) -> Option<&str> {
+        self.totals.command_folder.as_deref()
+    }
+
     fn see(&mut self, files: &[SeenFile]) {
         for file in files {
             let seen = Arc::make_mut(&mut self.seen);
@@ -554,6 +564,7 @@ impl Ledger {
                 result: outcome.result,
                 is_error: outcome.is_error,
                 seen: outcome.seen,
+                folder: None,
             });
         }
         records.extend(self.turn.map(|turn| Record::TurnEnded {

@@ -76,6 +76,7 @@ fn result(id: &str) -> Record {
         result: "x".to_owned(),
         is_error: false,
         seen: Vec::new(),
+        folder: None,
     }
 }
 
@@ -85,6 +86,7 @@ fn unknown_effect(id: &str) -> Record {
         result: r#"{"error":"interrupted, effect unknown"}"#.to_owned(),
         is_error: true,
         seen: Vec::new(),
+        folder: None,
     }
 }
 

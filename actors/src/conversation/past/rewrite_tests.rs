@@ -298,6 +298,7 @@ impl<'a> Play<'a> {
                 result,
                 is_error: false,
                 seen: Vec::new(),
+                folder: None,
             });
         }
         Outcome::Completed

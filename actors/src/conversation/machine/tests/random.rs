@@ -149,6 +149,7 @@ fn answer() -> impl Strategy<Value = Answer> {
             result: result.to_owned(),
             is_error: false,
             changes: Vec::new(), seen: Vec::new(),
+            folder: None,
         }),
         1 => Just(ToolOutcome::failed("no")),
     ];
@@ -749,6 +750,7 @@ fn go_on(records: &[Record]) -> Vec<Record> {
         is_error: false,
         changes: Vec::new(),
         seen: Vec::new(),
+        folder: None,
     };
     machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
     valid_request(&machine);

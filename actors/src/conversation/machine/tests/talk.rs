@@ -314,6 +314,7 @@ impl Talk {
             is_error: false,
             changes: Vec::new(),
             seen: Vec::new(),
+            folder: None,
         };
         self.tool(place, outcome)
     }

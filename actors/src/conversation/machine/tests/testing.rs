@@ -188,6 +188,7 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
         is_error: false,
         changes: Vec::new(),
         seen: Vec::new(),
+        folder: None,
     };
     Input::Tool(ToolEvent::Finished {
         call_id: id(call),
@@ -283,6 +284,7 @@ pub(super) fn answered(id: &str, result: &str, is_error: bool) -> [Effect; 2] {
         result: result.to_owned(),
         is_error,
         seen: Vec::new(),
+        folder: None,
     };
     [Effect::Record(result), thinking()]
 }

@@ -1,0 +1,237 @@
+//! What a command writes: its start and its end for the model, and all of it in a bounded file.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write as _};
+
+use super::outputs::NewOutput;
+use crate::secret::Redaction;
+
+/// How much of the start the model is shown, in bytes, if not all of it.
+const HEAD: usize = 8 * 1024;
+/// How much of the end, in bytes.
+const TAIL: usize = 24 * 1024;
+
+/// How much is kept of one command, in bytes.
+pub(super) const MAX_KEPT: u64 = 64 * 1024 * 1024;
+
+/// What a command has written so far. Its size does not depend on how much that is.
+#[derive(Debug)]
+pub(super) struct Capture {
+    redaction: Redaction,
+    /// How many bytes a secret may reach over a cut.
+    reach: usize,
+    /// The start: all of it, as long as that is shown.
+    start: Vec<u8>,
+    /// The end.
+    end: VecDeque<u8>,
+    total: u64,
+    /// Where all of it goes when it is more than is shown.
+    output: Option<NewOutput>,
+    file: Option<File>,
+    kept: u64,
+    /// Why it is not kept.
+    error: Option<io::Error>,
+}
+
+/// What the model is shown of an output.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) text: String,
+    /// How many bytes of it are left out.
+    pub(super) left_out: u64,
+    /// How many bytes are kept; none if all of it is shown.
+    pub(super) kept: Option<u64>,
+}
+
+impl Capture {
+    /// An output that is kept there when it is long.
+    pub(super) fn new(redaction: Redaction, output: Option<NewOutput>) -> Self {
+        Self {
+            reach: redaction.reach(),
+            redaction,
+            start: Vec::new(),
+            end: VecDeque::new(),
+            total: 0,
+            output,
+            file: None,
+            kept: 0,
+            error: None,
+        }
+    }
+
+    /// Adds what the command has written. Blocks.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = (HEAD + TAIL + self.reach).saturating_sub(self.start.len());
+        let (first, _) = bytes.split_at(room.min(bytes.len()));
+        let was = self.start.len();
+        self.start.extend_from_slice(first);
+        self.end.extend(bytes);
+        let most = TAIL + self.reach;
+        let old = self.end.len().saturating_sub(most);
+        self.end.drain(..old);
+        if self.total > (HEAD + TAIL) as u64 {
+            let kept = self.keep(was, bytes);
+            if let Err(error) = kept {
+                log::warn!("the output of a command is not kept: {error}");
+                self.file = None;
+                self.output = None;
+                self.error = Some(error);
+            }
+        }
+    }
+
+    /// Puts it into the file: first all that came before.
+    fn keep(&mut self, was: usize, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none()
+            && let Some(output) = self.output.take()
+        {
+            let mut file = output.create()?;
+            file.write_all(&self.start[..was])?;
+            self.kept = was as u64;
+            self.file = Some(file);
+        }
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let room = usize::try_from(MAX_KEPT - self.kept).unwrap_or(usize::MAX);
+        let more = &bytes[..bytes.len().min(room)];
+        file.write_all(more)?;
+        self.kept += more.len() as u64;
+        Ok(())
+    }
+
+    /// The end of it, whole lines of at most so many bytes.
+    pub(super) fn tail(&self, most: usize) -> String {
+        let end: Vec<u8> = self.end.iter().copied().collect();
+        let text = self
+            .redaction
+            .apply(String::from_utf8_lossy(&end).into_owned());
+        if text.len() <= most && self.total <= end.len() as u64 {
+            return text;
+        }
+        from_line(&text, most).to_owned()
+    }
+
+    /// What the model is shown.
+    pub(super) fn told(&self) -> Told {
+        if self.total <= (HEAD + TAIL) as u64 {
+            let text = String::from_utf8_lossy(&self.start).into_owned();
+            return Told {
+                text: self.redaction.apply(text),
+                left_out: 0,
+                kept: None,
+            };
+        }
+        let start =
+            String::from_utf8_lossy(&self.start[..(HEAD + self.reach).min(self.start.len())]);
+        let head = self.redaction.apply_to_start(&start, HEAD);
+        let head = to_line(&head, HEAD);
+        let tail = self.tail(TAIL);
+        let left_out = self.total.saturating_sub((head.len() + tail.len()) as u64);
+        let kept = self.file.is_some().then_some(self.kept);
+        let how = match (kept, &self.error) {
+            (Some(kept), _) if kept < self.total => {
+                format!("the first {kept} of {} bytes are kept", self.total)
+            }
+            (Some(_), _) => "all of it is kept".to_owned(),
+            (None, Some(error)) => format!("the rest is lost: {error}"),
+            (None, None) => "the rest is lost".to_owned(),
+        };
+        let newline = if head.ends_with('\n') { "" } else { "\n" };
+        Told {
+            text: format!("{head}{newline}… [{left_out} bytes left out; {how}] …\n{tail}"),
+            left_out,
+            kept,
+        }
+    }
+}
+
+/// The whole lines at the start of a text that have at most `most` bytes; part of a line if the first one
+/// is longer.
+fn to_line(text: &str, most: usize) -> &str {
+    let cut = &text[..text.floor_char_boundary(most)];
+    cut.rfind('\n').map_or(cut, |end| &cut[..=end])
+}
+
+/// The whole lines at the end of a text that have at most `most` bytes; part of a line if the last one is
+/// longer.
+fn from_line(text: &str, most: usize) -> &str {
+    let from = text.len().saturating_sub(most);
+    let cut = &text[text.ceil_char_boundary(from)..];
+    match cut.find('\n') {
+        Some(end) if end + 1 < cut.len() => &cut[end + 1..],
+        Some(_) | None => cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::ConversationId;
+    use crate::tool::Outputs;
+
+    fn told(pieces: &[&[u8]], redaction: Redaction) -> Told {
+        let home = tempfile::tempdir().unwrap();
+        let output = Outputs::at(home.path()).of(&ConversationId::new("c"), "call");
+        let mut capture = Capture::new(redaction, Some(output));
+        pieces.iter().for_each(|piece| capture.add(piece));
+        let kept = Outputs::at(home.path()).path(&ConversationId::new("c"), "call");
+        let told = capture.told();
+        let all: Vec<u8> = pieces.concat();
+        match told.kept {
+            Some(_) => assert!(std::fs::read(kept).unwrap() == all),
+            None => assert!(!kept.exists()),
+        }
+        told
+    }
+
+    /// Spec: [BASH-08]
+    #[test]
+    fn b6_a_short_output_is_told_as_it_is() {
+        let told = told(&[b"one\n", b"two"], Redaction::default());
+        assert_eq!(told.text, "one\ntwo");
+        assert_eq!((told.left_out, told.kept), (0, None));
+    }
+
+    /// Spec: [BASH-08]
+    #[test]
+    fn b6_a_long_output_is_told_by_whole_lines_of_its_start_and_end() {
+        let all: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+        for size in [1, 7, 4096, all.len()] {
+            let pieces: Vec<&[u8]> = all.as_bytes().chunks(size).collect();
+            let told = told(&pieces, Redaction::default());
+            let (head, tail) = told.text.split_once("… [").unwrap();
+            let (note, tail) = tail.split_once("] …\n").unwrap();
+            assert!(all.starts_with(head) && head.ends_with('\n'));
+            assert!(all.ends_with(tail) && tail.starts_with("line "));
+            assert!(head.len() <= HEAD && tail.len() <= TAIL);
+            let left_out = all.len() - head.len() - tail.len();
+            assert_eq!(
+                note,
+                format!("{left_out} bytes left out; all of it is kept")
+            );
+            assert_eq!(told.left_out, left_out as u64);
+        }
+    }
+
+    /// Spec: [BASH-08]
+    #[test]
+    fn b6_a_secret_that_lies_over_a_cut_is_not_told() {
+        let secret = "sk-0123456789abcdef";
+        let redaction = Redaction::new(vec![secret.into()]);
+        for shift in 0..secret.len() + 2 {
+            // One over the end of what is told of the start, one over the start of the end.
+            let mut all = vec![b'x'; 3 * (HEAD + TAIL)];
+            let places = [HEAD - shift, all.len() - TAIL - shift];
+            for place in places {
+                all[place..place + secret.len()].copy_from_slice(secret.as_bytes());
+            }
+            let told = told(&[&all], redaction.clone());
+            for part in [&secret[..4], &secret[secret.len() - 4..]] {
+                assert!(!told.text.contains(part), "{shift} {part}");
+            }
+        }
+    }
+}

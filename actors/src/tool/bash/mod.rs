@@ -1,0 +1,325 @@
+//! The tool `bash`: one command, contained, with its output shown while it runs.
+
+mod capture;
+mod environment;
+mod outputs;
+mod process;
+mod result;
+mod temp;
+mod workdir;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use harness_protocol::{Access, CommandPlan, Subject};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use self::capture::Capture;
+use self::environment::environment;
+use self::process::Lifeline;
+use self::result::{Ending, Finished};
+use self::temp::TempFolder;
+use super::launch::{LaunchOrder, Launcher};
+use super::plan::{EffectError, PlanFuture, Planned};
+use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input};
+use crate::blocking;
+use crate::reply::Object;
+
+pub use outputs::Outputs;
+
+/// How long a command may run that asks for no other time, in seconds.
+const DEFAULT_TIMEOUT: u64 = 120;
+/// How long one may run, in seconds.
+const MAX_TIMEOUT: u64 = 600;
+/// How long a command may be, in bytes. The system takes 128 KiB in one argument.
+const MAX_COMMAND: usize = 120 * 1024;
+/// How long the model's reason may be, in bytes.
+const MAX_WHY: usize = 1024;
+/// How long a command that was asked to end has, before it is ended.
+const GRACE: Duration = Duration::from_millis(800);
+
+/// What the shell runs: the command in its argument, and at the end it notes where it was. `eval` gives the
+/// command the lines of its own text in what the shell says of errors.
+const SCRIPT: &str = r#"trap 'pwd -P >"$TMPDIR/.folder"' EXIT
+eval "$1""#;
+
+/// Runs commands.
+#[derive(Clone)]
+pub struct Bash {
+    launcher: Arc<dyn Launcher>,
+    /// What operators pass on of the service's environment, besides what all programs need.
+    environment: Arc<[String]>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    command: String,
+    workdir: Option<String>,
+    access: Option<String>,
+    network: Option<bool>,
+    timeout_s: Option<i64>,
+    why: Option<String>,
+}
+
+/// A command that is planned.
+#[derive(Debug, Clone)]
+struct Ready {
+    plan: CommandPlan,
+    workspace: PathBuf,
+    folder: PathBuf,
+}
+
+impl Bash {
+    /// The tool, with what starts and contains its commands. `environment` names variables of this process
+    /// that commands get besides those that all programs need.
+    #[must_use]
+    pub fn new(launcher: Arc<dyn Launcher>, environment: Vec<String>) -> Self {
+        Self {
+            launcher,
+            environment: environment.into(),
+        }
+    }
+
+    /// Looks at where the command would run and how it would be contained. Blocks.
+    fn ready(&self, input: Input, context: &ToolContext) -> Result<Ready, ToolError> {
+        let access = access(input.access.as_deref())?;
+        let timeout_s = timeout(input.timeout_s)?;
+        if input.command.trim().is_empty() {
+            return Err("command is required".into());
+        }
+        input::no_nul("command", &input.command)?;
+        if input.command.len() > MAX_COMMAND {
+            return Err(ToolError(format!(
+                "the command has {} bytes, of at most {MAX_COMMAND}; write a script and run that",
+                input.command.len()
+            )));
+        }
+        let last = context.command_folder.as_deref();
+        let (workspace, folder) = workdir::find(
+            &context.folder,
+            input.workdir.as_deref(),
+            last,
+            &context.closed,
+        )?;
+        // What is not contained reaches the network.
+        let network = input.network.unwrap_or_default() || access == Access::Full;
+        let contained = self.launcher.containment(access, network, &workspace);
+        let why = input.why.map(|why| {
+            let end = why.floor_char_boundary(MAX_WHY);
+            context.redaction.apply(why[..end].to_owned())
+        });
+        let plan = CommandPlan {
+            command: input.command,
+            folder: folder.to_string_lossy().into_owned(),
+            access,
+            network,
+            background: false,
+            timeout_s,
+            backend: contained.backend,
+            contained: contained.is_held,
+            gaps: contained.gaps,
+            answers_itself: contained.answers_itself,
+            why,
+        };
+        Ok(Ready {
+            plan,
+            workspace,
+            folder,
+        })
+    }
+
+    async fn run(self, ready: Ready, context: ToolContext) -> Result<ToolOutcome, EffectError> {
+        let call = context.call_id.clone();
+        let output = context
+            .outputs
+            .as_ref()
+            .map(|outputs| outputs.of(&context.conversation, &call));
+        let capture = Arc::new(Mutex::new(Capture::new(context.redaction.clone(), output)));
+        let lifeline = Lifeline::default();
+        let cut = CutAtEnd(lifeline.clone());
+        let began = Instant::now();
+        let limit = Duration::from_secs(ready.plan.timeout_s);
+        let (command, workspace) = (ready.plan.command.clone(), ready.workspace.clone());
+        let mut work = {
+            let (capture, live) = (Arc::clone(&capture), context.output.clone());
+            let line = lifeline.clone();
+            let closed = Arc::clone(&context.closed);
+            let work = move || {
+                let temp = TempFolder::new()?;
+                let order = self.order(&ready, &temp, closed);
+                process::run(&*self.launcher, &order, &line, &capture, &live)
+            };
+            Box::pin(blocking(work))
+        };
+        let (done, ending) = tokio::select! {
+            biased;
+            () = context.cancellation.cancelled() => (stopped(&lifeline, &mut work).await, Ending::Own),
+            done = &mut work => (done, Ending::Own),
+            () = tokio::time::sleep(limit) => {
+                (stopped(&lifeline, &mut work).await, Ending::TimedOut(limit))
+            }
+        };
+        drop(cut);
+        let ended = done
+            .map_err(|error| failed(&error))?
+            .map_err(|error| failed(&error))?;
+        let told = capture
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .told();
+        let last = context.command_folder.clone();
+        let folder = ended.folder.clone().filter(|folder| {
+            let was = last.as_deref().unwrap_or(&workspace);
+            folder.starts_with(&workspace) && folder != was
+        });
+        let shown = folder
+            .as_ref()
+            .map(|folder| workdir::shown(&workspace, folder));
+        let finished = Finished {
+            command: &command,
+            call: &call,
+            told,
+            ended,
+            ending,
+            took: began.elapsed(),
+            folder: shown,
+        };
+        Ok(ToolOutcome {
+            folder: folder.map(|folder| folder.to_string_lossy().into_owned()),
+            ..finished.outcome()
+        })
+    }
+
+    fn order(&self, ready: &Ready, temp: &TempFolder, closed: Arc<[PathBuf]>) -> LaunchOrder {
+        let own = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let command = ready.plan.command.clone();
+        let words = ["bash", "--norc", "--noprofile", "-c", SCRIPT, "bash"];
+        let program = words.into_iter().map(str::to_owned).chain([command]);
+        LaunchOrder {
+            program: program.collect(),
+            environment: environment(own, &self.environment, temp.path()),
+            folder: ready.folder.clone(),
+            workspace: ready.workspace.clone(),
+            temp: temp.path().to_owned(),
+            access: ready.plan.access,
+            network: ready.plan.network,
+            closed,
+        }
+    }
+}
+
+/// Asks a command to end and waits for that; ends it when it takes too long.
+async fn stopped<T>(lifeline: &Lifeline, work: &mut (impl Future<Output = T> + Unpin)) -> T {
+    lifeline.stop();
+    if let Ok(done) = tokio::time::timeout(GRACE, &mut *work).await {
+        return done;
+    }
+    lifeline.cut();
+    work.await
+}
+
+fn failed(error: &dyn std::fmt::Display) -> EffectError {
+    EffectError::Failed(ToolError(format!("the command was not run: {error}")))
+}
+
+/// Ends the command when the call is given up.
+struct CutAtEnd(Lifeline);
+
+impl Drop for CutAtEnd {
+    fn drop(&mut self) {
+        self.0.cut();
+    }
+}
+
+fn access(name: Option<&str>) -> Result<Access, ToolError> {
+    match name {
+        None | Some("write") => Ok(Access::Write),
+        Some("read") => Ok(Access::Read),
+        Some("full") => Ok(Access::Full),
+        Some(other) => Err(ToolError(format!(
+            "access cannot be {other:?}: it is read, write or full"
+        ))),
+    }
+}
+
+fn timeout(seconds: Option<i64>) -> Result<u64, ToolError> {
+    let Some(seconds) = seconds else {
+        return Ok(DEFAULT_TIMEOUT);
+    };
+    let given = u64::try_from(seconds).ok();
+    given
+        .filter(|given| (1..=MAX_TIMEOUT).contains(given))
+        .ok_or_else(|| {
+            ToolError(format!(
+                "timeout_s cannot be {seconds}: it is 1 to {MAX_TIMEOUT}"
+            ))
+        })
+}
+
+impl Tool for Bash {
+    fn name(&self) -> &'static str {
+        "bash"
+    }
+
+    fn description(&self) -> &'static str {
+        "Runs a command with bash, without a terminal and with empty standard input, and returns what it \
+         writes, with one last line: how it ended and how long it took. The call ends when the shell ends, \
+         and ends what the command left running. The folder is carried to the next call, variables are not. \
+         Ask for the least access that does: read for looking, building nothing; write for changing files \
+         in the conversation's folder; full, with a reason, only for what cannot be done inside the \
+         sandbox. Files for the next call belong in the conversation's folder: TMPDIR is emptied after each \
+         call."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "The command"},
+                "workdir": {"type": "string", "description": "The folder to start in, below the conversation's folder"},
+                "access": {"type": "string", "enum": ["read", "write", "full"], "description": "What it may reach; write if left out"},
+                "network": {"type": "boolean", "description": "Whether it needs the network"},
+                "timeout_s": {"type": "integer", "description": "How long it may run, in seconds: 1 to 600, 120 if left out"},
+                "why": {"type": "string", "description": "Why it is needed, for the operator who is asked, in one line"},
+            },
+            "required": ["command"],
+        })
+    }
+
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn bounds_itself(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, input: Object, context: ToolContext) -> PlanFuture<'_> {
+        Box::pin(async move {
+            let input: Input = input::parse(input, &self.input_schema())?;
+            let (own, within) = (self.clone(), context.clone());
+            let ready = blocking(move || own.ready(input, &within))
+                .await
+                .map_err(|error| ToolError(format!("looking at the folder failed: {error}")))??;
+            let subject = Subject::Command(ready.plan.clone());
+            Ok(Some(Planned::new(
+                subject,
+                self.clone().run(ready, context),
+            )))
+        })
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
+        super::change::carry_out_at_once(self, input, context)
+    }
+}

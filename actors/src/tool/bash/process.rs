@@ -1,0 +1,258 @@
+//! A command under way: its launcher's process, what it writes, and how it is ended.
+
+use std::io::{self, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::capture::Capture;
+use crate::tool::LiveOutput;
+use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
+
+/// How much is read at once, in bytes.
+const PIECE: usize = 64 * 1024;
+/// How much of a launcher's reports is read, in bytes.
+const MAX_REPORTS: u64 = 256 * 1024;
+
+/// How a command ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    /// What still ran and was ended.
+    pub(super) left: Vec<String>,
+    /// Where the shell was.
+    pub(super) folder: Option<std::path::PathBuf>,
+    /// It took too much: which, and how much there may be.
+    pub(super) over: Option<String>,
+}
+
+/// Ends a command: gently, or at once. Clones end the same one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lifeline(Arc<Mutex<Line>>);
+
+#[derive(Debug, Default)]
+enum Line {
+    /// The command has not started.
+    #[default]
+    Waiting,
+    Open(ChildStdin),
+    /// It is ended, or will not be started.
+    Cut,
+}
+
+impl Lifeline {
+    /// Asks the command to end, and ends it a little later.
+    pub(super) fn stop(&self) {
+        let mut line = self.lock();
+        let is_asked = match &mut *line {
+            Line::Open(input) => input.write_all(b"stop\n").is_ok(),
+            Line::Waiting | Line::Cut => false,
+        };
+        // One that does not read ends with the line.
+        if !is_asked {
+            *line = Line::Cut;
+        }
+    }
+
+    /// Ends the command at once.
+    pub(super) fn cut(&self) {
+        *self.lock() = Line::Cut;
+    }
+
+    /// Holds the line of a command that was started; false if it was ended before.
+    fn hold(&self, input: ChildStdin) -> bool {
+        let mut line = self.lock();
+        let is_wanted = matches!(*line, Line::Waiting);
+        if is_wanted {
+            *line = Line::Open(input);
+        }
+        is_wanted
+    }
+
+    fn is_cut(&self) -> bool {
+        matches!(*self.lock(), Line::Cut)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs a command to its end. Blocks for as long as it runs.
+///
+/// # Errors
+/// Why it was not started, or how its launcher failed.
+pub(super) fn run(
+    launcher: &dyn Launcher,
+    order: &LaunchOrder,
+    lifeline: &Lifeline,
+    capture: &Mutex<Capture>,
+    live: &LiveOutput,
+) -> io::Result<Ended> {
+    if lifeline.is_cut() {
+        return Err(io::Error::other("cancelled before it started"));
+    }
+    let Launch {
+        mut process,
+        order: first,
+    } = launcher.launch(order)?;
+    let mut child = process
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let worked = follow(&mut child, &first, lifeline, capture, live);
+    lifeline.cut();
+    // With its input closed it ends.
+    child.wait()?;
+    worked
+}
+
+fn follow(
+    child: &mut Child,
+    first: &[u8],
+    lifeline: &Lifeline,
+    capture: &Mutex<Capture>,
+    live: &LiveOutput,
+) -> io::Result<Ended> {
+    let (Some(mut input), Some(mut output), Some(reports)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(io::Error::other("the launcher has no pipes"));
+    };
+    // One that ended already says why.
+    let told = input.write_all(first);
+    if told.is_ok() && !lifeline.hold(input) {
+        return Err(io::Error::other("cancelled before it started"));
+    }
+    let mut piece = vec![0; PIECE];
+    let mut text = Characters::default();
+    loop {
+        match output.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => {
+                let bytes = &piece[..count];
+                capture
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .add(bytes);
+                live.write(&text.next(bytes));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut lines = String::new();
+    reports.take(MAX_REPORTS).read_to_string(&mut lines)?;
+    ended(&lines)
+}
+
+/// What the reports of a launcher come to.
+fn ended(lines: &str) -> io::Result<Ended> {
+    let mut over = None;
+    let mut end = None;
+    for line in lines.lines() {
+        match serde_json::from_str(line) {
+            Ok(Report::Failed(reason)) => return Err(io::Error::other(reason)),
+            Ok(Report::Over(what)) => over = Some(what),
+            Ok(Report::Ended {
+                code,
+                signal,
+                left,
+                folder,
+            }) => {
+                end = Some(Ended {
+                    code,
+                    signal,
+                    left,
+                    folder,
+                    over: None,
+                });
+            }
+            Err(_) => log::warn!("a launcher said: {line}"),
+        }
+    }
+    // One that was killed itself reports nothing, and what it had started has ended with it.
+    let end = end.unwrap_or_default();
+    Ok(Ended { over, ..end })
+}
+
+/// Makes text of bytes that come in pieces: a character that is not whole waits for the rest.
+#[derive(Debug, Default)]
+struct Characters {
+    rest: Vec<u8>,
+}
+
+impl Characters {
+    fn next(&mut self, bytes: &[u8]) -> String {
+        self.rest.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.rest) {
+            Ok(_) => self.rest.len(),
+            Err(_) => self.rest.len() - unfinished(&self.rest),
+        };
+        let text = String::from_utf8_lossy(&self.rest[..whole]).into_owned();
+        self.rest.drain(..whole);
+        text
+    }
+}
+
+/// How many bytes at the end begin a character that is not whole.
+fn unfinished(bytes: &[u8]) -> usize {
+    let last = bytes.iter().rev().take(3);
+    let lead = last.enumerate().find(|(_, byte)| **byte & 0xC0 != 0x80);
+    match lead {
+        Some((behind, byte)) => {
+            let wanted = match byte {
+                0xC2..=0xDF => 2,
+                0xE0..=0xEF => 3,
+                0xF0..=0xF4 => 4,
+                _ => 1,
+            };
+            if wanted > behind + 1 { behind + 1 } else { 0 }
+        }
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [BASH-08]
+    #[test]
+    fn b6_characters_are_whole_however_the_pieces_are_cut() {
+        let text = "a ä € 😀 \u{0} end";
+        let mut bytes = text.as_bytes().to_vec();
+        for cut in 0..=bytes.len() {
+            let mut characters = Characters::default();
+            let first = characters.next(&bytes[..cut]);
+            assert!(text.starts_with(&first), "{cut}: {first}");
+            assert_eq!(first + &characters.next(&bytes[cut..]), text);
+        }
+        // Bytes that are no text never wait.
+        bytes = vec![b'a', 0xFF, 0x80, 0x80, 0x80, b'b'];
+        assert_eq!(
+            Characters::default().next(&bytes),
+            String::from_utf8_lossy(&bytes)
+        );
+        assert_eq!(Characters::default().next(&[0xFF]), "\u{fffd}");
+    }
+
+    /// Spec: [BASH-02]
+    #[test]
+    fn reports_say_how_it_ended() {
+        let lines = r#"{"over":"1025 processes, of at most 1024"}
+{"ended":{"signal":9,"left":["sleep 99"]}}
+"#;
+        let expected = Ended {
+            signal: Some(9),
+            left: vec!["sleep 99".to_owned()],
+            over: Some("1025 processes, of at most 1024".to_owned()),
+            ..Ended::default()
+        };
+        assert_eq!(ended(lines).unwrap(), expected);
+        let failed = ended("{\"failed\":\"no bash\"}\n").unwrap_err();
+        assert_eq!(failed.to_string(), "no bash");
+        assert_eq!(ended("").unwrap(), Ended::default());
+    }
+}

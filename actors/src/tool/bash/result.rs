@@ -1,0 +1,217 @@
+//! What the model is told of a command that ended.
+
+use std::time::Duration;
+
+use super::capture::Told;
+use super::process::Ended;
+use crate::tool::ToolOutcome;
+
+/// How a command came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By itself.
+    Own,
+    /// After that time, which was all that it had.
+    TimedOut(Duration),
+}
+
+/// What a command came to.
+pub(super) struct Finished<'a> {
+    pub(super) command: &'a str,
+    pub(super) call: &'a str,
+    pub(super) told: Told,
+    pub(super) ended: Ended,
+    pub(super) ending: Ending,
+    pub(super) took: Duration,
+    /// The folder that the next command starts in, if it is another, as it is shown.
+    pub(super) folder: Option<String>,
+}
+
+impl Finished<'_> {
+    /// The output, and one last line: how it ended, how long it took, and what else is to be known.
+    pub(super) fn outcome(self) -> ToolOutcome {
+        let Self {
+            command,
+            call,
+            told,
+            ended,
+            ending,
+            took,
+            folder,
+        } = self;
+        let mut notes = vec![match (&ended, ending) {
+            (
+                Ended {
+                    over: Some(what), ..
+                },
+                _,
+            ) => format!("ended: it took too much: {what}"),
+            (_, Ending::TimedOut(limit)) => {
+                format!("timed out after {} s and was ended", limit.as_secs())
+            }
+            (
+                Ended {
+                    code: Some(code), ..
+                },
+                _,
+            ) => format!("exit {code}"),
+            (
+                Ended {
+                    signal: Some(signal),
+                    ..
+                },
+                _,
+            ) => format!("ended by {}", signal_name(*signal)),
+            _ => "ended from outside".to_owned(),
+        }];
+        notes.push(format!("{:.1} s", took.as_secs_f64()));
+        notes.extend(folder.map(|folder| format!("now in {folder}")));
+        if told.left_out > 0 {
+            let left_out = told.left_out;
+            notes.push(match told.kept {
+                Some(_) => {
+                    format!("{left_out} bytes left out; read the path output:{call} for the rest")
+                }
+                None => format!("{left_out} bytes left out"),
+            });
+        }
+        if !ended.left.is_empty() {
+            let left = ended.left.join(", ");
+            notes.push(format!(
+                "still running and ended: {left}; to keep something running use background"
+            ));
+        }
+        let own_end = ended.over.is_none() && ending == Ending::Own;
+        let is_fine = own_end
+            && ended
+                .code
+                .is_some_and(|code| code == 0 || is_answer(command, code));
+        let newline = if told.text.is_empty() || told.text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        let result = format!("{}{newline}[{}]", told.text, notes.join(" · "));
+        ToolOutcome {
+            is_error: !is_fine,
+            ..ToolOutcome::from(Ok(result))
+        }
+    }
+}
+
+/// Whether an exit code is an answer and no failure: 1 of programs that look for something or compare.
+fn is_answer(command: &str, code: i32) -> bool {
+    if code != 1 || command.contains(['\n', ';', '&', '|', '(', '`']) {
+        return false;
+    }
+    let mut words = command.split_whitespace();
+    match words.next() {
+        Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "diff" | "cmp" | "test" | "[" | "find") => {
+            true
+        }
+        Some("git") => matches!(words.next(), Some("diff" | "grep")),
+        _ => false,
+    }
+}
+
+/// The name of a signal, such as `SIGKILL`.
+fn signal_name(number: i32) -> String {
+    nix::sys::signal::Signal::try_from(number)
+        .map_or_else(|_| format!("signal {number}"), |signal| signal.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(command: &str, ended: Ended, ending: Ending) -> (String, bool) {
+        let outcome = Finished {
+            command,
+            call: "c1",
+            told: Told {
+                text: "out".to_owned(),
+                left_out: 0,
+                kept: None,
+            },
+            ended,
+            ending,
+            took: Duration::from_millis(1234),
+            folder: None,
+        }
+        .outcome();
+        (outcome.result, outcome.is_error)
+    }
+
+    fn code(code: i32) -> Ended {
+        Ended {
+            code: Some(code),
+            ..Ended::default()
+        }
+    }
+
+    /// Spec: [BASH-03]
+    #[test]
+    fn b1_the_last_line_says_how_it_ended() {
+        let own = Ending::Own;
+        let told = |ended, ending| finished("x", ended, ending);
+        assert_eq!(
+            told(code(0), own),
+            ("out\n[exit 0 · 1.2 s]".to_owned(), false)
+        );
+        assert_eq!(
+            told(code(3), own),
+            ("out\n[exit 3 · 1.2 s]".to_owned(), true)
+        );
+        let killed = Ended {
+            signal: Some(9),
+            left: vec!["sleep 99".to_owned()],
+            ..Ended::default()
+        };
+        let (result, is_error) = told(killed, own);
+        assert!(
+            result.contains("[ended by SIGKILL · ") && is_error,
+            "{result}"
+        );
+        assert!(
+            result.contains("still running and ended: sleep 99"),
+            "{result}"
+        );
+        let (result, is_error) = told(code(0), Ending::TimedOut(Duration::from_secs(5)));
+        assert!(
+            result.contains("[timed out after 5 s") && is_error,
+            "{result}"
+        );
+        let over = Ended {
+            over: Some("2000 processes, of at most 1024".to_owned()),
+            ..code(0)
+        };
+        assert!(told(over, own).0.contains("took too much: 2000 processes"));
+        assert!(told(Ended::default(), own).1);
+    }
+
+    /// Spec: [BASH-03]
+    #[test]
+    fn b1_a_search_that_finds_nothing_has_not_failed() {
+        for command in [
+            "grep -q x y",
+            "rg x",
+            "diff a b",
+            "test -f x",
+            "[ -f x ]",
+            "git diff --quiet",
+            "git grep x",
+        ] {
+            assert!(!finished(command, code(1), Ending::Own).1, "{command}");
+            assert!(finished(command, code(2), Ending::Own).1, "{command}");
+        }
+        for command in [
+            "grep x y; false",
+            "git commit",
+            "cargo test",
+            "grep x y && cargo test",
+            "grepx",
+        ] {
+            assert!(finished(command, code(1), Ending::Own).1, "{command}");
+        }
+    }
+}

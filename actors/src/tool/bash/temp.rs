@@ -1,0 +1,45 @@
+//! The folder for temporary files of one command.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+/// How often another name is tried.
+const TRIES: usize = 16;
+
+/// A folder that nobody else can use. It is removed with all that is in it when this is dropped, which
+/// blocks.
+#[derive(Debug)]
+pub(super) struct TempFolder(PathBuf);
+
+impl TempFolder {
+    /// Makes one. Blocks.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub(super) fn new() -> io::Result<Self> {
+        let above = fs::canonicalize(std::env::temp_dir())?;
+        for _ in 0..TRIES {
+            let path = above.join(format!("harness-{:016x}", fastrand::u64(..)));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::from(ErrorKind::AlreadyExists))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempFolder {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            log::warn!("the folder {} stays: {error}", self.0.display());
+        }
+    }
+}

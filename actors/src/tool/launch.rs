@@ -1,0 +1,94 @@
+//! Starting commands: the seam between the tool that runs them and the program that contains them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use harness_protocol::{Access, Backend};
+use serde::{Deserialize, Serialize};
+
+/// Contains commands and starts them. The program gives one; without it no command is run.
+///
+/// What it starts has to end everything that the command has started, whatever that does, when its
+/// standard input is closed, which the system does when the service dies.
+pub trait Launcher: Send + Sync + 'static {
+    /// How a command would be contained. It must not wait for anything.
+    fn containment(&self, access: Access, network: bool, folder: &Path) -> Contained;
+
+    /// The process that starts a command. It may look at files.
+    ///
+    /// # Errors
+    /// Why the command cannot be started.
+    fn launch(&self, order: &LaunchOrder) -> io::Result<Launch>;
+}
+
+/// How a command would be contained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contained {
+    /// By what.
+    pub backend: Backend,
+    /// Whether that holds all that its access promises.
+    pub is_held: bool,
+    /// What is not held, a line each.
+    pub gaps: Vec<String>,
+    /// Whether the command could read the token of the service.
+    pub answers_itself: bool,
+}
+
+/// A command to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchOrder {
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// All of its environment.
+    pub environment: Vec<(String, String)>,
+    /// Where it starts.
+    pub folder: PathBuf,
+    /// The folder of the conversation.
+    pub workspace: PathBuf,
+    /// A folder of its own for temporary files.
+    pub temp: PathBuf,
+    /// What it may reach.
+    pub access: Access,
+    /// Whether it may reach the network.
+    pub network: bool,
+    /// What is out of its sight.
+    pub closed: Arc<[PathBuf]>,
+}
+
+/// What starts a command.
+#[derive(Debug)]
+pub struct Launch {
+    /// The process: what it writes to its standard output is the command's output, in order, and to its
+    /// standard error it writes [`Report`]s, a line of JSON each.
+    pub process: Command,
+    /// What it reads first. Later the line `stop` asks the command to end, and the end of the input ends
+    /// it at once.
+    pub order: Vec<u8>,
+}
+
+/// What a launcher reports of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// It could not be started, for that reason.
+    Failed(String),
+    /// It was ended because it took too much; which, and how much there may be.
+    Over(String),
+    /// The shell ended.
+    Ended {
+        /// Its exit code.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+        /// The number of the signal that ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+        /// What still ran then, and was ended; the first few by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
+        /// The folder that the shell was in at its end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<PathBuf>,
+    },
+}

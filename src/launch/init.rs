@@ -1,0 +1,155 @@
+//! The init: contains itself, starts the command, and ends what that leaves.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use harness_actors::tool::Report;
+use nix::fcntl::OFlag;
+use nix::sys::wait::WaitStatus;
+
+use super::policy::Policy;
+use super::stage::{Lifeline, Word, end_of, report};
+use super::tree;
+
+/// How often children are looked for that have ended.
+const REAPS: Duration = Duration::from_millis(500);
+/// How much of the file is read in which the shell notes where it was, in bytes.
+const MAX_FOLDER: usize = 4096;
+/// What the system ends first when memory is short.
+const FIRST_TO_END: &str = "1000";
+
+/// What a shell runs that closes descriptors that the service was started with, before it becomes what
+/// was asked for.
+const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt 2 ] && eval "exec $at>&-"; done; exec "$@""#;
+
+/// Runs the stage to the end of the command.
+pub(super) fn run() -> io::Result<()> {
+    let lifeline = Lifeline::of_input()?;
+    let (policy, _) = lifeline.policy()?;
+    nix::unistd::setsid()?;
+    nix::sys::prctl::set_child_subreaper(true)?;
+    // Without it the system takes its own choice.
+    drop(fs::write("/proc/self/oom_score_adj", FIRST_TO_END));
+    super::contain::apply(&policy.containment).map_err(io::Error::other)?;
+    let mut command = command(&policy)?;
+    let child = command.spawn().map_err(|error| {
+        let program = policy.program.first().map_or("", String::as_str);
+        io::Error::other(format!("{program} cannot be started: {error}"))
+    })?;
+    // What is written is the command's alone now.
+    let (pid, end) = end_of(child.id())?;
+    let mut status = None;
+    loop {
+        let (word, has_ended) = lifeline.wait(&end, REAPS)?;
+        status = tree::reap(pid).or(status);
+        match word {
+            Word::None if has_ended => break,
+            Word::None => {}
+            Word::Stop => {
+                tree::end_gently();
+                status = tree::reap(pid).or(status);
+            }
+            Word::End => {
+                tree::end_all();
+                return Ok(());
+            }
+        }
+    }
+    let left = tree::left(&policy.program.join(" "));
+    if !left.is_empty() {
+        tree::end_gently();
+    }
+    let (code, signal) = match status.or_else(|| tree::reap(pid)) {
+        Some(WaitStatus::Exited(_, code)) => (Some(code), None),
+        Some(WaitStatus::Signaled(_, signal, _)) => (None, Some(signal as i32)),
+        _ => (None, None),
+    };
+    report(&Report::Ended {
+        code,
+        signal,
+        left,
+        folder: noted_folder(&policy),
+    });
+    Ok(())
+}
+
+/// The command with its whole environment, and none of the descriptors of this process but its output.
+fn command(policy: &Policy) -> io::Result<Command> {
+    let mut words = policy.program.iter();
+    let program = words
+        .next()
+        .ok_or_else(|| io::Error::other("there is no program"))?;
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    let mut command = if inherited()?.is_empty() {
+        let mut command = Command::new(program);
+        command.args(words);
+        command
+    } else {
+        let mut command = Command::new("bash");
+        command
+            .args(["--norc", "--noprofile", "-c", CLOSING, "bash", program])
+            .args(words);
+        command
+    };
+    command
+        .env_clear()
+        .envs(policy.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(&policy.folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::from(output))
+        .process_group(0);
+    Ok(command)
+}
+
+/// The descriptors that a program would inherit besides the first three.
+///
+/// Source: `proc(5)`: `flags` in `/proc/PID/fdinfo/N` is octal; `O_CLOEXEC` is 0o2000000.
+fn inherited() -> io::Result<BTreeSet<u32>> {
+    const CLOSES: u32 = 0o2_000_000;
+    let mut inherited = BTreeSet::new();
+    for entry in fs::read_dir("/proc/self/fdinfo")? {
+        let entry = entry?;
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        // The one that reads this folder is gone by then.
+        let Ok(info) = fs::read_to_string(entry.path()) else {
+            continue;
+        };
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+        if let (Some(number), Some(flags)) = (number, flags)
+            && number > 2
+            && flags & CLOSES == 0
+        {
+            inherited.insert(number);
+        }
+    }
+    Ok(inherited)
+}
+
+/// Where the shell was at its end, as it noted.
+fn noted_folder(policy: &Policy) -> Option<PathBuf> {
+    let noted = policy.temp.as_ref()?.join(".folder");
+    // What the command has put there need be no file.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW).bits())
+        .open(noted)
+        .ok()?;
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MAX_FOLDER).unwrap_or(u64::MAX);
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    let line = bytes.strip_suffix(b"\n")?;
+    let path = Path::new(std::str::from_utf8(line).ok()?);
+    path.is_absolute().then(|| path.to_owned())
+}

@@ -1,0 +1,50 @@
+//! Starting what tools run, in stages: the service starts the *warden*, which makes what contains the
+//! command, watches what it takes and ends it; the warden starts the *init*, which contains itself and starts
+//! the command. Both are this program under a hidden subcommand.
+//!
+//! Both end everything that they have started when their standard input ends, and the system ends it when
+//! the one that holds the other side dies: the service for the warden, the warden for the init. If the
+//! warden is killed the init ends everything, and if the init is killed the warden does.
+
+mod init;
+mod launcher;
+mod policy;
+mod stage;
+mod tree;
+mod warden;
+
+// PLACEHOLDER
+mod contain {
+    use super::policy::Containment;
+    pub(super) fn enter(_: &Containment) -> Result<(), std::io::Error> {
+        Ok(())
+    }
+    pub(super) fn apply(_: &Containment) -> Result<(), std::io::Error> {
+        Ok(())
+    }
+}
+
+pub(crate) use launcher::OwnLauncher;
+
+/// The hidden subcommand.
+pub(crate) const SUBCOMMAND: &str = "__launch";
+
+/// Runs a stage if the command line asks for one; tells its exit code. This comes before anything else in
+/// the program: a stage that makes namespaces may have one thread only.
+pub(crate) fn stage(mut words: impl Iterator<Item = String>) -> Option<i32> {
+    if words.next()? != SUBCOMMAND {
+        return None;
+    }
+    let done = match words.next().as_deref() {
+        Some("warden") => warden::run(),
+        Some("init") => init::run(),
+        _ => Err(std::io::Error::other("this command is not for people")),
+    };
+    Some(match done {
+        Ok(()) => 0,
+        Err(error) => {
+            stage::report(&harness_actors::tool::Report::Failed(error.to_string()));
+            1
+        }
+    })
+}

@@ -1,0 +1,96 @@
+//! What the stages have in common: how they are told, what they report, and waiting.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::time::Duration;
+
+use harness_actors::tool::Report;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
+
+use super::policy::Policy;
+
+/// What comes from the one who started a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Nothing yet.
+    None,
+    /// End what runs, gently.
+    Stop,
+    /// End it at once.
+    End,
+}
+
+/// The standard input of a stage: the policy first, then what is to be done, and its end when the other
+/// side dies.
+pub(super) struct Lifeline(OwnedFd);
+
+impl Lifeline {
+    pub(super) fn of_input() -> io::Result<Self> {
+        Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
+    }
+
+    /// Reads the policy: one line, and not a byte more.
+    pub(super) fn policy(&self) -> io::Result<(Policy, Vec<u8>)> {
+        let mut file = File::from(self.0.try_clone()?);
+        let mut line = Vec::new();
+        let mut byte = [0];
+        // Its length comes first, so that it need not be read byte by byte.
+        let mut length = String::new();
+        while file.read(&mut byte)? == 1 && byte[0] != b'\n' {
+            length.push(char::from(byte[0]));
+        }
+        let length: u64 = length.parse().map_err(io::Error::other)?;
+        file.take(length).read_to_end(&mut line)?;
+        let policy = serde_json::from_slice(&line).map_err(io::Error::other)?;
+        Ok((policy, line))
+    }
+
+    /// Waits for a word, for the end of a process, or for that long. Tells also whether the process ended.
+    pub(super) fn wait(&self, ended: &OwnedFd, most: Duration) -> io::Result<(Word, bool)> {
+        let mut fds = [
+            PollFd::new(self.0.as_fd(), PollFlags::POLLIN),
+            PollFd::new(ended.as_fd(), PollFlags::POLLIN),
+        ];
+        let most = PollTimeout::try_from(most).unwrap_or(PollTimeout::MAX);
+        match poll(&mut fds, most) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok((Word::None, false)),
+            Err(error) => return Err(error.into()),
+        }
+        let [input, end] = fds.map(|fd| fd.any().unwrap_or_default());
+        let word = if input { self.word()? } else { Word::None };
+        Ok((word, end))
+    }
+
+    fn word(&self) -> io::Result<Word> {
+        let mut bytes = [0; 64];
+        let count = File::from(self.0.try_clone()?).read(&mut bytes)?;
+        Ok(if count == 0 { Word::End } else { Word::Stop })
+    }
+}
+
+/// How a stage is told: the length of what follows in bytes, a line, and the policy.
+pub(super) fn told(policy: &[u8]) -> Vec<u8> {
+    let mut told = format!("{}\n", policy.len()).into_bytes();
+    told.extend_from_slice(policy);
+    told
+}
+
+/// Reports to the service. It may be gone.
+pub(super) fn report(report: &Report) {
+    if let Ok(mut line) = serde_json::to_vec(report) {
+        line.push(b'\n');
+        drop(io::stderr().write_all(&line));
+    }
+}
+
+/// Can be waited for: it can be read when the process has ended.
+pub(super) fn end_of(pid: u32) -> io::Result<(Pid, OwnedFd)> {
+    let number = i32::try_from(pid).map_err(io::Error::other)?;
+    let known = rustix::process::Pid::from_raw(number).ok_or(Errno::ESRCH)?;
+    let end = rustix::process::pidfd_open(known, rustix::process::PidfdFlags::empty())?;
+    Ok((Pid::from_raw(number), end))
+}

@@ -1,0 +1,146 @@
+//! The warden: starts the init where it is to live, watches what the command takes, and ends it.
+
+use std::io::{self, Write as _};
+use std::process::{ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use harness_actors::tool::Report;
+use nix::unistd::{SysconfVar, sysconf};
+
+use super::policy::{Limits, Policy};
+use super::stage::{Lifeline, Word, end_of, report, told};
+use super::{SUBCOMMAND, tree};
+use crate::processes::{Taken, descendants, taken};
+
+/// How long is waited at first between two looks at what a command takes, and when that grows.
+const LOOKS_SOON: Duration = Duration::from_millis(20);
+/// How long at most.
+const LOOKS_LATE: Duration = Duration::from_millis(320);
+/// The processes that are this program's, and not the command's.
+const OWN: u64 = 1;
+
+/// Runs the stage to the end of the command.
+pub(super) fn run() -> io::Result<()> {
+    let lifeline = Lifeline::of_input()?;
+    let (policy, line) = lifeline.policy()?;
+    // What its parent leaves behind becomes this process's child.
+    nix::sys::prctl::set_child_subreaper(true)?;
+    super::contain::enter(&policy.containment).map_err(io::Error::other)?;
+    let mut init = Command::new("/proc/self/exe")
+        .args([SUBCOMMAND, "init"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::inherit())
+        .spawn()?;
+    let mut input = init.stdin.take();
+    if let Some(input) = &mut input {
+        // One that has ended already has said why.
+        drop(input.write_all(&told(&line)));
+    }
+    watch(&lifeline, init.id(), input, &policy)
+}
+
+fn watch(
+    lifeline: &Lifeline,
+    init: u32,
+    mut input: Option<ChildStdin>,
+    policy: &Policy,
+) -> io::Result<()> {
+    let (pid, end) = end_of(init)?;
+    let mut pause = LOOKS_SOON;
+    let mut last = Taken::default();
+    loop {
+        let (word, has_ended) = lifeline.wait(&end, pause)?;
+        if has_ended {
+            break;
+        }
+        match word {
+            Word::None => {}
+            Word::Stop => {
+                if let Some(input) = &mut input {
+                    drop(input.write_all(b"stop\n"));
+                }
+            }
+            Word::End => {
+                // The init ends everything as well, should this one be slow.
+                drop(input.take());
+                tree::end_all();
+                return Ok(());
+            }
+        }
+        tree::reap(nix::unistd::Pid::from_raw(0));
+        let pids = descendants(std::process::id());
+        // So many are not looked at one by one: they become more meanwhile.
+        let now = if pids.len() as u64 > policy.limits.processes + OWN {
+            Taken {
+                tasks: pids.len() as u64,
+                pages: 0,
+            }
+        } else {
+            taken(&pids)
+        };
+        if let Some(what) = over(now, policy.limits) {
+            report(&Report::Over(what));
+            tree::end_all();
+            return Ok(());
+        }
+        let grows = now.tasks > last.tasks || now.pages > last.pages + last.pages / 4;
+        pause = if grows {
+            LOOKS_SOON
+        } else {
+            (pause * 2).min(LOOKS_LATE)
+        };
+        last = now;
+    }
+    tree::reap(pid);
+    // An init that was killed has ended nothing.
+    tree::end_all();
+    Ok(())
+}
+
+/// What a command takes too much of.
+fn over(now: Taken, limits: Limits) -> Option<String> {
+    let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
+    let page = page
+        .and_then(|page| u64::try_from(page).ok())
+        .unwrap_or(4096);
+    let tasks = now.tasks.saturating_sub(OWN);
+    let memory = now.pages.saturating_mul(page);
+    if tasks > limits.processes {
+        return Some(format!(
+            "{tasks} processes and threads, of at most {}",
+            limits.processes
+        ));
+    }
+    let mib = |bytes: u64| bytes / (1024 * 1024);
+    (memory > limits.memory).then(|| {
+        format!(
+            "{} MiB of memory, of at most {}",
+            mib(memory),
+            mib(limits.memory)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [BASH-12]
+    #[test]
+    fn what_is_too_much_is_named() {
+        let limits = Limits {
+            processes: 10,
+            memory: 64 * 1024 * 1024,
+        };
+        let of = |tasks, pages| over(Taken { tasks, pages }, limits);
+        assert_eq!(of(11, 0), None);
+        let what = of(12, 0).unwrap();
+        assert_eq!(what, "11 processes and threads, of at most 10");
+        assert!(
+            of(1, 1 << 20)
+                .unwrap()
+                .ends_with("MiB of memory, of at most 64")
+        );
+    }
+}
