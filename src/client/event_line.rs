@@ -72,6 +72,7 @@ mod tests {
             "21:20:09Z checkpoint         (ci) what was before is in the archive: ## Goal\\nRead src.",
         );
         shown("          delta              text 0+7 \"look.\"");
+        shown("          tool output        toolu_1+0: Compiling");
         shown("          attached           default, run 1, thinking");
         shown("          presence           2: ci");
         shown("          gap                record 4 cannot be read");

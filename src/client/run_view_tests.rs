@@ -66,6 +66,18 @@ fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
     (reply, notes, end)
 }
 
+/// Spec: [CLI-41]
+#[test]
+fn what_a_tool_shows_meanwhile_is_no_part_of_the_reply() {
+    let call = json!({"type": "tool_call", "id": "t", "name": "bash", "input": {}, "timestamp": 1});
+    let output = json!({"type": "tool_output", "id": "t", "offset": 0, "text": "Compiling\n"});
+    let result =
+        json!({"type": "tool_result", "id": "t", "result": "ok", "isError": false, "timestamp": 1});
+    let (reply, notes, _) = seen(&[user(2), call, output, result, text("Done.")]);
+    assert_eq!(reply, "Done.\n");
+    assert_eq!(notes, ["> bash {}", "< bash: ok"]);
+}
+
 /// Spec: [CLI-43]
 #[test]
 fn only_the_run_itself_is_shown_and_its_end_ends_it() {

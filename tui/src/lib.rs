@@ -17,6 +17,7 @@ mod keys;
 mod layout;
 mod link;
 mod markdown;
+mod output;
 mod part_view;
 mod plain;
 mod prompt_history;

@@ -13,6 +13,7 @@ use super::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
 use super::presence::Attendance;
 use super::ring::Ring;
 use super::subscription::{self, Subscriber};
+use super::tails::Tails;
 use crate::ids::ConversationId;
 use crate::journal::{Piece, Position};
 
@@ -46,6 +47,8 @@ pub struct BroadcastActor {
     now: Now,
     /// The blocks that are not finished, as far as they came.
     open: BTreeMap<u64, (DeltaKind, String)>,
+    /// What running calls showed last.
+    tails: Tails,
     ring: Ring,
     subscribers: Vec<Subscriber>,
     attendance: Attendance,
@@ -68,6 +71,7 @@ impl BroadcastActor {
             position,
             now,
             open: BTreeMap::new(),
+            tails: Tails::default(),
             ring: Ring::default(),
             subscribers: Vec::new(),
             attendance,
@@ -108,6 +112,7 @@ impl BroadcastActor {
                 self.now.timestamp = *timestamp;
                 if matches!(state, State::Idle | State::Error) {
                     self.now.run_id = None;
+                    self.tails.clear();
                 }
             }
             Event::ApprovalAsked {
@@ -124,7 +129,13 @@ impl BroadcastActor {
                 self.now.run_id = Some(*run_id);
                 self.now.interrupted = false;
             }
-            Event::RunEnded { .. } => self.now.run_id = None,
+            Event::RunEnded { .. } => {
+                self.now.run_id = None;
+                self.tails.clear();
+            }
+            Event::ToolOutput { id, offset, text } => self.tails.grow(id, *offset, text),
+            Event::ToolResult { id, .. } => self.tails.end(id),
+            Event::CallsSkipped { .. } | Event::TurnEnded { .. } => self.tails.clear(),
             Event::TurnStarted { .. }
             | Event::ReplyEnded { .. }
             | Event::ReplyFailed { .. }
@@ -192,7 +203,9 @@ impl BroadcastActor {
                         text: text.clone(),
                     })
                 });
-                std::iter::once(attached).chain(open).collect()
+                let tails = self.tails.events();
+                let tails = tails.map(|event| Frame::passing(&event));
+                std::iter::once(attached).chain(open).chain(tails).collect()
             }
         }
     }
@@ -256,6 +269,7 @@ impl Handler<Publish> for BroadcastActor {
             Publish::Rewritten { position } => {
                 self.position = position;
                 self.open.clear();
+                self.tails.clear();
                 self.ring = Ring::default();
                 self.subscribers.clear();
             }

@@ -448,3 +448,132 @@ async fn a_replaced_journal_leaves_nothing_of_the_old_one_to_show() {
         "{shown:?}"
     );
 }
+
+fn output(id: &str, offset: u64, text: &str) -> Event {
+    Event::ToolOutput {
+        id: id.to_owned(),
+        offset,
+        text: text.to_owned(),
+    }
+}
+
+fn result(id: &str) -> Event {
+    Event::ToolResult {
+        id: id.to_owned(),
+        result: "done".to_owned(),
+        is_error: false,
+        timestamp: 1,
+    }
+}
+
+/// Spec: [EVENT-32] [EVENT-33]
+#[actix::test]
+async fn every_client_sees_what_a_call_shows_and_a_late_one_its_end() {
+    let (broadcast, _) = broadcaster(0);
+    let mut early = Vec::new();
+    for _ in 0..3 {
+        early.push(attach(&broadcast, View::Full).await);
+    }
+    let to = broadcast.clone().recipient();
+    let long = "a line\n".repeat(20_000);
+    let pieces = [
+        output("toolu_1", 0, "short"),
+        output("toolu_2", 0, &long),
+        output("toolu_2", long.len() as u64, "end"),
+    ];
+    for piece in &pieces {
+        tell(&to, Publish::Passing(piece.clone()));
+    }
+    let mut late = attach(&broadcast, View::Full).await;
+    let mut plain = attach(&broadcast, View::Plain).await;
+    for client in &mut early {
+        assert_eq!(taken(client)[1..], pieces);
+    }
+    let said = taken(&mut late);
+    let from = long.len() + 3 - super::super::tails::TAIL_BYTES;
+    let tail = format!("{}end", &long[from..]);
+    let tails = [
+        output("toolu_1", 0, "short"),
+        output("toolu_2", from as u64, &tail),
+    ];
+    assert_eq!(said[1..], tails);
+    assert_eq!(taken(&mut plain), []);
+    // One that comes back has what it missed first.
+    tell(&to, lasting(1, text("a")));
+    let mut back = attach_behind(&broadcast, Some(0), View::Full).await;
+    let said = taken(&mut back);
+    assert_eq!(said[0], text("a"));
+    assert_eq!(said[2..], tails);
+}
+
+/// Spec: [EVENT-33]
+#[actix::test]
+async fn what_a_call_showed_is_gone_with_its_result_and_with_its_run() {
+    let ended = Event::RunEnded {
+        run_id: 1,
+        outcome: harness_protocol::Outcome::Cancelled,
+        message: String::new(),
+        usage: harness_protocol::Usage::default(),
+        run_usage: harness_protocol::Usage::default(),
+        by: None,
+        timestamp: 1,
+    };
+    let failed = Event::Status {
+        state: State::Error,
+        message: "the disk is full".to_owned(),
+        timestamp: 1,
+    };
+    let ends = [
+        lasting(1, result("toolu_1")),
+        lasting(1, ended),
+        Publish::Passing(failed),
+        Publish::Rewritten { position: at(1) },
+    ];
+    for end in ends {
+        let (broadcast, _) = broadcaster(0);
+        let to = broadcast.clone().recipient();
+        tell(&to, Publish::Passing(output("toolu_1", 0, "x")));
+        assert_eq!(taken(&mut attach(&broadcast, View::Full).await).len(), 2);
+        tell(&to, end.clone());
+        let said = taken(&mut attach(&broadcast, View::Full).await);
+        assert_eq!(said.len(), 1, "{end:?}: {said:?}");
+    }
+}
+
+/// Spec: [EVENT-33]
+#[actix::test]
+async fn a_client_that_does_not_read_is_taken_off_and_goes_on_behind_a_gap() {
+    let (broadcast, _) = broadcaster(0);
+    let slow = attach(&broadcast, View::Full).await;
+    let mut quick = attach(&broadcast, View::Full).await;
+    let to = broadcast.clone().recipient();
+    let piece = "x".repeat(8192);
+    let mut offset = 0;
+    for _ in 0..300 {
+        tell(&to, Publish::Passing(output("toolu_1", offset, &piece)));
+        offset += 8192;
+        // All that was published was sent.
+        broadcast
+            .send(Join {
+                after: Some(99),
+                epoch: None,
+                view: View::Full,
+                name: None,
+            })
+            .await
+            .unwrap();
+        let said = taken(&mut quick);
+        assert!(
+            matches!(said.last(), Some(Event::ToolOutput { .. })),
+            "{said:?}"
+        );
+    }
+    let seen = slow.collect::<Vec<Delivery>>().await;
+    assert_eq!(seen, []);
+    let mut again = attach_behind(&broadcast, Some(0), View::Full).await;
+    let tail = "x".repeat(65536);
+    assert_eq!(
+        taken(&mut again)[1],
+        output("toolu_1", offset - 65536, &tail)
+    );
+}

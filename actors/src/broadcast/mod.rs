@@ -9,6 +9,7 @@ pub mod messages;
 mod presence;
 mod ring;
 mod subscription;
+mod tails;
 
 pub use actor::{BroadcastActor, Now};
 pub use budget::{

@@ -174,6 +174,39 @@ impl Redaction {
         without(text, &places, end)
     }
 
+    /// What may be shown of a text that still grows, from `from` on and up to about `end`, with `***` in
+    /// place of each secret, and where in the text that ends. It ends in front of what may become a
+    /// secret with what follows, and never inside of one. What is left of a secret that begins before
+    /// `from` is passed over, and counts as shown.
+    pub(crate) fn apply_to_growing(&self, text: &str, from: usize, end: usize) -> (String, usize) {
+        let matchers = self.matchers();
+        let places = self.places(&matchers, text);
+        let unfinished = matchers
+            .iter()
+            .filter_map(|matcher| matcher.unfinished(text));
+        // Whatever follows, the secrets that begin before this are those that are known.
+        let settled = unfinished.fold(text.len(), usize::min);
+        let across = |at: usize| {
+            let mut places = places.iter();
+            places.find(move |place| place.start < at && at < place.end)
+        };
+        let mut end = text.floor_char_boundary(end).min(settled);
+        if let Some(place) = across(end) {
+            let is_whole = place.end <= settled;
+            end = if is_whole { place.end } else { place.start };
+        }
+        let start = across(from).map_or(from, |place| place.end);
+        if end < start {
+            return (String::new(), from);
+        }
+        let shown = places
+            .iter()
+            .filter(|place| start <= place.start && place.end <= end)
+            .map(|place| place.start - start..place.end - start);
+        let shown: Vec<Range<usize>> = shown.collect();
+        (without(&text[start..end], &shown, end - start), end)
+    }
+
     /// How many bytes after a place must be known to tell what is a secret up to there.
     #[must_use]
     pub fn reach(&self) -> usize {

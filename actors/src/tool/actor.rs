@@ -144,21 +144,27 @@ impl ToolActor {
         self.calls.insert(call_id, running);
     }
 
-    /// Shows what a call has written since.
-    fn show(&self, call_id: &CallId) {
-        let Some(call) = self.calls.get(call_id) else {
-            return; // Its result says the rest.
-        };
-        let redaction = self.redaction.of(&call_id.conversation);
-        if let Some((offset, text)) = call.output.next(&redaction) {
-            let call_id = call_id.clone();
+    /// Shows the next piece of what a call has written, a moment from now: what comes together is
+    /// shown together.
+    fn show_soon(&self, call_id: CallId, ctx: &mut Context<Self>) {
+        ctx.run_later(SHOWN_EVERY, move |actor, ctx| {
+            let Some(call) = actor.calls.get(&call_id) else {
+                return; // Its result says the rest.
+            };
+            let redaction = actor.redaction.of(&call_id.conversation);
+            let Some(piece) = call.output.next(&redaction) else {
+                return;
+            };
             let output = ToolEvent::Output {
-                call_id,
-                offset,
-                text,
+                call_id: call_id.clone(),
+                offset: piece.offset,
+                text: piece.text,
             };
             tell(&call.reply_to, output);
-        }
+            if piece.has_more {
+                actor.show_soon(call_id, ctx);
+            }
+        });
     }
 
     fn end(&mut self, call_id: CallId, end: End) {
@@ -220,8 +226,7 @@ impl Handler<Wrote> for ToolActor {
     type Result = ();
 
     fn handle(&mut self, Wrote(call_id): Wrote, ctx: &mut Context<Self>) {
-        // What comes together is shown together.
-        ctx.run_later(SHOWN_EVERY, move |actor, _| actor.show(&call_id));
+        self.show_soon(call_id, ctx);
     }
 }
 

@@ -435,6 +435,34 @@ async fn what_a_call_writes_is_shown_before_its_result_and_without_secrets() {
     assert_eq!(bench.answer().await, (call_id, failed("cancelled by user")));
 }
 
+/// Spec: [TOOL-52]
+#[actix::test]
+async fn pieces_are_small_and_come_apart_and_all_that_waits_is_shown() {
+    tokio::time::pause();
+    let (gate, opened) = oneshot::channel();
+    let text = "a line of output\n".repeat(1500);
+    let texts = vec![(opened, text.clone())];
+    let mut bench = Bench::new(vec![Arc::new(Talking(Mutex::new(texts)))]);
+    let call_id = bench.run("c", "talking", json!({}));
+    gate.send(()).unwrap();
+    let (mut seen, mut last) = (String::new(), Instant::now());
+    while seen.len() < text.len() {
+        let ToolEvent::Output {
+            offset, text: more, ..
+        } = bench.event().await
+        else {
+            panic!("it has ended");
+        };
+        assert_eq!(offset, seen.len() as u64);
+        assert!(more.len() <= 8 * 1024 && last.elapsed() >= SHOWN_EVERY);
+        seen += &more;
+        last = Instant::now();
+    }
+    assert_eq!(seen, text);
+    bench.cancel(&call_id);
+    assert_eq!(bench.answer().await, (call_id, failed("cancelled by user")));
+}
+
 /// Spec: [TOOL-50]
 #[actix::test]
 async fn a_call_runs_in_the_folder_of_its_conversation() {

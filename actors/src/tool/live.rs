@@ -1,4 +1,7 @@
 //! What a call shows while it runs.
+//!
+//! Invariant: however much is written, a call keeps less than 128 KiB of it, and each byte is moved a
+//! bounded number of times. What is written faster than it is shown is left out, the oldest first.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +12,12 @@ use crate::ids::CallId;
 use crate::secret::Redaction;
 use crate::send::tell;
 
-/// How much of one call's output is shown meanwhile, in bytes. Its result may be longer.
-const MAX_SHOWN: usize = 256 * 1024;
+/// How much may wait to be shown, in bytes. A string that grows to this takes less than twice as much.
+const MAX_WAITING: usize = 64 * 1024;
+/// How much of it is kept when there is more: half, so that keeping it costs no more than writing it.
+const KEPT: usize = MAX_WAITING / 2;
+/// How much is shown at once, in bytes as they were written.
+const MAX_PIECE: usize = 8 * 1024;
 
 /// Where a tool writes what operators are to see before its result is there. Clones write to the same
 /// place. What is written here is not part of the result, and is kept nowhere.
@@ -19,10 +26,12 @@ pub struct LiveOutput(Option<Arc<Mutex<Written>>>);
 
 struct Written {
     call_id: CallId,
-    /// All that was written.
-    text: String,
-    /// How many bytes of it were shown, without what is secret.
-    shown: usize,
+    /// What was written and is not shown, without what was left out.
+    waiting: String,
+    /// Where that begins in all that the call has shown and left out, in bytes.
+    offset: u64,
+    /// Whether what was in front of it was left out: a secret may have begun there.
+    is_cut: bool,
     /// Whether the actor knows that there is more.
     is_told: bool,
     actor: Recipient<Wrote>,
@@ -33,45 +42,48 @@ struct Written {
 #[rtype(result = "()")]
 pub(super) struct Wrote(pub(super) CallId);
 
+/// What is shown at once of what a call wrote.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Where it begins in all that the call has shown and left out, in bytes.
+    pub(super) offset: u64,
+    /// What is new, without what is secret.
+    pub(super) text: String,
+    /// Whether more waits. Then nothing tells of it but this.
+    pub(super) has_more: bool,
+}
+
 impl LiveOutput {
     /// The output of a call; the actor is told when there is something to show.
     pub(super) fn of(call_id: CallId, actor: Recipient<Wrote>) -> Self {
         Self(Some(Arc::new(Mutex::new(Written {
             call_id,
-            text: String::new(),
-            shown: 0,
+            waiting: String::new(),
+            offset: 0,
+            is_cut: false,
             is_told: false,
             actor,
         }))))
     }
 
-    /// Adds to what is shown of the call. It never waits; what is too much is left out.
+    /// Adds to what is shown of the call. It never waits: of what is too much the oldest is left out.
     pub fn write(&self, text: &str) {
         let Some(mut written) = self.lock() else {
             return;
         };
-        let room = MAX_SHOWN.saturating_sub(written.text.len());
-        let fits = text.floor_char_boundary(room);
-        written.text.push_str(&text[..fits]);
-        if fits > 0 && !std::mem::replace(&mut written.is_told, true) {
+        written.add(text);
+        if !text.is_empty() && !std::mem::replace(&mut written.is_told, true) {
             tell(&written.actor, Wrote(written.call_id.clone()));
         }
     }
 
-    /// What was not shown yet, and where it begins. So much is held back at the end as a secret may
-    /// need that is not written whole.
-    pub(super) fn next(&self, redaction: &Redaction) -> Option<(u64, String)> {
+    /// The next piece of what was not shown yet. What may be the start of a secret is held back until
+    /// it is known whether it is one.
+    pub(super) fn next(&self, redaction: &Redaction) -> Option<Piece> {
         let mut written = self.lock()?;
-        written.is_told = false;
-        let end = written.text.len().saturating_sub(redaction.reach());
-        let shown = redaction.apply_to_start(&written.text, end);
-        let offset = written.shown;
-        let more = shown
-            .get(offset..)
-            .filter(|more| !more.is_empty())?
-            .to_owned();
-        written.shown = shown.len();
-        Some((offset as u64, more))
+        let piece = written.take(redaction);
+        written.is_told = piece.as_ref().is_some_and(|piece| piece.has_more);
+        piece
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, Written>> {
@@ -80,9 +92,69 @@ impl LiveOutput {
     }
 }
 
+impl Written {
+    /// Adds a text behind what waits.
+    fn add(&mut self, mut text: &str) {
+        let sum = self.waiting.len() + text.len();
+        if sum > MAX_WAITING {
+            let over = sum - KEPT;
+            let left_out = match over.checked_sub(self.waiting.len()) {
+                Some(over) => {
+                    let over = text.ceil_char_boundary(over);
+                    text = &text[over..];
+                    let left_out = self.waiting.len() + over;
+                    self.waiting.clear();
+                    left_out
+                }
+                None => {
+                    let over = self.waiting.ceil_char_boundary(over);
+                    self.waiting.drain(..over);
+                    over
+                }
+            };
+            self.offset += left_out as u64;
+            self.is_cut = true;
+        }
+        self.waiting.push_str(text);
+    }
+
+    fn take(&mut self, redaction: &Redaction) -> Option<Piece> {
+        loop {
+            // A secret that began in what was left out may reach as far.
+            let from = match self.is_cut {
+                true => redaction.reach().saturating_sub(1).min(self.waiting.len()),
+                false => 0,
+            };
+            let from = self.waiting.ceil_char_boundary(from);
+            let (text, end) = redaction.apply_to_growing(&self.waiting, from, from + MAX_PIECE);
+            if end == from {
+                return None;
+            }
+            // It ends where no secret stands, so what follows can be told without it.
+            self.waiting.drain(..end);
+            self.is_cut = false;
+            if text.is_empty() {
+                self.offset += end as u64;
+                continue;
+            }
+            let offset = self.offset + from as u64;
+            self.offset = offset + text.len() as u64;
+            return Some(Piece {
+                offset,
+                text,
+                has_more: !self.waiting.is_empty(),
+            });
+        }
+    }
+}
+
 impl fmt::Debug for LiveOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.lock().map(|written| written.text.len());
+        let bytes = self.lock().map(|written| written.waiting.len());
         f.debug_tuple("LiveOutput").field(&bytes).finish()
     }
 }
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

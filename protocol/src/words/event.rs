@@ -235,7 +235,7 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         }
         Event::Reset { reason, .. } => (reason.clone(), None),
         Event::Gap { after, before } => (unreadable(*after, *before), None),
-        Event::ToolOutput { id, text, .. } => (id.clone(), Some(text)),
+        Event::ToolOutput { id, offset, text } => (format!("{id}+{offset}"), Some(text)),
         Event::Discarded {} | Event::Unknown => (empty, None),
     }
 }

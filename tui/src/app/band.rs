@@ -6,25 +6,27 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerOrder, Approval, Event, FileChange, Scope, Subject, UndoOutcome, UndoneFile, Verdict,
-    words,
+    AnswerOrder, Approval, Event, Scope, UndoOutcome, UndoneFile, Verdict, words,
 };
 
 use super::{App, Field, Regions};
-use crate::asked::subject_lines;
+use crate::asked::{head, subject_lines};
 use crate::keys::{Action, Place};
 use crate::link::Order;
-use crate::text::{Hidden, break_anywhere, one_line, sanitize, someone};
+use crate::text::{self, Hidden, break_anywhere, one_line, sanitize, someone};
 use crate::theme::Token;
 
 /// How long a band has to be on the screen before a key is for it.
 const SETTLES: Duration = Duration::from_millis(400);
 
+/// How many columns of the head's row may be taken by how much is below.
+const BESIDE_HEAD: usize = 20;
+
 /// The band of one approval.
 #[derive(Debug)]
 pub(crate) struct Band {
     approval: Approval,
-    /// The path below the folder of the conversation, if it is there.
+    /// What it is about, in one line.
     subject: String,
     /// When it came onto the screen.
     since: Duration,
@@ -62,18 +64,7 @@ pub(crate) enum BandAsks {
 
 impl Band {
     fn new(approval: &Approval, folder: Option<&str>, now: Duration) -> Self {
-        let about = match &approval.subject {
-            Subject::Change(change) => {
-                let path = &change.path;
-                let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
-                words::changed(&FileChange {
-                    path: below.unwrap_or(path).to_owned(),
-                    ..change.clone()
-                })
-            }
-            Subject::Command(plan) => words::command(plan),
-        };
-        let subject = format!("{}: {about}", approval.tool);
+        let subject = head(approval, folder);
         Self {
             approval: approval.clone(),
             subject: one_line(&sanitize(&subject, Hidden::Pictured)),
@@ -154,15 +145,20 @@ impl Band {
         }
         self.width = width;
         self.is_read = false;
+        let columns = usize::from(width).max(1);
         let mut lines: Vec<(String, Token)> = Vec::new();
+        // The head is one row. Where a long name would hide the rest of it, all of it is below.
+        if text::width(&self.subject) + BESIDE_HEAD > columns {
+            lines.push((self.subject.clone(), Token::Status));
+        }
         lines.push((self.approval.because.clone(), Token::Status));
         lines.extend(subject_lines(&self.approval.subject));
         let rule = self.approval.rule.iter();
         lines.extend(rule.map(|rule| (format!("the rule for longer: {rule}"), Token::Status)));
-        let columns = usize::from(width).max(1);
         self.rows.clear();
         for (line, token) in lines {
-            let text = sanitize(&line, Hidden::Pictured);
+            // Each is one line: none of them can look like another.
+            let text = sanitize(&line, Hidden::Pictured).replace('\n', "␊");
             for range in break_anywhere(&text, columns) {
                 let text = text[range].to_owned();
                 self.rows.push(BandRow { text, token });

@@ -31,7 +31,7 @@ fn asked(diff: &str) -> App {
     app
 }
 
-fn later(app: &mut App, millis: u64) {
+pub(super) fn later(app: &mut App, millis: u64) {
     let now = app.now + Duration::from_millis(millis);
     app.update(Msg::Tick, now);
 }
@@ -43,14 +43,14 @@ fn answered(by: &str, answer: &str) -> Event {
 }
 
 /// The answer that an effect sends.
-fn sent(effects: &[Effect]) -> Option<AnswerOrder> {
+pub(super) fn sent(effects: &[Effect]) -> Option<AnswerOrder> {
     orders(effects).into_iter().find_map(|order| match order {
         Order::Answer { answer, .. } => Some(answer.clone()),
         _ => None,
     })
 }
 
-fn focus(app: &mut App) {
+pub(super) fn focus(app: &mut App) {
     assert_eq!(key(app, Key::Tab), []);
     assert!(app.band.as_ref().unwrap().has_focus);
 }

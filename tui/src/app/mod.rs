@@ -379,6 +379,9 @@ mod news_tests;
 mod band_tests;
 
 #[cfg(test)]
+mod band_command_tests;
+
+#[cfg(test)]
 mod queue_tests;
 
 #[cfg(test)]

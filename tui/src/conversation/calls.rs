@@ -47,6 +47,27 @@ impl Calls {
         self.mark(entries);
     }
 
+    /// A call shows something before it returns; whether that is new.
+    pub(super) fn shows(
+        &self,
+        call_id: &str,
+        offset: u64,
+        text: &str,
+        entries: &mut Entries,
+    ) -> bool {
+        let Some(id) = self.id(call_id).filter(|id| self.open.contains(id)) else {
+            return false; // It is over, or not loaded; its result says all.
+        };
+        let mut is_new = false;
+        entries.change(id, |entry| {
+            if let PartKind::Tool(tool) = &mut entry.part.kind {
+                let output = tool.output.get_or_insert_default();
+                is_new = output.grow(offset, text);
+            }
+        });
+        is_new
+    }
+
     /// A call returned.
     pub(super) fn returned(&mut self, call_id: &str, told: Told, entries: &mut Entries) {
         let Some(id) = self.id(call_id) else {
@@ -177,6 +198,9 @@ fn skip(id: PartId, reason: &str, seq: u64, entries: &mut Entries) {
 
 fn set(kind: &mut PartKind, outcome: ToolOutcome) {
     if let PartKind::Tool(tool) = kind {
+        if matches!(outcome, ToolOutcome::Ended(_) | ToolOutcome::Skipped { .. }) {
+            tool.output = None;
+        }
         tool.outcome = outcome;
     }
 }

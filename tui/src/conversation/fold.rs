@@ -108,6 +108,7 @@ impl Fold {
                     name: name.clone(),
                     input,
                     outcome: ToolOutcome::Waiting,
+                    output: None,
                 });
                 let id = self.finish(Some(DeltaKind::ToolInput), stamp, kind, made);
                 self.calls.made(call_id.clone(), id, &mut self.entries);

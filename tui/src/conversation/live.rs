@@ -119,6 +119,7 @@ fn begun(kind: DeltaKind, text: &str) -> Option<PartKind> {
             name: String::new(),
             input: content,
             outcome: ToolOutcome::Writing,
+            output: None,
         })),
         DeltaKind::Unknown => None,
     }

@@ -5,6 +5,7 @@ mod calls;
 mod entries;
 mod fold;
 mod live;
+mod output;
 mod part;
 mod past;
 mod pending;
@@ -16,9 +17,12 @@ mod store;
 mod stretch;
 mod waiting;
 
+pub(crate) use output::Output;
 pub(crate) use part::{Author, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
 pub(crate) use store::{Applied, Conversation};
 pub(crate) use waiting::Waits;
 
+#[cfg(test)]
+mod output_tests;
 #[cfg(test)]
 pub(crate) mod testing;

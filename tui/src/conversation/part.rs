@@ -1,5 +1,7 @@
 //! What a conversation is made of on the screen.
 
+use super::output::Output;
+
 /// Names a part for as long as the conversation is open. Later parts have greater ids; where a part
 /// was removed its id is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +101,8 @@ pub(crate) struct Tool {
     pub(crate) input: String,
     /// What came of it.
     pub(crate) outcome: ToolOutcome,
+    /// What it shows before its result is there.
+    pub(crate) output: Option<Box<Output>>,
 }
 
 /// What came of a tool call.

@@ -255,6 +255,10 @@ impl Conversation {
                 let Fold { live, entries, .. } = &mut self.fold;
                 live.piece((*index, *kind), *offset, text, entries).into()
             }
+            Event::ToolOutput { id, offset, text } => {
+                let Fold { calls, entries, .. } = &mut self.fold;
+                calls.shows(id, *offset, text, entries).into()
+            }
             Event::Discarded {} => self.fold.live.clear(&mut self.fold.entries).into(),
             Event::Presence { .. } => self.status.take(event, now).into(),
             Event::Attached { position, .. } => self.attached(event, position, now),

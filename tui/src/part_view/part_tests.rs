@@ -49,6 +49,7 @@ pub(super) fn tool(name: &str, input: &str, outcome: ToolOutcome) -> Part {
         name: name.to_owned(),
         input: input.to_owned(),
         outcome,
+        output: None,
     }))
 }
 

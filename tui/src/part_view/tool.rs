@@ -1,8 +1,9 @@
 //! A tool call with what came of it.
 
 use super::{Fold, MAX_RESULT_LINES, Sign, Writer, json, lines_of, room};
-use crate::conversation::{Tool, ToolOutcome, ToolResult};
+use crate::conversation::{Output, Tool, ToolOutcome, ToolResult};
 use crate::layout::{Block, Piece};
+use crate::output::OutputLine;
 use crate::text::{self, Hidden, sanitize};
 use crate::theme::{Look, Token};
 
@@ -16,7 +17,10 @@ const MAX_OPEN_INPUT: usize = 2_000;
 /// How much of one line of a result is shown before the result is unfolded, in bytes.
 const MAX_RESULT_LINE: usize = 4_000;
 
-/// A call: its heading; below it, unless folded, the input and the result.
+/// How many lines are shown of what a running call shows, before it is unfolded.
+const MAX_TAIL: usize = 8;
+
+/// A call: its heading; below it, unless folded, the input, and the result or what comes before it.
 pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
     let name = text::one_line(&tool.name);
     let (input, is_newest) = shown_input(tool, fold);
@@ -52,6 +56,8 @@ pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
     }
     if let ToolOutcome::Ended(result) = &tool.outcome {
         result_lines(&mut writer, input_at.end + 1, result, fold);
+    } else if let Some(output) = &tool.output {
+        output_lines(&mut writer, output, fold);
     }
     writer.block
 }
@@ -203,5 +209,40 @@ fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fo
     if rest > 0 {
         let note = Piece::shown(format!("... ({rest} more lines)"), QUIET);
         writer.wrapped(Sign::None, &[note]);
+    }
+}
+
+/// The end of what a running call shows: a row a line, so that the rows stay where they are while it
+/// grows, or all of it that is kept.
+fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
+    let lines = match fold {
+        Fold::Folded => return,
+        Fold::Cut => output.last(MAX_TAIL),
+        Fold::Open => output.last(usize::MAX),
+    };
+    let earlier = output.len().saturating_sub(lines.len());
+    if earlier > 0 {
+        let note = Piece::shown(format!("... ({earlier} earlier lines)"), QUIET);
+        writer.wrapped(Sign::None, &[note]);
+    }
+    let room = room(writer.width);
+    for line in lines {
+        let OutputLine::Text(text) = &line else {
+            writer.wrapped(Sign::None, &[Piece::shown(line.words(), QUIET)]);
+            continue;
+        };
+        let is_cut = fold == Fold::Cut && text::width(text) > room;
+        let shown = match is_cut {
+            true => text::take_width(text, room.saturating_sub(1)),
+            false => text,
+        };
+        writer.block.source.push('\n');
+        let start = writer.block.source.len();
+        writer.block.source.push_str(shown);
+        let mut pieces = vec![Piece::source(start..writer.block.source.len(), TEXT)];
+        if is_cut {
+            pieces.push(Piece::shown("…", QUIET));
+        }
+        writer.wrapped(Sign::None, &pieces);
     }
 }

@@ -9,6 +9,7 @@ mod lines;
 mod machine;
 mod news;
 mod run;
+mod shows;
 mod transcript;
 mod typed;
 

@@ -6,6 +6,7 @@ use harness_protocol::words::{self, Words};
 use harness_protocol::{Approval, Event, Family, Queue, State};
 use serde_json::{Map, Value};
 
+use super::shows::Shows;
 use crate::asked::subject_lines;
 use crate::part_view::shown_result;
 use crate::text::{Hidden, one_line, sanitize};
@@ -18,12 +19,22 @@ const MAX_LINES: usize = 100;
 pub(super) struct Transcript {
     /// The keys of the prompts that were sent from here.
     own: HashSet<String>,
-    /// The calls that have no result, and how each was asked.
-    calls: HashMap<String, String>,
+    /// The calls that have no result.
+    calls: HashMap<String, Call>,
+    /// What the calls that run have shown.
+    shows: Shows,
     /// The last status that was said.
     status: String,
     /// The messages that wait: their names, their keys and their first lines.
     waiting: HashMap<u64, (Option<String>, String)>,
+}
+
+/// A call that has no result.
+#[derive(Debug)]
+struct Call {
+    name: String,
+    /// How it was asked.
+    asked: String,
 }
 
 impl Transcript {
@@ -119,8 +130,16 @@ impl Transcript {
             Event::ToolCall {
                 id, name, input, ..
             } => {
-                self.calls.insert(id.clone(), asked(name, input));
+                let call = Call {
+                    name: one_line(name),
+                    asked: asked(name, input),
+                };
+                self.calls.insert(id.clone(), call);
                 None
+            }
+            Event::ToolOutput { id, offset, text } => {
+                let call = self.calls.get(id)?;
+                self.shows.take(id, &call.name, *offset, text)
             }
             Event::ToolResult {
                 id,
@@ -128,7 +147,8 @@ impl Transcript {
                 is_error,
                 ..
             } => {
-                let call = self.calls.remove(id);
+                self.shows.end(id);
+                let call = self.calls.remove(id).map(|call| call.asked);
                 let call = call.unwrap_or_else(|| "of before".to_owned());
                 Some(answered(&call, result, *is_error))
             }
@@ -148,6 +168,7 @@ impl Transcript {
             Event::EffectBegan { .. } => None,
             Event::CallsSkipped { .. } => {
                 self.calls.clear();
+                self.shows.clear();
                 self.told(event)
             }
             Event::Status { state, message, .. } => match (state, one_line(message)) {
@@ -165,6 +186,7 @@ impl Transcript {
                 message,
                 ..
             } => {
+                self.shows.clear();
                 let why = match one_line(message) {
                     why if why.is_empty() => why,
                     why => format!(": {why}"),

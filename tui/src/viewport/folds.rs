@@ -83,7 +83,10 @@ fn is_cut(part: &Part) -> bool {
     match &part.kind {
         PartKind::Tool(tool) => match &tool.outcome {
             ToolOutcome::Ended(result) => !result.is_whole || result.lines > MAX_RESULT_LINES,
-            _ => false,
+            ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running => {
+                tool.output.is_some()
+            }
+            ToolOutcome::Skipped { .. } => false,
         },
         _ => false,
     }

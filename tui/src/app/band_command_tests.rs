@@ -1,0 +1,152 @@
+//! A command that waits for an operator's answer: all of it is seen, and nothing looks like
+//! something else.
+
+use serde_json::{Value, json};
+
+use super::band_tests::{focus, later, sent};
+use super::testing::*;
+use super::*;
+use crate::conversation::testing::{event, status};
+use crate::terminal::Key;
+
+/// A client whose run asks for a command, with more of its plan.
+fn asked(command: &str, more: Value) -> App {
+    let mut plan = json!({"command": command, "folder": "/home/ana/p/src", "access": "write",
+        "timeout_s": 120, "backend": "landlock", "contained": true});
+    plan.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    let approval = json!({"type": "approval_asked", "id": 1, "run_id": 7, "call": "t", "tool": "bash",
+        "command": plan, "digest": "digest 1", "because": "the mode asks before every command",
+        "scopes": ["once"]});
+    let mut app = attached_in(Some("/home/ana/p"), &running());
+    tell(
+        &mut app,
+        told(4, status("running_tool", "bash: waits for approval")),
+    );
+    tell(&mut app, told(5, event(approval)));
+    later(&mut app, 500);
+    app
+}
+
+fn rows(app: &App) -> Vec<String> {
+    let rows = app.band.as_ref().unwrap().window(1000);
+    rows.iter().map(|row| row.text.clone()).collect()
+}
+
+/// Spec: [TUI-105]
+#[test]
+fn a_command_is_shown_with_what_it_may_reach_and_why() {
+    let more = json!({"why": "to see\n\nls -la\n   what fails", "gaps": ["the home folder can be read"],
+        "answers_itself": true});
+    let app = asked("cd x &&\n\tmake  all \t\n", more);
+    let band = app.band.as_ref().unwrap();
+    assert_eq!(
+        band.head(),
+        "bash: runs in src, writes, no network, contained by landlock"
+    );
+    assert_eq!(
+        rows(&app),
+        [
+            "bash: runs in src, writes, no network, contained by landlock",
+            "the mode asks before every command",
+            "the model says: to see ls -la what fails",
+            "not held: the home folder can be read",
+            "this command could answer approvals itself",
+            "cd x &&",
+            "→make  all·→",
+            "",
+        ]
+    );
+    for (more, expected) in [
+        (
+            json!({"folder": "/home/ana/p"}),
+            "runs in this folder, writes, no network, contained by landlock",
+        ),
+        (
+            json!({"folder": "/home/ana/pp", "network": true}),
+            "runs in /home/ana/pp, writes, network, contained by landlock",
+        ),
+        (
+            json!({"access": "full", "backend": "none"}),
+            "runs in src, full access, not contained",
+        ),
+    ] {
+        let app = asked("ls", more);
+        assert_eq!(
+            app.band.as_ref().unwrap().head(),
+            format!("bash: {expected}")
+        );
+    }
+}
+
+/// Spec: [TUI-105]
+#[test]
+fn a_long_name_of_a_folder_hides_nothing_of_what_is_asked() {
+    let folder = format!("/home/ana/p/{}", "x".repeat(200));
+    let app = asked(
+        "ls",
+        json!({"folder": folder, "access": "full", "backend": "none"}),
+    );
+    let rows = rows(&app);
+    let head: String = rows[..4].concat();
+    assert!(head.contains("full access, not contained"), "{rows:?}");
+}
+
+/// Spec: [TUI-99] [TUI-105]
+#[test]
+fn a12_a_spoofed_command_is_visible() {
+    let cases = [
+        ("rm -rf ~\recho harmless", "rm -rf ~␍echo harmless"),
+        ("echo a\r\nls", "echo a␍"),
+        ("ls \u{202e}txt.exe\u{2066}", "ls <202E>txt.exe<2066>"),
+        (
+            "l\u{200b}s\u{feff} \u{ad}x\u{e0041}",
+            "l<200B>s<FEFF> <AD>x<E0041>",
+        ),
+        ("a\u{200d}b\u{200c}c", "a<200D>b<200C>c"),
+        ("🦀\u{200d}🦀\u{fe0f}x\u{fe0e}", "🦀<200D>🦀<FE0F>x<FE0E>"),
+        (
+            "rm\u{a0}-rf\u{2003}x\u{3000}y\u{2800}",
+            "rm<00A0>-rf<2003>x<3000>y<2800>",
+        ),
+        ("a\u{2028}b\u{85}c", "a<2028>b<0085>c"),
+        (
+            "ls\x1b[8m; rm -rf ~\x1b[2K\x07\x00",
+            "ls␛[8m; rm -rf ~␛[2K␇␀",
+        ),
+        ("tab\there\u{7f}", "tab→here␡"),
+        ("blanks at the end  ", "blanks at the end··"),
+    ];
+    for (command, expected) in cases {
+        let app = asked(command, json!({}));
+        let shown = rows(&app);
+        let at = shown
+            .iter()
+            .position(|row| row.starts_with("the mode"))
+            .unwrap();
+        let expected = expected.replace("<AD>", "<00AD>");
+        assert_eq!(shown[at + 1], expected, "{command:?}");
+    }
+}
+
+/// Spec: [TUI-98] [TUI-105]
+#[test]
+fn a_command_of_300_lines_is_allowed_only_when_its_end_was_seen() {
+    let mut command: String = (0..299).map(|line| format!("echo {line}\n")).collect();
+    command += "rm -rf ~";
+    let mut app = asked(&command, json!({"why": "y ".repeat(4000)}));
+    assert_eq!(rows(&app).last().unwrap(), "rm -rf ~");
+    focus(&mut app);
+    for _ in 0..20 {
+        assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
+        key(&mut app, Key::PageDown);
+    }
+    key(&mut app, Key::End);
+    assert!(sent(&key(&mut app, Key::Char('a'))).is_some());
+    // A line of any length goes on in the next row, and so is seen to its end too.
+    let mut app = asked(&format!("{}; rm -rf ~", " ".repeat(9000)), json!({}));
+    assert!(rows(&app).last().unwrap().ends_with("rm -rf ~"));
+    focus(&mut app);
+    assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
+}
