@@ -58,9 +58,12 @@ pub(crate) fn start(
     let way = Way::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
-    let launcher = Arc::new(OwnLauncher::find());
+    let launcher = Arc::new(OwnLauncher::find(
+        config.sandbox,
+        config.sandbox_write.clone(),
+    ));
     let mut tools = standard_tools();
-    tools.push(Arc::new(Bash::new(launcher, Vec::new())));
+    tools.push(Arc::new(Bash::new(launcher, config.command_env.clone())));
     let size = StateSize::new(
         &config.home,
         config.max_state_bytes,

@@ -2,7 +2,7 @@
 
 use harness_actors::model::Caching;
 use harness_actors::standard_tools;
-use harness_actors::tool::Registry;
+use harness_actors::tool::{COMMAND_TOOLS, Registry};
 use harness_protocol::{NO_TOOLS, SettingKind};
 use serde_json::Value;
 
@@ -19,6 +19,41 @@ pub(super) const PROMPT_CACHE: Names<Caching, 3> = [
     ("5m", Caching::FiveMinutes),
     ("1h", Caching::OneHour),
 ];
+
+/// What contains commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sandbox {
+    /// What the machine has.
+    Auto,
+    /// What the machine has; without anything no command is run.
+    Required,
+    /// Nothing.
+    Off,
+}
+
+/// The names of what contains commands.
+pub(super) const SANDBOX: Names<Sandbox, 3> = [
+    ("auto", Sandbox::Auto),
+    ("required", Sandbox::Required),
+    ("off", Sandbox::Off),
+];
+
+/// Names of environment variables, with commas between.
+pub(super) fn variables(raw: &Raw) -> Result<Vec<String>, ConfigError> {
+    let names = raw.text.split(',').map(str::trim);
+    let names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = |name: &String| {
+        name.chars().all(is_of_name) && !name.starts_with(|c: char| c.is_ascii_digit())
+    };
+    if !names.iter().all(is_name) {
+        return Err(raw.refuse("be names of environment variables with commas between"));
+    }
+    Ok(names)
+}
 
 /// The value of that name.
 pub(super) fn choice<T: Copy, const N: usize>(
@@ -71,12 +106,13 @@ fn checked(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
 fn names_of_tools(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
     let given = kind.read(&raw.text);
     let tools = Registry::new(standard_tools()).unwrap_or_default();
-    let is_known = |name: &Value| name.as_str().is_some_and(|name| tools.get(name).is_some());
+    let is_tool = |name: &str| tools.get(name).is_some() || COMMAND_TOOLS.contains(&name);
+    let is_known = |name: &Value| name.as_str().is_some_and(is_tool);
     match given.as_array().map(Vec::as_slice) {
         Some([name]) if name == NO_TOOLS => Ok(given),
         Some(names) if names.iter().all(is_known) => Ok(given),
         _ => {
-            let tools: Vec<&str> = tools.names().collect();
+            let tools: Vec<&str> = tools.names().chain(COMMAND_TOOLS).collect();
             let rule = format!(
                 "be names of tools with commas, of {}, or {NO_TOOLS}",
                 tools.join(", ")
@@ -154,5 +190,27 @@ mod tests {
             );
         }
         assert_eq!(name_of(Caching::OneHour, &PROMPT_CACHE), "1h");
+    }
+
+    /// Spec: [CONF-81]
+    #[test]
+    fn what_contains_commands_and_what_they_get_is_named() {
+        for (text, chosen) in SANDBOX {
+            assert_eq!(choice(&raw(text), &SANDBOX).unwrap(), chosen);
+        }
+        let refused = choice(&raw("none"), &SANDBOX).unwrap_err().to_string();
+        assert!(
+            refused.contains("must be auto, required or off"),
+            "{refused}"
+        );
+        assert_eq!(variables(&raw(" A, B_2 ,")).unwrap(), ["A", "B_2"]);
+        assert_eq!(variables(&raw("")).unwrap(), [""; 0]);
+        for wrong in ["A=1", "A B", "1A", "$A"] {
+            let refused = variables(&raw(wrong)).unwrap_err().to_string();
+            assert!(
+                refused.contains("names of environment variables"),
+                "{refused}"
+            );
+        }
     }
 }

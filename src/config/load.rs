@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::address::{HostPort, allowed_hosts, bind};
 use super::base_url::base_url;
-use super::choices::{PROMPT_CACHE, choice, of_kind};
+use super::choices::{PROMPT_CACHE, SANDBOX, Sandbox, choice, of_kind, variables};
 use super::closed::closed;
 use super::container::is_container;
 use super::error::ConfigError;
@@ -56,6 +56,12 @@ pub(crate) struct Config {
     pub(crate) workspace: PathBuf,
     /// What no tool may open.
     pub(crate) deny_read: Vec<PathBuf>,
+    /// What contains commands.
+    pub(crate) sandbox: Sandbox,
+    /// More folders that commands may write.
+    pub(crate) sandbox_write: Vec<PathBuf>,
+    /// Environment variables that commands get besides what programs need.
+    pub(crate) command_env: Vec<String>,
     /// The address to listen on.
     pub(crate) bind: IpAddr,
     /// The port to listen on; 0 takes a free one.
@@ -160,6 +166,9 @@ impl Config {
             prompt_cache: choice(given.raw(Key::PromptCache), &PROMPT_CACHE)?,
             workspace: folder(workspace, &layers.absolute(&workspace.text))?,
             deny_read: closed(given.raw(Key::DenyRead), layers)?,
+            sandbox: choice(given.raw(Key::Sandbox), &SANDBOX)?,
+            sandbox_write: closed(given.raw(Key::SandboxWrite), layers)?,
+            command_env: variables(given.raw(Key::CommandEnv))?,
             bind: bind(given.raw(Key::Bind))?,
             port: whole_number(given.raw(Key::Port), 0..=65535)?,
             require_token: switch(given.raw(Key::RequireToken))?,

@@ -24,6 +24,7 @@ mod start;
 mod tests;
 mod value;
 
+pub(crate) use choices::Sandbox;
 pub(crate) use client::{ClientConfig, HomeFlag};
 pub(crate) use error::ConfigError;
 pub(crate) use flags::SettingFlags;

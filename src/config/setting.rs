@@ -54,6 +54,12 @@ settings! {
             "Folder the tools work in";
         DenyRead "deny_read" flag("PATHS") default(DENY_READ) empty(Empty::Meant),
             "Files and folders that no tool may open, separated by commas";
+        Sandbox "sandbox" flag("WHEN") default("auto"),
+            "What contains commands: auto takes what the machine has, required runs none without, off contains none";
+        SandboxWrite "sandbox_write" flag("PATHS") empty(Empty::Meant),
+            "More folders that commands may write, separated by commas";
+        CommandEnv "command_env" flag("NAMES") empty(Empty::Meant),
+            "Environment variables that commands get besides what programs need, separated by commas";
         Bind "bind" flag("ADDRESS") default("127.0.0.1"),
             "IP address to listen on";
         Port "port" flag("PORT") default("8421"),

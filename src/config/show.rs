@@ -7,7 +7,7 @@ use std::time::Duration;
 use harness_protocol::SettingValue;
 use serde_json::{Value, json};
 
-use super::choices::{PROMPT_CACHE, name_of};
+use super::choices::{PROMPT_CACHE, SANDBOX, name_of};
 use super::key_sources;
 use super::load::Config;
 use super::raw::Source;
@@ -130,6 +130,15 @@ impl Config {
                 let paths = self.deny_read.iter().map(|path| path.display().to_string());
                 Some(paths.collect::<Vec<_>>().join(","))
             }
+            Key::Sandbox => Some(name_of(self.sandbox, &SANDBOX)),
+            Key::SandboxWrite => {
+                let paths = self
+                    .sandbox_write
+                    .iter()
+                    .map(|path| path.display().to_string());
+                given(&paths.collect::<Vec<_>>().join(","))
+            }
+            Key::CommandEnv => given(&self.command_env.join(",")),
             Key::Bind => Some(self.bind.to_string()),
             Key::Port => Some(self.port.to_string()),
             Key::RequireToken => Some(self.require_token.to_string()),

@@ -9,6 +9,8 @@ use harness_actors::tool::{Contained, Launch, LaunchOrder, Launcher};
 use harness_protocol::{Access, Backend};
 
 use super::SUBCOMMAND;
+use crate::config::Sandbox;
+
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
 
@@ -20,13 +22,18 @@ const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
 /// Starts commands as this program under its hidden subcommand.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnLauncher {
+    sandbox: Sandbox,
+    /// More folders that commands may write.
+    more: Vec<PathBuf>,
     limits: Limits,
 }
 
 impl OwnLauncher {
     /// Finds what contains commands on this machine. Blocks.
-    pub(crate) fn find() -> Self {
+    pub(crate) fn find(sandbox: Sandbox, more: Vec<PathBuf>) -> Self {
         Self {
+            sandbox,
+            more,
             limits: Limits {
                 processes: MAX_PROCESSES,
                 memory: memory().map_or(MAX_MEMORY, |memory| memory / 2),
@@ -46,7 +53,10 @@ impl OwnLauncher {
             closed,
         } = order.clone();
         let writable = match access {
-            Access::Write => vec![workspace, temp.clone()],
+            Access::Write => {
+                let more = self.more.iter().cloned();
+                [workspace, temp.clone()].into_iter().chain(more).collect()
+            }
             Access::Read | Access::Full | Access::Unknown => vec![temp.clone()],
         };
         Policy {
@@ -69,13 +79,16 @@ impl OwnLauncher {
 }
 
 impl Launcher for OwnLauncher {
-    fn containment(&self, _: Access, _: bool, _: &Path) -> Contained {
-        Contained {
+    fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
+        if self.sandbox == Sandbox::Required {
+            return Err("no command is run: the setting sandbox is required, and nothing on this machine contains commands; harness doctor --sandbox says why".to_owned());
+        }
+        Ok(Contained {
             backend: Backend::None,
             is_held: false,
             gaps: vec!["nothing is held".to_owned()],
             answers_itself: true,
-        }
+        })
     }
 
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {

@@ -4,6 +4,7 @@ use actix::prelude::*;
 
 use super::actor::{DirectoryActor, close};
 use super::messages::{RemoveConversation, RemoveError};
+use crate::blocking;
 use crate::broadcast::messages::Closing;
 use crate::conversation::messages::EndIfIdle;
 use crate::journal::OpenError;
@@ -42,6 +43,18 @@ impl Handler<RemoveConversation> for DirectoryActor {
             };
             removed.into_actor(actor).map(move |removed, actor, _| {
                 let (conversation, removed) = removed?;
+                if removed.is_ok()
+                    && let Some(outputs) = actor.parts.seams.outputs.clone()
+                {
+                    let id = id.clone();
+                    actix::spawn(async move {
+                        match blocking(move || outputs.remove(&id)).await {
+                            Ok(Ok(())) => {}
+                            Ok(Err(error)) => log::warn!("outputs of commands stay: {error}"),
+                            Err(error) => log::warn!("outputs of commands stay: {error}"),
+                        }
+                    });
+                }
                 // If its journal is still there, other actors take its place.
                 let closing = match &removed {
                     Ok(_) => Closing::Deleted,

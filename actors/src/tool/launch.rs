@@ -13,8 +13,16 @@ use serde::{Deserialize, Serialize};
 /// What it starts has to end everything that the command has started, whatever that does, when its
 /// standard input is closed, which the system does when the service dies.
 pub trait Launcher: Send + Sync + 'static {
-    /// How a command would be contained. It must not wait for anything.
-    fn containment(&self, access: Access, network: bool, folder: &Path) -> Contained;
+    /// How a command would be contained that works in that folder. It may look at files.
+    ///
+    /// # Errors
+    /// Why such a command is not run at all, for the model.
+    fn containment(
+        &self,
+        access: Access,
+        network: bool,
+        folder: &Path,
+    ) -> Result<Contained, String>;
 
     /// The process that starts a command. It may look at files.
     ///

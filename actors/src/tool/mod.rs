@@ -48,6 +48,9 @@ pub use seen::{Seen, SeenBefore, SeenFile};
 pub use shelf::ToolShelf;
 pub use write::Write;
 
+/// The names of the tools that need a [`Launcher`].
+pub const COMMAND_TOOLS: [&str; 1] = ["bash"];
+
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]
 pub fn standard_tools() -> Vec<Arc<dyn Tool>> {

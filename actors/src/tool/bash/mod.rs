@@ -108,6 +108,7 @@ impl Bash {
         // What is not contained reaches the network.
         let network = input.network.unwrap_or_default() || access == Access::Full;
         let contained = self.launcher.containment(access, network, &workspace);
+        let contained = contained.map_err(ToolError)?;
         let why = input.why.map(|why| {
             let end = why.floor_char_boundary(MAX_WHY);
             context.redaction.apply(why[..end].to_owned())
