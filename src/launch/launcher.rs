@@ -50,12 +50,15 @@ impl OwnLauncher {
             temp,
             access,
             network,
+            writable: repository,
+            protected,
             closed,
         } = order.clone();
         let writable = match access {
             Access::Write => {
                 let more = self.more.iter().cloned();
-                [workspace, temp.clone()].into_iter().chain(more).collect()
+                let own = [workspace, temp.clone()];
+                own.into_iter().chain(repository).chain(more).collect()
             }
             Access::Read | Access::Full | Access::Unknown => vec![temp.clone()],
         };
@@ -67,7 +70,7 @@ impl OwnLauncher {
                 backend: Backend::None,
                 full: access == Access::Full,
                 writable,
-                protected: Vec::new(),
+                protected,
                 hidden: closed.to_vec(),
                 throw_away: None,
                 network,

@@ -61,6 +61,10 @@ pub struct LaunchOrder {
     pub access: Access,
     /// Whether it may reach the network.
     pub network: bool,
+    /// Folders besides that of the conversation that it may write, if its access is to write.
+    pub writable: Vec<PathBuf>,
+    /// What of those may not be changed, whether it is there or not.
+    pub protected: Vec<PathBuf>,
     /// What is out of its sight.
     pub closed: Arc<[PathBuf]>,
 }

@@ -2,13 +2,17 @@
 
 mod capture;
 mod environment;
+mod guard;
+mod new_repository;
 mod outputs;
 mod process;
+mod reach;
 mod result;
 mod temp;
 mod workdir;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +23,9 @@ use tokio::time::Instant;
 
 use self::capture::Capture;
 use self::environment::environment;
-use self::process::Lifeline;
+use self::guard::Guard;
+use self::process::{Ended, Lifeline};
+use self::reach::Reach;
 use self::result::{Ending, Finished};
 use self::temp::TempFolder;
 use super::launch::{LaunchOrder, Launcher};
@@ -151,8 +157,13 @@ impl Bash {
             let closed = Arc::clone(&context.closed);
             let work = move || {
                 let temp = TempFolder::new()?;
-                let order = self.order(&ready, &temp, closed);
-                process::run(&*self.launcher, &order, &line, &capture, &live)
+                let (order, reach) = self.order(&ready, &temp, closed);
+                let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
+                match ready.plan.access {
+                    Access::Write => guarded(&ready.workspace, &reach, run),
+                    // The one can write nothing, the other everything.
+                    Access::Read | Access::Full | Access::Unknown => Ok((run()?, Vec::new())),
+                }
             };
             Box::pin(blocking(work))
         };
@@ -165,7 +176,7 @@ impl Bash {
             }
         };
         drop(cut);
-        let ended = done
+        let (ended, put_back) = done
             .map_err(|error| failed(&error))?
             .map_err(|error| failed(&error))?;
         let told = capture
@@ -188,6 +199,7 @@ impl Bash {
             ending,
             took: began.elapsed(),
             folder: shown,
+            put_back,
         };
         Ok(ToolOutcome {
             folder: folder.map(|folder| folder.to_string_lossy().into_owned()),
@@ -195,14 +207,20 @@ impl Bash {
         })
     }
 
-    fn order(&self, ready: &Ready, temp: &TempFolder, closed: Arc<[PathBuf]>) -> LaunchOrder {
+    fn order(
+        &self,
+        ready: &Ready,
+        temp: &TempFolder,
+        closed: Arc<[PathBuf]>,
+    ) -> (LaunchOrder, Reach) {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let command = ready.plan.command.clone();
         let words = ["bash", "--norc", "--noprofile", "-c", SCRIPT, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
-        LaunchOrder {
+        let reach = reach::find(&ready.workspace);
+        let order = LaunchOrder {
             program: program.collect(),
             environment: environment(own, &self.environment, temp.path()),
             folder: ready.folder.clone(),
@@ -210,9 +228,28 @@ impl Bash {
             temp: temp.path().to_owned(),
             access: ready.plan.access,
             network: ready.plan.network,
+            writable: reach.writable.clone(),
+            protected: reach.protected.clone(),
             closed,
-        }
+        };
+        (order, reach)
     }
+}
+
+/// Runs a command that may write; what it did at protected places is taken back, a line for each. Blocks.
+fn guarded(
+    workspace: &Path,
+    reach: &Reach,
+    run: impl FnOnce() -> io::Result<Ended>,
+) -> io::Result<(Ended, Vec<String>)> {
+    let was_repository = workspace.join(".git").symlink_metadata().is_ok();
+    let guard = Guard::look(&reach.protected);
+    let ended = run();
+    let mut notes = guard.put_back();
+    if !was_repository {
+        notes.extend(new_repository::check(workspace));
+    }
+    Ok((ended?, notes))
 }
 
 /// Asks a command to end and waits for that; ends it when it takes too long.

@@ -25,6 +25,8 @@ pub(super) struct Finished<'a> {
     pub(super) took: Duration,
     /// The folder that the next command starts in, if it is another, as it is shown.
     pub(super) folder: Option<String>,
+    /// What it did at protected places, and what became of that.
+    pub(super) put_back: Vec<String>,
 }
 
 impl Finished<'_> {
@@ -38,6 +40,7 @@ impl Finished<'_> {
             ending,
             took,
             folder,
+            put_back,
         } = self;
         let mut notes = vec![match (&ended, ending) {
             (
@@ -81,6 +84,7 @@ impl Finished<'_> {
                 "still running and ended: {left}; to keep something running use background"
             ));
         }
+        notes.extend(put_back);
         let own_end = ended.over.is_none() && ending == Ending::Own;
         let is_fine = own_end
             && ended
@@ -137,6 +141,7 @@ mod tests {
             ending,
             took: Duration::from_millis(1234),
             folder: None,
+            put_back: Vec::new(),
         }
         .outcome();
         (outcome.result, outcome.is_error)

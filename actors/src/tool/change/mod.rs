@@ -17,6 +17,7 @@ pub use before::BeforeStore;
 pub(super) use line_ends::with_line_ends_of;
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
+pub(super) use place::is_protected_name;
 pub(super) use planned::planned;
 pub(super) use replace::{Known, check_size, has_happened};
 pub use undo::Undo;

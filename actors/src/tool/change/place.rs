@@ -142,6 +142,11 @@ fn resolve_new(asked: &Path) -> Result<(PathBuf, Vec<PathBuf>), ToolError> {
     Ok((path, missing))
 }
 
+/// Whether a file of that name tells other programs what to do, wherever below the folder it is.
+pub(in crate::tool) fn is_protected_name(name: &OsStr) -> bool {
+    is_protected(Path::new(name)) && !BARE.iter().any(|bare| name == OsStr::new(bare))
+}
+
 /// Whether a path below the folder tells other programs what to do. Letters count as the same in both
 /// sizes: some file systems make no difference.
 fn is_protected(below: &Path) -> bool {
