@@ -1,29 +1,25 @@
 //! Whether the texts of rules can be, where they are made.
 
 use actix_web::HttpRequest;
-use harness_actors::approval::{Rule, RuleError};
+use harness_actors::approval::{MAX_RULE, Rule, RuleError};
 use harness_actors::conversation::messages::MAX_RULES;
 use harness_actors::tool::Registry;
-use harness_protocol::RunRules;
+use harness_protocol::{RuleAction, RunRules};
 
 use super::guard::require_token;
 use super::problem::{Kind, Refusal};
 
-/// How long a rule may be, in bytes.
-const MAX_RULE: usize = 4096;
-
-/// Whether a text is a rule about a tool that changes something.
+/// Whether a text is a rule about a tool that changes something, and rules of that action may say it.
 ///
 /// # Errors
 /// The answer, if it is none.
-pub(super) fn check(rule: &str, tools: &Registry) -> Result<(), Refusal> {
+pub(super) fn check(rule: &str, action: RuleAction, tools: &Registry) -> Result<(), Refusal> {
     let refuse = |detail: String| Kind::BadRequest.refuse(detail);
     if rule.len() > MAX_RULE {
         return Err(refuse(format!("a rule has at most {MAX_RULE} bytes")));
     }
-    let parsed: Rule = rule
-        .parse()
-        .map_err(|error: RuleError| refuse(error.to_string()))?;
+    let parsed = Rule::made(rule, action);
+    let parsed = parsed.map_err(|error: RuleError| refuse(error.to_string()))?;
     let names: Vec<&str> = tools
         .names()
         .filter(|name| !tools.is_harmless(name))
@@ -53,8 +49,13 @@ pub(super) fn of_prompt(
         let detail = format!("a prompt has at most {MAX_RULES} rules");
         return Err(Kind::BadRequest.refuse(detail));
     }
-    for rule in rules.allow.iter().chain(&rules.deny) {
-        check(rule, tools)?;
+    for (action, texts) in [
+        (RuleAction::Allow, &rules.allow),
+        (RuleAction::Deny, &rules.deny),
+    ] {
+        for rule in texts {
+            check(rule, action, tools)?;
+        }
     }
     Ok(rules)
 }

@@ -135,7 +135,7 @@ fn checked(
         let detail = "the action of a rule is \"allow\", \"ask\" or \"deny\"";
         return Err(Kind::BadRequest.refuse(detail));
     }
-    check(&new.rule, tools)?;
+    check(&new.rule, new.action, tools)?;
     Ok(HeldRule {
         action: new.action,
         rule: new.rule.clone(),

@@ -1,11 +1,18 @@
-//! What decides whether a tool may change something: rules, then the mode.
+//! What decides whether a tool may change something or run a command: rules, then the mode.
 
 mod approver;
 mod book;
+mod command_line;
+mod command_pattern;
+mod command_policy;
+mod glob;
+mod loose;
 mod policy;
+mod programs;
+mod removal;
 mod rule;
 
 pub use approver::{Approver, ApproverAnswer, ApproverFuture, DenyAll, Operators};
 pub use book::{FolderRules, RuleBook};
 pub use policy::{Decision, Policy};
-pub use rule::{Rule, RuleError};
+pub use rule::{COMMAND_TOOL, MAX_RULE, Rule, RuleError};

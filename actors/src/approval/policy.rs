@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use harness_protocol::{
-    ApprovalMode, CommandPlan, FileChange, HeldRule, Place, RuleAction, Subject,
-};
+use harness_protocol::{ApprovalMode, FileChange, HeldRule, Place, RuleAction, Subject};
 
 use super::Rule;
 
@@ -17,6 +15,8 @@ pub struct Policy<'a> {
     pub rules: &'a [HeldRule],
     /// The folder of the conversation; the rules' paths are below it.
     pub folder: &'a Path,
+    /// The home folder of the service's user, if it is known: no command removes it unasked.
+    pub home: Option<&'a Path>,
 }
 
 /// What is decided.
@@ -42,14 +42,6 @@ impl Policy<'_> {
         match subject {
             Subject::Change(change) => self.decide_change(tool, change),
             Subject::Command(plan) => self.decide_command(tool, plan),
-        }
-    }
-
-    /// Decides about a command.
-    fn decide_command(&self, _tool: &str, _plan: &CommandPlan) -> Decision {
-        Decision::Ask {
-            because: "the mode asks before every command".to_owned(),
-            rule: None,
         }
     }
 
@@ -132,13 +124,14 @@ impl Policy<'_> {
     }
 
     /// The rules of an action; their texts were looked at when they were made.
-    fn parsed(&self, action: RuleAction) -> impl Iterator<Item = Rule> {
+    pub(super) fn parsed(&self, action: RuleAction) -> impl Iterator<Item = Rule> {
         let held = self.rules.iter().filter(move |held| held.action == action);
         held.filter_map(|held| held.rule.parse().ok())
     }
 }
 
-fn refuse(reason: &str) -> Decision {
+/// A refusal, as the model is told it.
+pub(super) fn refuse(reason: &str) -> Decision {
     Decision::Refuse(format!("not done: {reason}"))
 }
 
@@ -185,6 +178,7 @@ mod tests {
             mode,
             rules: &rules,
             folder: Path::new("/w"),
+            home: None,
         };
         match policy.decide_change(tool, change) {
             Decision::Allow => "allow",

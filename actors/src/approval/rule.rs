@@ -1,31 +1,75 @@
-//! Rules such as `edit(src/**)`: a tool, and the paths in the folder of the conversation that the rule
-//! is about.
+//! Rules such as `edit(src/**)` and `bash(cargo test *)`: a tool, and the paths in the folder of the
+//! conversation or the commands that the rule is about.
 
 use std::fmt;
 use std::str::FromStr;
 
 use derive_more::{Display, Error};
+use harness_protocol::RuleAction;
+
+use super::command_line::{Complex, Parts};
+use super::command_pattern::{CommandPattern, Reach, exact};
+use super::glob::{self, Glob, wild};
+
+/// The tool whose rules are about commands.
+pub const COMMAND_TOOL: &str = "bash";
+/// How long a rule may be, in bytes.
+pub const MAX_RULE: usize = 4096;
+
+/// How a rule about paths is written.
+const OF_PATHS: &str = "write it like edit(src/**)";
+/// How a rule about commands is written.
+const OF_COMMANDS: &str = "write it like bash(cargo test *)";
 
 /// A rule. Its text is its value: `tool(pattern)`.
 ///
 /// A pattern is a path below the folder of the conversation. `*` stands for any characters of one
 /// name, `?` for one of them, and `**` for any number of names; `\` takes the meaning from the
 /// character behind it.
+///
+/// For [`COMMAND_TOOL`] it is a command, word by word, with plain quotes as in a shell. `*` as the last word
+/// stands for any further words, also none, and within a word for any characters of it. `bash(…)` lets a
+/// command have neither the network nor full access, `bash+network(…)` the network as well, and
+/// `bash!full(…)` is about commands with full access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     tool: String,
     pattern: String,
+    /// What the pattern says of commands, if the rule is about some.
+    command: Option<CommandPattern>,
 }
 
 /// Why a text is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
-#[display("{text:?} is no rule: {reason}; write it like edit(src/**)")]
+#[display("{text:?} is no rule{kind}: {reason}; {way_out}")]
 pub struct RuleError {
     text: String,
-    reason: &'static str,
+    kind: &'static str,
+    reason: String,
+    way_out: &'static str,
 }
 
 impl Rule {
+    /// The rule that a text is, if rules of that action may say it.
+    ///
+    /// # Errors
+    /// Why it is none, or none of that action: one that allows has no wildcard behind a program that runs
+    /// its arguments.
+    pub fn made(text: &str, action: RuleAction) -> Result<Self, RuleError> {
+        let rule: Self = text.parse()?;
+        let too_wide = rule.command.as_ref().and_then(CommandPattern::too_wide);
+        match (action, too_wide) {
+            (RuleAction::Allow, Some(reason)) => Err(RuleError {
+                text: text.to_owned(),
+                kind: " that allows",
+                reason: reason.to_owned(),
+                way_out: "write out the whole command",
+            }),
+            (RuleAction::Allow, None) => Ok(rule),
+            (RuleAction::Ask | RuleAction::Deny | RuleAction::Unknown, _) => Ok(rule),
+        }
+    }
+
     /// The rule that covers one path for one tool, and nothing else.
     #[must_use]
     pub fn of_path(tool: &str, path: &str) -> Self {
@@ -39,7 +83,23 @@ impl Rule {
         Self {
             tool: tool.to_owned(),
             pattern,
+            command: None,
         }
+    }
+
+    /// The rule that covers a command of these words for a tool, and nothing else, if one line of a rule
+    /// can say it.
+    #[must_use]
+    pub fn of_command(tool: &str, words: &[String], network: bool) -> Option<Self> {
+        let reach = if network { Reach::Network } else { Reach::Near };
+        let pattern = exact(words)?;
+        let command = CommandPattern::parse(reach, &pattern).ok()?;
+        let rule = Self {
+            tool: tool.to_owned(),
+            pattern,
+            command: Some(command),
+        };
+        (rule.to_string().len() <= MAX_RULE).then_some(rule)
     }
 
     /// The tool that it is about.
@@ -53,13 +113,33 @@ impl Rule {
     pub fn covers(&self, tool: &str, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').collect();
         let patterns: Vec<&str> = self.pattern.split('/').collect();
-        self.tool == tool && covers_names(&patterns, &names)
+        self.command.is_none() && self.tool == tool && covers_names(&patterns, &names)
+    }
+
+    /// Whether the rule, if it allows, covers one command for that tool.
+    pub(super) fn allows_command(&self, tool: &str, words: &[String], reach: Reach) -> bool {
+        let command = self.command.as_ref().filter(|_| self.tool == tool);
+        command.is_some_and(|command| command.allows(words, reach))
+    }
+
+    /// Whether the rule, if it denies or asks, covers something of a line for that tool.
+    pub(super) fn touches_command(
+        &self,
+        tool: &str,
+        line: &str,
+        parts: Result<&Parts, &Complex>,
+        reach: Reach,
+    ) -> bool {
+        let command = self.command.as_ref().filter(|_| self.tool == tool);
+        command.is_some_and(|command| command.touches(line, parts, reach))
     }
 }
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({})", self.tool, self.pattern)
+        let reach = self.command.as_ref().map(CommandPattern::reach);
+        let suffix = reach.map_or("", Reach::suffix);
+        write!(f, "{}{suffix}({})", self.tool, self.pattern)
     }
 }
 
@@ -67,13 +147,25 @@ impl FromStr for Rule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
-        let refuse = |reason| RuleError {
+        let (name, rest) = text.split_once('(').unwrap_or((text, ""));
+        let (tool, reach) = [Reach::Network, Reach::Full]
+            .into_iter()
+            .find_map(|reach| Some((name.strip_suffix(reach.suffix())?, reach)))
+            .unwrap_or((name, Reach::Near));
+        let is_of_commands = tool == COMMAND_TOOL;
+        let refuse = |reason: &str| RuleError {
             text: text.to_owned(),
-            reason,
+            kind: "",
+            reason: reason.to_owned(),
+            way_out: if is_of_commands {
+                OF_COMMANDS
+            } else {
+                OF_PATHS
+            },
         };
-        let (tool, rest) = text
-            .split_once('(')
-            .ok_or_else(|| refuse("it has no pattern"))?;
+        if name == text {
+            return Err(refuse("it has no pattern"));
+        }
         let pattern = rest
             .strip_suffix(')')
             .ok_or_else(|| refuse("it does not end with )"))?;
@@ -81,18 +173,35 @@ impl FromStr for Rule {
         if tool.is_empty() || !tool.chars().all(is_of_name) {
             return Err(refuse("it begins with no tool"));
         }
-        if pattern.starts_with('/') {
-            return Err(refuse("the pattern is not below the conversation's folder"));
-        }
-        let is_step = |name: &str| matches!(name, "" | "." | "..");
-        if pattern.split('/').any(is_step) {
-            return Err(refuse("the pattern has an empty name, . or .."));
-        }
+        let command = if is_of_commands {
+            let parsed = CommandPattern::parse(reach, pattern);
+            let has = |complex| format!("it is about plain words and quotes, and has {complex}");
+            Some(parsed.map_err(|complex| refuse(&has(complex)))?)
+        } else {
+            if reach != Reach::Near {
+                return Err(refuse("only rules about commands say how far they reach"));
+            }
+            check_path(pattern).map_err(refuse)?;
+            None
+        };
         Ok(Self {
             tool: tool.to_owned(),
             pattern: pattern.to_owned(),
+            command,
         })
     }
+}
+
+/// Whether a pattern is of paths below a folder.
+fn check_path(pattern: &str) -> Result<(), &'static str> {
+    if pattern.starts_with('/') {
+        return Err("the pattern is not below the conversation's folder");
+    }
+    let is_step = |name: &str| matches!(name, "" | "." | "..");
+    if pattern.split('/').any(is_step) {
+        return Err("the pattern has an empty name, . or ..");
+    }
+    Ok(())
 }
 
 /// Whether patterns of names cover names. The time is bounded by the product of their numbers.
@@ -103,14 +212,6 @@ fn covers_names(patterns: &[&str], names: &[&str]) -> bool {
         |pattern| *pattern == "**",
         |pattern, name| covers_name(pattern, name),
     )
-}
-
-/// A character of a pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Glob {
-    Any,
-    One,
-    Just(char),
 }
 
 fn covers_name(pattern: &str, name: &str) -> bool {
@@ -124,46 +225,7 @@ fn covers_name(pattern: &str, name: &str) -> bool {
             other => Glob::Just(other),
         });
     }
-    let name: Vec<char> = name.chars().collect();
-    wild(
-        &globs,
-        &name,
-        |glob| *glob == Glob::Any,
-        |glob, character| *glob == Glob::One || *glob == Glob::Just(*character),
-    )
-}
-
-/// Whether patterns cover items one by one, where some patterns stand for any number of items.
-fn wild<P, I>(
-    patterns: &[P],
-    items: &[I],
-    is_any: impl Fn(&P) -> bool,
-    covers: impl Fn(&P, &I) -> bool,
-) -> bool {
-    let (mut pattern, mut item) = (0, 0);
-    // Where to go on when it does not match: behind the last `any`, with one item more for it.
-    let mut retry = None;
-    while item < items.len() {
-        match patterns.get(pattern) {
-            Some(any) if is_any(any) => {
-                retry = Some((pattern, item));
-                pattern += 1;
-            }
-            Some(one) if covers(one, &items[item]) => {
-                pattern += 1;
-                item += 1;
-            }
-            _ => {
-                let Some((any, taken)) = retry else {
-                    return false;
-                };
-                retry = Some((any, taken + 1));
-                pattern = any + 1;
-                item = taken + 1;
-            }
-        }
-    }
-    patterns[pattern..].iter().all(is_any)
+    glob::covers(&globs, name)
 }
 
 #[cfg(test)]
@@ -211,6 +273,114 @@ mod tests {
             assert_eq!(read, rule);
             assert!(!rule.covers("edit", "ab"), "{path}");
         }
+    }
+
+    /// Spec: [APPR-21]
+    #[test]
+    fn a_rule_about_commands_is_its_text() {
+        for rule in [
+            "bash(cargo test *)",
+            "bash+network(cargo fetch)",
+            "bash!full(docker ps)",
+            "bash(git commit -m 'a (b)')",
+            "bash(ls  src/*.rs)",
+        ] {
+            let parsed: Rule = rule.parse().unwrap();
+            assert_eq!(parsed.to_string(), rule);
+            assert_eq!(parsed.tool(), "bash");
+            assert!(!parsed.covers("bash", "cargo test"), "{rule}");
+        }
+    }
+
+    /// Spec: [APPR-24]
+    #[test]
+    fn a_rule_that_allows_has_no_wildcard_behind_a_program_that_runs_its_arguments() {
+        let refused = Rule::made("bash(sudo *)", RuleAction::Allow).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "\"bash(sudo *)\" is no rule that allows: sudo runs the command behind it, so a wildcard \
+             would allow any command; write out the whole command"
+        );
+        for text in [
+            "bash(*)",
+            "bash(./*)",
+            "bash(sh -c *)",
+            "bash(/usr/bin/env *)",
+            "bash(python3.12 *)",
+            "bash(find * -name x)",
+            "bash(xargs rm*)",
+            "bash!full(make *)",
+            "bash+network(ssh build *)",
+            "bash(git *)",
+            "bash(git -C x *)",
+            "bash(git st*)",
+            "bash(git rebase *)",
+            "bash(npm exec *)",
+            "bash(docker *)",
+            "bash(eval x)",
+            "bash(exec *)",
+            "bash(A=1 cargo test)",
+            "bash(time cargo test)",
+        ] {
+            assert!(Rule::made(text, RuleAction::Allow).is_err(), "{text}");
+            for action in [RuleAction::Ask, RuleAction::Deny] {
+                assert!(Rule::made(text, action).is_ok(), "{text}");
+            }
+        }
+        for text in [
+            "edit(**)",
+            "bash(cargo *)",
+            "bash(cargo test *)",
+            "bash(git log *)",
+            "bash(npm run *)",
+            "bash(sh -c 'cargo test')",
+            "bash(sudo 'a*')",
+            "bash(cd *)",
+        ] {
+            assert!(Rule::made(text, RuleAction::Allow).is_ok(), "{text}");
+        }
+    }
+
+    /// Spec: [APPR-21]
+    #[test]
+    fn what_is_no_rule_about_commands_is_refused_by_name() {
+        for (text, reason) in [
+            (
+                "bash()",
+                "it is about plain words and quotes, and has no command",
+            ),
+            (
+                "bash(a && b)",
+                "it is about plain words and quotes, and has more than one command",
+            ),
+            (
+                "bash(echo $HOME)",
+                "it is about plain words and quotes, and has a variable",
+            ),
+            (
+                "bash(echo 'a)",
+                "it is about plain words and quotes, and has an open quote",
+            ),
+            ("bash(ls", "it does not end with )"),
+            ("bash", "it has no pattern"),
+            ("bash+net(ls)", "it begins with no tool"),
+            ("bash+network!full(ls)", "it begins with no tool"),
+            (
+                "edit+network(a)",
+                "only rules about commands say how far they reach",
+            ),
+        ] {
+            let refused = text.parse::<Rule>().unwrap_err().to_string();
+            assert!(
+                refused.starts_with(&format!("{text:?} is no rule: {reason}; ")),
+                "{refused}"
+            );
+        }
+        let refused = "bash()".parse::<Rule>().unwrap_err().to_string();
+        assert!(
+            refused.ends_with("; write it like bash(cargo test *)"),
+            "{refused}"
+        );
     }
 
     /// Spec: [APPR-06]

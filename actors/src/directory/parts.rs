@@ -174,6 +174,7 @@ impl Parts {
             rules: self.seams.rules.clone(),
             guidance: self.seams.guidance_of(&folder),
             folder,
+            home: std::env::var_os("HOME").map(|home| PathBuf::from(home).into()),
             system_prompt: self.seams.system_prompt.clone(),
             projection: self.seams.projection.clone(),
         };

@@ -232,6 +232,7 @@ impl Machine {
             mode: self.mode(),
             rules: &rules,
             folder: &self.planner.folder,
+            home: self.planner.home.as_deref(),
         };
         policy.decide(tool, subject)
     }

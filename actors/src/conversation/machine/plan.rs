@@ -149,6 +149,8 @@ pub struct Planner {
     pub tools: ToolShelf,
     /// The folder that the conversation works in.
     pub folder: Arc<Path>,
+    /// The home folder of the service's user, if it is known.
+    pub home: Option<Arc<Path>>,
     /// The rules of folders, for what tools may change.
     pub rules: RuleBook,
     /// What the model is told besides.
@@ -183,6 +185,7 @@ impl Planner {
             made_with: Settings::default(),
             tools: ToolShelf::default(),
             folder: Path::new(".").into(),
+            home: None,
             rules: RuleBook::default(),
             guidance: GuidanceShelf::default(),
             system_prompt: None,

@@ -1,0 +1,233 @@
+//! What a rule says of commands: its words, and how far a command that it covers may reach.
+
+use harness_protocol::{Access, CommandPlan};
+
+use super::command_line::{self, Complex, Parts, Word, is_hidden};
+use super::glob::{self, Glob};
+use super::{loose, programs};
+
+/// How far a command may reach, or a rule lets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// Neither the network nor what is outside of the containment.
+    Near,
+    /// Also the network.
+    Network,
+    /// Everything that its user reaches.
+    Full,
+}
+
+impl Reach {
+    /// How far a command reaches. An access that is not known is the widest.
+    pub(super) const fn of(plan: &CommandPlan) -> Self {
+        match plan.access {
+            Access::Full | Access::Unknown => Self::Full,
+            Access::Read | Access::Write if plan.network => Self::Network,
+            Access::Read | Access::Write => Self::Near,
+        }
+    }
+
+    /// What a rule has behind the name of the tool.
+    pub(super) const fn suffix(self) -> &'static str {
+        match self {
+            Self::Near => "",
+            Self::Network => "+network",
+            Self::Full => "!full",
+        }
+    }
+
+    /// Whether a rule that allows so much covers a command that reaches so far. Full access is a thing of
+    /// its own: who allows it has a command in mind that needs it.
+    const fn allows(self, command: Self) -> bool {
+        match self {
+            Self::Near => matches!(command, Self::Near),
+            Self::Network => matches!(command, Self::Near | Self::Network),
+            Self::Full => matches!(command, Self::Full),
+        }
+    }
+}
+
+/// The commands that a rule covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CommandPattern {
+    reach: Reach,
+    words: Vec<Vec<Glob>>,
+    /// Whether any words may follow.
+    is_open: bool,
+    /// What is looked for in commands that cannot be read word by word.
+    sequence: loose::Sequence,
+    /// Why no rule that allows may say this, if none may.
+    too_wide: Option<String>,
+}
+
+impl CommandPattern {
+    /// Reads what stands in the parentheses of a rule.
+    ///
+    /// # Errors
+    /// What it has that is no plain word.
+    pub(super) fn parse(reach: Reach, text: &str) -> Result<Self, Complex> {
+        let mut words = command_line::parse_pattern(text)?;
+        let too_wide = too_wide(&words);
+        let sequence = loose::Sequence::of(&words);
+        let is_open = words.pop_if(|last| is_star(last)).is_some();
+        Ok(Self {
+            reach,
+            words: words.iter().map(globs).collect(),
+            is_open,
+            sequence,
+            too_wide,
+        })
+    }
+
+    pub(super) const fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// Why no rule that allows may say this, if none may.
+    pub(super) fn too_wide(&self) -> Option<&str> {
+        self.too_wide.as_deref()
+    }
+
+    /// Whether a rule that allows covers a command: word by word, and no command that reaches further.
+    pub(super) fn allows(&self, words: &[String], reach: Reach) -> bool {
+        let (named, more) = match words.split_at_checked(self.words.len()) {
+            Some(split) if self.too_wide.is_none() => split,
+            Some(_) | None => return false,
+        };
+        let mut pairs = self.words.iter().zip(named);
+        (self.is_open || more.is_empty())
+            && self.reach.allows(reach)
+            && pairs.all(|(globs, word)| glob::covers(globs, word))
+    }
+
+    /// Whether a rule that denies or asks covers a line: one command of it is enough, and one that reaches
+    /// further than the rule says is covered too.
+    ///
+    /// A program counts with and without the folders before it, and options may stand in front of a word
+    /// that the rule names. In the arguments of a program that runs them, and in a line that is complex,
+    /// the rule's words are looked for in their order, whatever stands between.
+    pub(super) fn touches(
+        &self,
+        line: &str,
+        parts: Result<&Parts, &Complex>,
+        reach: Reach,
+    ) -> bool {
+        if reach < self.reach {
+            return false;
+        }
+        let Ok(parts) = parts else {
+            return self.sequence.is_in(line);
+        };
+        parts.iter().any(|words| {
+            let second = words.get(1).map(String::as_str);
+            let runs = words
+                .first()
+                .and_then(|program| programs::runs_arguments(program, second));
+            self.touches_words(words) || runs.is_some() && self.sequence.is_in(&words.join(" "))
+        })
+    }
+
+    /// Whether the words of a command are those of the rule, options in front of them left out.
+    fn touches_words(&self, words: &[String]) -> bool {
+        let Some((program, arguments)) = words.split_first() else {
+            return false;
+        };
+        let Some((named, wanted)) = self.words.split_first() else {
+            return self.is_open;
+        };
+        let base = programs::base(program);
+        if !glob::covers(named, program) && !glob::covers(named, base) {
+            return false;
+        }
+        // For each number of wanted words, whether so many may be found so far; if so, whether the next word
+        // may be the argument of an option, and left out with it.
+        let mut found = vec![None; wanted.len() + 1];
+        found[0] = Some(false);
+        for word in arguments {
+            if self.is_open && found[wanted.len()].is_some() {
+                return true;
+            }
+            let is_option = word.starts_with(['-', '+']);
+            let mut next = vec![None; wanted.len() + 1];
+            for (count, globs) in wanted.iter().enumerate() {
+                let Some(may_be_argument) = found[count] else {
+                    continue;
+                };
+                if glob::covers(globs, word) {
+                    next[count + 1] = Some(false);
+                }
+                if is_option || may_be_argument {
+                    next[count] = Some(is_option);
+                }
+            }
+            found = next;
+        }
+        found[wanted.len()].is_some()
+    }
+}
+
+/// Why a rule that allows may not have these words, if it may not.
+fn too_wide(words: &[Word]) -> Option<String> {
+    let (program, arguments) = words.split_first()?;
+    if !program.stars.is_empty() {
+        return Some("a rule that allows names its program".to_owned());
+    }
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    if let Err(complex) = command_line::check_words(&texts, true) {
+        return Some(format!("it has {complex}, which no rule allows"));
+    }
+    if arguments.iter().all(|word| word.stars.is_empty()) {
+        return None;
+    }
+    let name = &program.text;
+    let second = texts.get(1).copied();
+    if let Some(how) = programs::runs_arguments(name, second) {
+        return Some(format!(
+            "{name} {how}, so a wildcard would allow any command"
+        ));
+    }
+    let is_any = arguments.first().is_some_and(|word| !word.stars.is_empty());
+    (is_any && programs::has_commands(name)).then(|| {
+        format!("{name} has commands that run their arguments, so a rule names which it allows")
+    })
+}
+
+/// Whether a word of a rule is a wildcard and nothing else.
+fn is_star(word: &Word) -> bool {
+    word.text == "*" && word.stars == [0]
+}
+
+fn globs(word: &Word) -> Vec<Glob> {
+    let of_character = |(at, c): (usize, char)| {
+        if c == '*' && word.stars.binary_search(&at).is_ok() {
+            Glob::Any
+        } else {
+            Glob::Just(c)
+        }
+    };
+    word.text.char_indices().map(of_character).collect()
+}
+
+/// What stands in the parentheses of the rule that covers a command of these words and nothing else, if a
+/// rule can say it in a line.
+pub(super) fn exact(words: &[String]) -> Option<String> {
+    let is_shown = |word: &String| !word.chars().any(|c| is_hidden(c) || c.is_control());
+    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    words.iter().all(is_shown).then(|| quoted.join(" "))
+}
+
+/// A word as a rule has it.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    // Nothing has a meaning in single quotes but the one that ends them.
+    let pieces = word.split('\'').map(|piece| format!("'{piece}'"));
+    let quoted = pieces.collect::<Vec<_>>().join("\"'\"");
+    quoted.replace("''\"", "\"").replace("\"''", "\"")
+}
+
+#[cfg(test)]
+#[path = "command_pattern_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+//! The decision about a command that a tool is about to run.
+
+use harness_protocol::{Access, ApprovalMode, CommandPlan, RuleAction};
+
+use super::command_line::{self, Complex, Parts};
+use super::command_pattern::Reach;
+use super::policy::{Decision, Policy, refuse};
+use super::removal::Kept;
+use super::rule::Rule;
+
+/// A command, as far as it can be read.
+struct Line<'a> {
+    plan: &'a CommandPlan,
+    parts: Result<Parts, Complex>,
+    reach: Reach,
+}
+
+impl<'a> Line<'a> {
+    fn of(plan: &'a CommandPlan) -> Self {
+        Self {
+            plan,
+            parts: command_line::parse(&plan.command),
+            reach: Reach::of(plan),
+        }
+    }
+
+    /// Whether it says that it changes and sends nothing.
+    fn reads(&self) -> bool {
+        self.plan.access == Access::Read && self.reach == Reach::Near
+    }
+
+    /// Whether what it may reach holds, and nothing of what it reaches can harm the operator's approvals.
+    fn is_held(&self) -> bool {
+        self.plan.contained && !self.plan.answers_itself && self.reach == Reach::Near
+    }
+}
+
+impl Policy<'_> {
+    /// Decides about a command: rules that deny come first, then those that ask, then those that allow,
+    /// then the mode.
+    ///
+    /// One command of a line is enough for a rule that denies or asks; rules that allow cover each of them,
+    /// and none covers a line that is complex. In the mode `plan` no rule allows anything.
+    pub(super) fn decide_command(&self, tool: &str, plan: &CommandPlan) -> Decision {
+        let line = Line::of(plan);
+        if self.mode == ApprovalMode::Plan && !line.reads() {
+            return refuse(
+                "the mode is plan, in which a command only reads: access \"read\", and no network",
+            );
+        }
+        if let Some(rule) = self.touching(RuleAction::Deny, tool, &line) {
+            return refuse(&format!("the rule {rule} denies it"));
+        }
+        if let Some(because) = self.asked_always(tool, &line) {
+            if self.mode == ApprovalMode::Locked {
+                return refuse(&format!("the mode is locked, and {because}"));
+            }
+            return Decision::Ask {
+                because,
+                rule: None,
+            };
+        }
+        if line.reads() && line.is_held() || self.is_command_allowed(tool, &line) {
+            return Decision::Allow;
+        }
+        match self.mode {
+            ApprovalMode::Locked => refuse("the mode is locked, and no rule allows it"),
+            ApprovalMode::Sandbox if line.is_held() => Decision::Allow,
+            ApprovalMode::Plan
+            | ApprovalMode::Ask
+            | ApprovalMode::Edits
+            | ApprovalMode::Sandbox => Decision::Ask {
+                because: self.because(&line),
+                rule: self.offered(tool, &line),
+            },
+        }
+    }
+
+    /// Why an operator is asked about a command whatever allows it.
+    fn asked_always(&self, tool: &str, line: &Line<'_>) -> Option<String> {
+        let kept = Kept {
+            folder: self.folder,
+            home: self.home,
+        };
+        let (text, start) = (&line.plan.command, line.plan.folder.as_ref());
+        if let Some(what) = kept.removed_by(text, line.parts.as_ref(), start) {
+            return Some(format!("it would remove {what}, or all that is in it"));
+        }
+        let rule = self.touching(RuleAction::Ask, tool, line)?;
+        Some(format!("the rule {rule} asks about it"))
+    }
+
+    /// The first rule of an action that covers something of a line.
+    fn touching(&self, action: RuleAction, tool: &str, line: &Line<'_>) -> Option<Rule> {
+        let parts = line.parts.as_ref();
+        let touches =
+            |rule: &Rule| rule.touches_command(tool, &line.plan.command, parts, line.reach);
+        self.parsed(action).find(touches)
+    }
+
+    /// Whether rules that allow cover all commands of a line.
+    fn is_command_allowed(&self, tool: &str, line: &Line<'_>) -> bool {
+        let Ok(parts) = &line.parts else {
+            return false;
+        };
+        if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
+            return false;
+        }
+        let rules: Vec<Rule> = self.parsed(RuleAction::Allow).collect();
+        let is_covered = |words: &Vec<String>| {
+            let covers = |rule: &Rule| rule.allows_command(tool, words, line.reach);
+            rules.iter().any(covers)
+        };
+        parts.iter().all(is_covered)
+    }
+
+    /// The rule that covers just this command, if one may. What one cannot see through, or what reaches
+    /// everything, is allowed once.
+    fn offered(&self, tool: &str, line: &Line<'_>) -> Option<Rule> {
+        let Ok([words]) = line.parts.as_deref() else {
+            return None;
+        };
+        if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
+            return None;
+        }
+        match line.reach {
+            Reach::Near | Reach::Network => Rule::of_command(tool, words, line.plan.network),
+            Reach::Full => None,
+        }
+    }
+
+    /// What the operator needs to know who is asked.
+    fn because(&self, line: &Line<'_>) -> String {
+        let mut reasons = Vec::new();
+        match line.reach {
+            Reach::Full => reasons.push("it has full access, so nothing contains it".to_owned()),
+            Reach::Network => reasons.push("it may reach the network".to_owned()),
+            Reach::Near if line.reads() => {}
+            Reach::Near => match self.mode {
+                ApprovalMode::Ask | ApprovalMode::Edits => {
+                    reasons.push("the mode asks before every command".to_owned());
+                }
+                ApprovalMode::Plan | ApprovalMode::Sandbox | ApprovalMode::Locked => {}
+            },
+        }
+        if line.plan.answers_itself {
+            reasons.push("it could answer approvals itself".to_owned());
+        }
+        if !line.plan.contained && line.reach != Reach::Full {
+            reasons.push("nothing holds it to what it may reach".to_owned());
+        }
+        if let Err(complex) = &line.parts {
+            reasons.push(format!("no rule can cover it, for it has {complex}"));
+        }
+        reasons.join("; ")
+    }
+}

@@ -1,0 +1,57 @@
+//! Matching with wildcards: names of files and words of commands, one item after the other.
+
+/// A character of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Glob {
+    /// Any characters, also none.
+    Any,
+    /// Any one character.
+    One,
+    /// That one.
+    Just(char),
+}
+
+/// Whether a pattern covers a text.
+pub(super) fn covers(globs: &[Glob], text: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    wild(
+        globs,
+        &text,
+        |glob| *glob == Glob::Any,
+        |glob, character| *glob == Glob::One || *glob == Glob::Just(*character),
+    )
+}
+
+/// Whether patterns cover items one by one, where some patterns stand for any number of items. The time
+/// is bounded by the product of their numbers.
+pub(super) fn wild<P, I>(
+    patterns: &[P],
+    items: &[I],
+    is_any: impl Fn(&P) -> bool,
+    covers: impl Fn(&P, &I) -> bool,
+) -> bool {
+    let (mut pattern, mut item) = (0, 0);
+    // Where to go on when it does not match: behind the last `any`, with one item more for it.
+    let mut retry = None;
+    while item < items.len() {
+        match patterns.get(pattern) {
+            Some(any) if is_any(any) => {
+                retry = Some((pattern, item));
+                pattern += 1;
+            }
+            Some(one) if covers(one, &items[item]) => {
+                pattern += 1;
+                item += 1;
+            }
+            _ => {
+                let Some((any, taken)) = retry else {
+                    return false;
+                };
+                retry = Some((any, taken + 1));
+                pattern = any + 1;
+                item = taken + 1;
+            }
+        }
+    }
+    patterns[pattern..].iter().all(is_any)
+}

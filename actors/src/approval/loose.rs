@@ -1,0 +1,128 @@
+//! Looks into commands that cannot be read word by word: as well as that goes, and rather too often.
+//!
+//! Invariant: it never allows anything.
+
+use super::command_line::Word;
+use super::programs;
+
+/// The words of a rule, as they are looked for one behind the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sequence(Vec<Piece>);
+
+/// A run of word characters in a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    text: String,
+    /// Whether it is beside a wildcard, so that a part of a word is enough.
+    is_part: bool,
+}
+
+impl Sequence {
+    /// The word characters of a rule; of its program only the name.
+    pub(super) fn of(words: &[Word]) -> Self {
+        let mut pieces = Vec::new();
+        for (index, word) in words.iter().enumerate() {
+            let is_part = !word.stars.is_empty();
+            let text = if index == 0 {
+                programs::base(&word.text)
+            } else {
+                &word.text
+            };
+            pieces.extend(runs(text).map(|run| Piece {
+                text: run.to_owned(),
+                is_part,
+            }));
+        }
+        Self(pieces)
+    }
+
+    /// Whether a line has all of them in this order, whatever stands between: once with quotes and
+    /// backslashes taken out (`r\m`, `'r'm`), once with these as gaps (`"rm"-x`).
+    pub(super) fn is_in(&self, line: &str) -> bool {
+        let is_quote = |c: char| matches!(c, '\'' | '"' | '\\');
+        let joined = line.replace("\\\n", "").replace(is_quote, "");
+        let apart = line.replace(is_quote, " ");
+        self.is_among(runs(&joined)) || self.is_among(runs(&apart))
+    }
+
+    fn is_among<'w>(&self, words: impl Iterator<Item = &'w str>) -> bool {
+        let mut wanted = self.0.iter().peekable();
+        for word in words {
+            wanted
+                .next_if(|piece| piece.text == word || piece.is_part && word.contains(&piece.text));
+        }
+        wanted.peek().is_none()
+    }
+}
+
+/// The runs of word characters in a text.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let runs = text.split(move |c| !is_of_word(c));
+    runs.filter(|run| !run.is_empty())
+}
+
+/// The commands of a line, by its operators and whatever groups commands.
+///
+/// Quotes either hold a word together, as in `rm "a b"`, or hold a line of its own, as in `sh -c "rm a"`:
+/// `is_grouped` says how they are read.
+pub(super) fn commands(line: &str, is_grouped: bool) -> Vec<Vec<String>> {
+    let mut commands = Vec::new();
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let mut quote = None;
+    for c in line.replace("\\\n", "").chars() {
+        let is_end = matches!(c, ';' | '\n' | '|' | '&' | '(' | ')' | '`');
+        let is_gap = is_end || c.is_whitespace() || c.is_control() || matches!(c, '<' | '>');
+        match c {
+            '\\' => {}
+            _ if quote == Some(c) => quote = None,
+            _ if quote.is_some() => word.push(c),
+            '\'' | '"' if is_grouped => quote = Some(c),
+            _ if is_gap || matches!(c, '\'' | '"' | '{' | '}') => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                if is_end && !words.is_empty() {
+                    commands.push(std::mem::take(&mut words));
+                }
+            }
+            _ => word.push(c),
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    if !words.is_empty() {
+        commands.push(words);
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command_line::parse_pattern;
+    use super::*;
+
+    /// Spec: [APPR-22]
+    #[test]
+    fn the_words_of_a_rule_are_found_in_their_order_whatever_stands_between() {
+        for (rule, line, is_in) in [
+            ("rm *", "r\\m -rf x", true),
+            ("rm *", "'r'\"m\" x", true),
+            ("rm *", "x=$(/bin/rm -rf y)", true),
+            ("rm *", "echo ${IFS}rm${IFS}x", true),
+            ("rm *", "echo farm > rm-list", false),
+            ("rm *", "r\\\nm x", true),
+            ("/usr/bin/rm *", "rm x &", true),
+            ("git push *", "git -C '/a b' push&", true),
+            ("git push *", "push; git status &", false),
+            ("git push --force*", "git push --force-with-lease &", true),
+            ("curl https://*", "wget x & curl -s https://y", true),
+            ("curl https://*", "curl -s http://y &", false),
+            ("*", "anything & at all", true),
+        ] {
+            let words = parse_pattern(rule).unwrap();
+            assert_eq!(Sequence::of(&words).is_in(line), is_in, "{rule}: {line}");
+        }
+    }
+}
