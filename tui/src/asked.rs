@@ -86,7 +86,7 @@ fn as_the_shell_reads(line: &str) -> String {
             '\t' => shown.push('→'),
             ' ' if at >= kept.len() => shown.push('·'),
             '\u{200c}' | '\u{200d}' | '\u{2800}' | '\u{fe0e}' | '\u{fe0f}' => {
-                code(character, &mut shown)
+                code(character, &mut shown);
             }
             blank if !blank.is_ascii() && blank.is_whitespace() => code(blank, &mut shown),
             character => shown.push(character),

@@ -10,7 +10,7 @@ use crate::conversation::testing::{event, status};
 use crate::terminal::Key;
 
 /// A client whose run asks for a command, with more of its plan.
-fn asked(command: &str, more: Value) -> App {
+fn asked(command: &str, more: &Value) -> App {
     let mut plan = json!({"command": command, "folder": "/home/ana/p/src", "access": "write",
         "timeout_s": 120, "backend": "landlock", "contained": true});
     plan.as_object_mut()
@@ -39,7 +39,7 @@ fn rows(app: &App) -> Vec<String> {
 fn a_command_is_shown_with_what_it_may_reach_and_why() {
     let more = json!({"why": "to see\n\nls -la\n   what fails", "gaps": ["the home folder can be read"],
         "answers_itself": true});
-    let app = asked("cd x &&\n\tmake  all \t\n", more);
+    let app = asked("cd x &&\n\tmake  all \t\n", &more);
     let band = app.band.as_ref().unwrap();
     assert_eq!(
         band.head(),
@@ -72,7 +72,7 @@ fn a_command_is_shown_with_what_it_may_reach_and_why() {
             "runs in src, full access, not contained",
         ),
     ] {
-        let app = asked("ls", more);
+        let app = asked("ls", &more);
         assert_eq!(
             app.band.as_ref().unwrap().head(),
             format!("bash: {expected}")
@@ -86,7 +86,7 @@ fn a_long_name_of_a_folder_hides_nothing_of_what_is_asked() {
     let folder = format!("/home/ana/p/{}", "x".repeat(200));
     let app = asked(
         "ls",
-        json!({"folder": folder, "access": "full", "backend": "none"}),
+        &json!({"folder": folder, "access": "full", "backend": "none"}),
     );
     let rows = rows(&app);
     let head: String = rows[..4].concat();
@@ -119,7 +119,7 @@ fn a12_a_spoofed_command_is_visible() {
         ("blanks at the end  ", "blanks at the end··"),
     ];
     for (command, expected) in cases {
-        let app = asked(command, json!({}));
+        let app = asked(command, &json!({}));
         let shown = rows(&app);
         let at = shown
             .iter()
@@ -135,7 +135,7 @@ fn a12_a_spoofed_command_is_visible() {
 fn a_command_of_300_lines_is_allowed_only_when_its_end_was_seen() {
     let mut command: String = (0..299).map(|line| format!("echo {line}\n")).collect();
     command += "rm -rf ~";
-    let mut app = asked(&command, json!({"why": "y ".repeat(4000)}));
+    let mut app = asked(&command, &json!({"why": "y ".repeat(4000)}));
     assert_eq!(rows(&app).last().unwrap(), "rm -rf ~");
     focus(&mut app);
     for _ in 0..20 {
@@ -145,7 +145,7 @@ fn a_command_of_300_lines_is_allowed_only_when_its_end_was_seen() {
     key(&mut app, Key::End);
     assert!(sent(&key(&mut app, Key::Char('a'))).is_some());
     // A line of any length goes on in the next row, and so is seen to its end too.
-    let mut app = asked(&format!("{}; rm -rf ~", " ".repeat(9000)), json!({}));
+    let mut app = asked(&format!("{}; rm -rf ~", " ".repeat(9000)), &json!({}));
     assert!(rows(&app).last().unwrap().ends_with("rm -rf ~"));
     focus(&mut app);
     assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
