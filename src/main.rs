@@ -11,6 +11,8 @@ mod file_limit;
 mod guidance;
 mod hardening;
 mod http;
+#[cfg(target_os = "linux")]
+mod launch;
 mod lock;
 mod lock_holder;
 mod log_file;
@@ -45,6 +47,11 @@ use crate::stop_signal::StopSignals;
 fn main() {
     // Before any secret is read.
     let closed = hardening::close_memory();
+    #[cfg(target_os = "linux")]
+    if std::env::args().nth(1).as_deref() == Some("__launch") {
+        let stage = std::env::args().nth(2).unwrap_or_default();
+        std::process::exit(launch::contain::trial::run(&stage));
+    }
     let Cli {
         command,
         alone,
