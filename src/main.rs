@@ -11,6 +11,7 @@ mod file_limit;
 mod guidance;
 mod hardening;
 mod http;
+#[cfg(target_os = "linux")]
 mod launch;
 mod lock;
 mod lock_holder;
@@ -45,6 +46,7 @@ use crate::service_error::ServiceError;
 use crate::stop_signal::StopSignals;
 
 fn main() {
+    #[cfg(target_os = "linux")]
     if let Some(code) = launch::stage(std::env::args().skip(1)) {
         std::process::exit(code);
     }

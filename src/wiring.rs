@@ -13,9 +13,11 @@ use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, Stat
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
-use harness_actors::tool::{Bash, BeforeStore, Outputs};
+#[cfg(target_os = "linux")]
+use harness_actors::tool::Bash;
+use harness_actors::tool::{BeforeStore, Outputs, Tool};
 use harness_actors::{
-    AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools,
+    AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools, start_thread,
 };
 use tokio::sync::Semaphore;
 
@@ -23,6 +25,7 @@ use crate::config::Config;
 use crate::demo::DemoTransport;
 use crate::guidance::GuidanceSources;
 use crate::http::{About, Shared};
+#[cfg(target_os = "linux")]
 use crate::launch::OwnLauncher;
 use crate::open_files::max_open_conversations;
 use crate::prices::KeptFor;
@@ -58,12 +61,8 @@ pub(crate) fn start(
     let way = Way::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
-    let launcher = Arc::new(OwnLauncher::find(
-        config.sandbox,
-        config.sandbox_write.clone(),
-    ));
     let mut tools = standard_tools();
-    tools.push(Arc::new(Bash::new(launcher, config.command_env.clone())));
+    tools.extend(command_tools(config));
     let size = StateSize::new(
         &config.home,
         config.max_state_bytes,
@@ -123,6 +122,28 @@ pub(crate) fn start(
         },
     };
     Ok(Actors { shared })
+}
+
+/// The tools that run commands.
+#[cfg(target_os = "linux")]
+fn command_tools(config: &Config) -> Vec<Arc<dyn Tool>> {
+    let launcher = OwnLauncher::new(config.sandbox, &config.sandbox_write);
+    let finding = launcher.clone();
+    // The first command need not wait for it, nor the start of the service.
+    let found = start_thread("sandbox", move || {
+        finding.found();
+    });
+    if let Err(error) = found {
+        log::debug!("what contains commands is found later: {error}");
+    }
+    let environment = config.command_env.clone();
+    vec![Arc::new(Bash::new(Arc::new(launcher), environment))]
+}
+
+/// Nothing contains commands here, and nothing would end what they leave.
+#[cfg(not(target_os = "linux"))]
+fn command_tools(_: &Config) -> Vec<Arc<dyn Tool>> {
+    Vec::new()
 }
 
 /// What no tool may open, whatever name leads there: the state folder, and also by itself the token in it,

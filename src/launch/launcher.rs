@@ -1,44 +1,66 @@
 //! The launcher that the service gives to its tools.
 
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, OnceLock};
 
 use harness_actors::tool::{Contained, Launch, LaunchOrder, Launcher};
 use harness_protocol::{Access, Backend};
 
 use super::SUBCOMMAND;
-use crate::config::Sandbox;
-
+use super::contain::Found;
+use super::contain::probe::probe;
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
+use crate::config::Sandbox;
 
+/// This program as it was started, also when another version took its place since.
+const PROGRAM: &str = "/proc/self/exe";
+/// What is said where nothing contains commands and something has to.
+const REFUSED: &str = "no command is run: the setting sandbox is \"required\", and nothing on this machine \
+                       contains commands; `harness doctor --sandbox` says why";
 /// How many processes and threads a command may have.
 const MAX_PROCESSES: u64 = 1024;
 /// How much memory it may hold where the size of the machine's is not known, in bytes.
 const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
 
-/// Starts commands as this program under its hidden subcommand.
+/// Starts commands as this program under its hidden subcommand. Clones share what was found.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnLauncher {
     sandbox: Sandbox,
     /// More folders that commands may write.
-    more: Vec<PathBuf>,
+    more: Arc<[PathBuf]>,
     limits: Limits,
+    found: Arc<OnceLock<Found>>,
 }
 
 impl OwnLauncher {
-    /// Finds what contains commands on this machine. Blocks.
-    pub(crate) fn find(sandbox: Sandbox, more: Vec<PathBuf>) -> Self {
+    /// A launcher that finds what contains commands on this machine when it is asked first.
+    pub(crate) fn new(sandbox: Sandbox, more: &[PathBuf]) -> Self {
         Self {
             sandbox,
-            more,
+            more: more.into(),
             limits: Limits {
                 processes: MAX_PROCESSES,
                 memory: memory().map_or(MAX_MEMORY, |memory| memory / 2),
             },
+            found: Arc::default(),
         }
+    }
+
+    /// What contains commands on this machine. Blocks the first time, for a few milliseconds.
+    pub(crate) fn found(&self) -> &Found {
+        self.found.get_or_init(|| match self.sandbox {
+            Sandbox::Off => Found::default(),
+            Sandbox::Auto | Sandbox::Required => {
+                let found = probe(Path::new(PROGRAM));
+                log::info!("commands are contained by: {}", found.backend.name());
+                found
+            }
+        })
     }
 
     fn policy(&self, order: &LaunchOrder) -> Policy {
@@ -54,26 +76,33 @@ impl OwnLauncher {
             protected,
             closed,
         } = order.clone();
-        let writable = match access {
+        let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+        let more = self
+            .more
+            .iter()
+            .filter_map(|path| fs::canonicalize(path).ok());
+        let writable: Vec<PathBuf> = match access {
             Access::Write => {
-                let more = self.more.iter().cloned();
-                let own = [workspace, temp.clone()];
+                let own = [workspace.clone(), temp.clone()];
                 own.into_iter().chain(repository).chain(more).collect()
             }
             Access::Read | Access::Full | Access::Unknown => vec![temp.clone()],
         };
+        let is_written = |home: &PathBuf| writable.iter().any(|path| home.starts_with(path));
+        let hidden = closed.iter().filter_map(|path| fs::canonicalize(path).ok());
         Policy {
             program,
             environment,
             folder,
             containment: Containment {
-                backend: Backend::None,
+                backend: self.found().backend,
                 full: access == Access::Full,
-                writable,
-                protected,
-                hidden: closed.to_vec(),
-                throw_away: None,
+                protected: protected.into_iter().filter(|path| path.exists()).collect(),
+                visible: vec![workspace],
+                hidden: hidden.collect(),
+                throw_away: home.filter(|home| home.is_dir() && !is_written(home)),
                 network,
+                writable,
             },
             temp: Some(temp),
             limits: self.limits,
@@ -82,22 +111,36 @@ impl OwnLauncher {
 }
 
 impl Launcher for OwnLauncher {
-    fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
-        if self.sandbox == Sandbox::Required {
-            return Err("no command is run: the setting sandbox is required, and nothing on this machine contains commands; harness doctor --sandbox says why".to_owned());
+    fn containment(
+        &self,
+        access: Access,
+        network: bool,
+        folder: &Path,
+    ) -> Result<Contained, String> {
+        let found = self.found();
+        let backend = found.backend;
+        if self.sandbox == Sandbox::Required && backend == Backend::None {
+            return Err(REFUSED.to_owned());
         }
+        let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+        let holds_home = home.is_some_and(|home| home.starts_with(folder));
+        let mut gaps = found.gaps(backend, access, network);
+        if holds_home && access == Access::Write {
+            gaps.push("the home folder can be written: the conversation works in it".to_owned());
+        }
+        let is_full_root = access == Access::Full && found.is_root;
         Ok(Contained {
-            backend: Backend::None,
-            is_held: false,
-            gaps: vec!["nothing is held".to_owned()],
-            answers_itself: true,
+            backend,
+            is_held: found.contained(backend, access, network)
+                && !(holds_home && access == Access::Write),
+            gaps,
+            answers_itself: backend == Backend::None || is_full_root,
         })
     }
 
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
         let policy = serde_json::to_vec(&self.policy(order))?;
-        // The program as it was started, also when another version took its place since.
-        let mut process = Command::new(PathBuf::from("/proc/self/exe"));
+        let mut process = Command::new(PROGRAM);
         process
             .args([SUBCOMMAND, "warden"])
             .env_clear()

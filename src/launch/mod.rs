@@ -6,23 +6,13 @@
 //! the one that holds the other side dies: the service for the warden, the warden for the init. If the
 //! warden is killed the init ends everything, and if the init is killed the warden does.
 
+pub(crate) mod contain;
 mod init;
 mod launcher;
-mod policy;
+pub(crate) mod policy;
 mod stage;
 mod tree;
 mod warden;
-
-// PLACEHOLDER
-mod contain {
-    use super::policy::Containment;
-    pub(super) fn enter(_: &Containment) -> Result<(), std::io::Error> {
-        Ok(())
-    }
-    pub(super) fn apply(_: &Containment) -> Result<(), std::io::Error> {
-        Ok(())
-    }
-}
 
 pub(crate) use launcher::OwnLauncher;
 
@@ -38,6 +28,8 @@ pub(crate) fn stage(mut words: impl Iterator<Item = String>) -> Option<i32> {
     let done = match words.next().as_deref() {
         Some("warden") => warden::run(),
         Some("init") => init::run(),
+        Some("probe") => return Some(contain::probe::attempt(&words.next().unwrap_or_default())),
+        Some(stage) if stage.starts_with("trial") => return Some(contain::trial::run(stage)),
         _ => Err(std::io::Error::other("this command is not for people")),
     };
     Some(match done {

@@ -33,6 +33,10 @@ pub(crate) struct Containment {
     pub(crate) writable: Vec<PathBuf>,
     /// Files and folders in those that may not be written, moved or removed.
     pub(crate) protected: Vec<PathBuf>,
+    /// Folders that stay in sight to be read, also where a folder above them is replaced: the workspace of a
+    /// command that only reads. What may be written need not be named.
+    #[serde(default)]
+    pub(crate) visible: Vec<PathBuf>,
     /// Files and folders that are out of sight.
     pub(crate) hidden: Vec<PathBuf>,
     /// The home folder, in which what is written vanishes with the command; none if it is in or below what

@@ -1,0 +1,70 @@
+//! Why a command cannot be contained.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use derive_more::{Display, Error};
+use nix::errno::Errno;
+
+/// Why a command cannot be contained. The command is not started then.
+#[derive(Debug, Display, Error)]
+pub(crate) enum ContainError {
+    /// The operating system refused.
+    #[display("cannot {step}: {source}")]
+    System {
+        /// What was tried, as a verb.
+        step: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The operating system refused it for a file or folder.
+    #[display("cannot {step} {}: {source}", path.display())]
+    AtPath {
+        /// What was tried, as a verb.
+        step: &'static str,
+        /// For which file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Something else stands in the way.
+    #[display("cannot {step}: {reason}")]
+    Refused {
+        /// What was tried, as a verb.
+        step: &'static str,
+        /// What stands in the way.
+        reason: String,
+    },
+}
+
+impl ContainError {
+    /// A backend of a later version.
+    pub(super) fn unknown() -> Self {
+        Self::refused("contain", "the backend is not known".to_owned())
+    }
+
+    pub(super) const fn refused(step: &'static str, reason: String) -> Self {
+        Self::Refused { step, reason }
+    }
+}
+
+/// Says what the system refused.
+pub(super) fn system(step: &'static str) -> impl FnOnce(Errno) -> ContainError {
+    move |errno| ContainError::System {
+        step,
+        source: errno.into(),
+    }
+}
+
+/// Says what the system refused, and for what.
+pub(super) fn at_path<E: Into<io::Error>>(
+    step: &'static str,
+    path: &Path,
+) -> impl FnOnce(E) -> ContainError {
+    let path = path.to_owned();
+    move |error| ContainError::AtPath {
+        step,
+        path,
+        source: error.into(),
+    }
+}

@@ -1,0 +1,143 @@
+//! What contains a command: namespaces, mounts, Landlock, capabilities and a filter of system calls.
+//!
+//! Two stages take part, both with one thread: the warden calls `enter` and starts the init, and the init
+//! calls `apply` and starts the command.
+
+mod capabilities;
+mod error;
+mod found;
+mod landlock;
+mod mounts;
+mod namespaces;
+mod network;
+mod plan;
+pub(crate) mod probe;
+mod rules;
+mod seccomp;
+pub(crate) mod trial;
+mod view;
+
+use std::path::{Path, PathBuf};
+
+use harness_protocol::Backend;
+use nix::sys::prctl;
+
+pub(crate) use self::error::ContainError;
+use self::error::system;
+pub(crate) use self::found::Found;
+use crate::launch::policy::Containment;
+
+/// Files that no command needs and that root would be able to read.
+const NEVER_SHOWN: [&str; 6] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/security/opasswd",
+];
+
+/// What `apply` found out on its way.
+#[derive(Debug, Default)]
+struct Applied {
+    /// The version of Landlock that holds the command; zero if there is none.
+    landlock_abi: u32,
+    /// Why what is written in the home folder does not vanish but is refused.
+    home_is_read_only: Option<String>,
+}
+
+/// Takes this process and what it starts out of the namespaces of the service. Called in the warden before it
+/// starts the init, which is the first process of the new process namespace.
+///
+/// # Errors
+/// The step that failed. What was entered before stays entered, so the process has to end.
+pub(crate) fn enter(containment: &Containment) -> Result<(), ContainError> {
+    match containment.backend {
+        Backend::Namespaces => namespaces::enter(containment),
+        Backend::Landlock | Backend::None => Ok(()),
+        Backend::Unknown => Err(ContainError::unknown()),
+    }
+}
+
+/// Contains this process and what it starts from now on. Called in the init before it starts the command;
+/// the working folder is `/` after it, since the one before may be out of sight.
+///
+/// # Errors
+/// The step that failed. The process is contained in part then and has to end.
+pub(crate) fn apply(containment: &Containment) -> Result<(), ContainError> {
+    apply_and_tell(containment).map(drop)
+}
+
+/// The same, and says what it found.
+fn apply_and_tell(containment: &Containment) -> Result<Applied, ContainError> {
+    let mut containment = containment.clone();
+    if !containment.full {
+        let never = NEVER_SHOWN.iter().map(PathBuf::from);
+        containment
+            .hidden
+            .extend(never.filter(|path| path.exists()));
+    }
+    match containment.backend {
+        Backend::Namespaces => apply_namespaces(&containment),
+        Backend::Landlock => apply_landlock(&containment),
+        // An operator who switched the containment off means it.
+        Backend::None => Ok(Applied::default()),
+        Backend::Unknown => Err(ContainError::unknown()),
+    }
+}
+
+fn apply_namespaces(containment: &Containment) -> Result<Applied, ContainError> {
+    let home_is_read_only = mounts::build(containment)?;
+    let mut landlock_abi = 0;
+    if containment.full {
+        capabilities::drop_for_full()?;
+    } else {
+        if !containment.network {
+            network::raise_loopback()?;
+        }
+        let home = containment.throw_away.as_deref();
+        let home = home.filter(|_| home_is_read_only.is_none());
+        let grants = rules::within_namespaces(containment, home);
+        landlock_abi = landlock::restrict(&grants, landlock::Network::Free)?;
+        capabilities::drop_all()?;
+        seccomp::filter(seccomp::Sockets::Ordinary)?;
+    }
+    close()?;
+    Ok(Applied {
+        landlock_abi,
+        home_is_read_only,
+    })
+}
+
+fn apply_landlock(containment: &Containment) -> Result<Applied, ContainError> {
+    let grants = rules::alone(containment, &rules::children);
+    let (network, sockets) = if containment.network || containment.full {
+        (landlock::Network::Free, seccomp::Sockets::Ordinary)
+    } else {
+        (landlock::Network::NoTcp, seccomp::Sockets::Pairs)
+    };
+    let landlock_abi = landlock::restrict(&grants, network)?;
+    if landlock_abi < landlock::LEAST_ABI {
+        return Err(ContainError::refused(
+            "contain by Landlock",
+            format!("its version is {landlock_abi}, and 2 is the first that lets files be renamed"),
+        ));
+    }
+    if containment.full {
+        capabilities::drop_for_full()?;
+    } else {
+        capabilities::drop_all()?;
+        seccomp::filter(sockets)?;
+    }
+    close()?;
+    nix::unistd::chdir(Path::new("/")).map_err(system("go to the root folder"))?;
+    Ok(Applied {
+        landlock_abi,
+        home_is_read_only: None,
+    })
+}
+
+/// Nothing that the command starts may look into this process.
+fn close() -> Result<(), ContainError> {
+    prctl::set_dumpable(false).map_err(system("close the memory"))
+}

@@ -1,0 +1,332 @@
+//! Which mounts a command gets, in their order: a value that `mounts` carries out.
+//!
+//! The mounts of the machine stay where they are and are made read-only. Over some places something else is
+//! laid, and what has to stay in sight below such a place is laid over that again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use nix::mount::MsFlags;
+
+use super::view::{Kind, View};
+use crate::launch::policy::Containment;
+
+/// Where the files lie that covers are made of, until the devices take its place.
+pub(super) const SCRATCH: &str = "/dev";
+const PROCESSES: &str = "/proc";
+const SYSTEM: &str = "/sys";
+const RUN: &str = "/run";
+/// Folders of everybody, each replaced by one of the command's own.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum MountStep {
+    /// Ends the exchange of mounts with other namespaces.
+    Separate,
+    /// Makes what lies at a path, with all below, a mount of its own.
+    Own(PathBuf),
+    /// Remembers what lies at a path, to put it there again.
+    Hold(PathBuf),
+    /// Lets nobody write, on this one mount.
+    ReadOnly(PathBuf, MsFlags),
+    /// Makes room for what covers are made of.
+    Scratch,
+    /// What is written in this folder from now on is lost with the command.
+    ThrowAway(PathBuf),
+    /// Lays something else over a path.
+    Cover(PathBuf, Cover),
+    /// Puts what was remembered at its path again.
+    Restore(PathBuf),
+    /// Lays a view of the command's own processes over the one of all.
+    Processes { read_only: bool },
+    /// Takes away what `Scratch` made.
+    Release,
+}
+
+/// What is laid over a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// An empty file, read-only.
+    File,
+    /// A read-only folder with nothing but places for what is put there again, and links.
+    Folder {
+        places: Vec<(PathBuf, Kind)>,
+        links: Vec<(PathBuf, PathBuf)>,
+    },
+    /// A folder that everybody may write in, with such places.
+    Temporary { places: Vec<(PathBuf, Kind)> },
+    /// The few devices that a command needs, with such places.
+    Devices { places: Vec<(PathBuf, Kind)> },
+}
+
+/// What happens to a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Hidden,
+    Temporary,
+    Run,
+    Devices,
+    ThrowAway,
+    /// It is to be in sight as it is.
+    Kept,
+}
+
+/// The paths of whose kind the view has to know.
+pub(super) fn paths(containment: &Containment) -> impl Iterator<Item = &Path> {
+    let named = [
+        &containment.writable,
+        &containment.visible,
+        &containment.protected,
+        &containment.hidden,
+    ];
+    let fixed = TEMPORARY.into_iter().chain([RUN, SCRATCH, PROCESSES]);
+    let named = named.into_iter().flatten();
+    let named = named.chain(&containment.throw_away).map(PathBuf::as_path);
+    named.chain(fixed.map(Path::new))
+}
+
+/// All steps, in their order.
+pub(super) fn steps(containment: &Containment, view: &View) -> Vec<MountStep> {
+    let layers = layers(containment, view);
+    let mut steps = vec![MountStep::Separate];
+    if !containment.full {
+        let own = own(containment, view);
+        steps.extend(own.iter().cloned().map(MountStep::Own));
+        steps.extend(read_only(containment, view, &own));
+    }
+    let (over, restored) = over(&layers, view);
+    steps.extend(restored.iter().cloned().map(MountStep::Hold));
+    steps.push(MountStep::Scratch);
+    // What is below the scratch comes last.
+    let (last, first): (Vec<_>, Vec<_>) = over
+        .into_iter()
+        .partition(|(path, _)| path.starts_with(SCRATCH));
+    steps.extend(first.into_iter().map(|(_, step)| step));
+    if containment.full {
+        steps.push(MountStep::Release);
+    } else {
+        steps.extend(protect(containment, view, &layers));
+        steps.extend(last.into_iter().map(|(_, step)| step));
+    }
+    let read_only = !containment.full;
+    steps.push(MountStep::Processes { read_only });
+    steps
+}
+
+fn exists(view: &View, path: &Path) -> bool {
+    matches!(view.kinds.get(path), Some(Kind::Folder | Kind::File))
+}
+
+/// The folders that may be written and are not in another one that may, or in a protected place of it.
+fn own(containment: &Containment, view: &View) -> Vec<PathBuf> {
+    let is_within = |inner: &Path, outer: &Path| inner != outer && inner.starts_with(outer);
+    let writable = containment
+        .writable
+        .iter()
+        .filter(|path| exists(view, path));
+    let outermost = writable.filter(|path| {
+        let around = containment
+            .writable
+            .iter()
+            .filter(|other| is_within(path, other));
+        around.into_iter().all(|other| {
+            let protected = &mut containment.protected.iter();
+            protected.any(|between| between.starts_with(other) && is_within(path, between))
+        })
+    });
+    // The root cannot be covered by itself, and is not made read-only then.
+    let sorted: BTreeSet<PathBuf> = outermost.cloned().collect();
+    sorted
+        .into_iter()
+        .filter(|path| path != Path::new("/"))
+        .collect()
+}
+
+/// Every mount of the machine but what may be written.
+fn read_only(containment: &Containment, view: &View, own: &[PathBuf]) -> Vec<MountStep> {
+    if containment
+        .writable
+        .iter()
+        .any(|path| path == Path::new("/"))
+    {
+        return vec![];
+    }
+    let mounts = view.in_sight().filter(|mount| {
+        let is_replaced = mount.path.starts_with(PROCESSES);
+        let is_writable = own.iter().any(|path| mount.path.starts_with(path));
+        !mount.is_read_only && !is_replaced && !is_writable
+    });
+    let steps = mounts.map(|mount| MountStep::ReadOnly(mount.path.clone(), mount.flags));
+    steps.collect()
+}
+
+/// What happens where, by path, so that a folder comes before what is in it.
+fn layers(containment: &Containment, view: &View) -> BTreeMap<PathBuf, Layer> {
+    let mut layers = BTreeMap::new();
+    let mut lay = |path: &Path, layer| {
+        if exists(view, path) {
+            layers.insert(path.to_owned(), layer);
+        }
+    };
+    let is_writable = |path: &Path| {
+        containment
+            .writable
+            .iter()
+            .any(|outer| path.starts_with(outer))
+    };
+    if !containment.full {
+        lay(Path::new(RUN), Layer::Run);
+        lay(Path::new(SCRATCH), Layer::Devices);
+        for path in TEMPORARY.map(Path::new) {
+            if !is_writable(path) {
+                lay(path, Layer::Temporary);
+            }
+        }
+        if let Some(home) = &containment.throw_away {
+            lay(home, Layer::ThrowAway);
+        }
+    }
+    for path in containment.visible.iter().chain(&containment.writable) {
+        lay(path, Layer::Kept);
+    }
+    // What hides wins against what shows.
+    for path in &containment.hidden {
+        lay(path, Layer::Hidden);
+    }
+    if !containment.full {
+        for path in mounts_right_below(view, Path::new(SYSTEM)) {
+            layers.insert(path, Layer::Hidden);
+        }
+        let home = containment.throw_away.iter();
+        let mut kept: Vec<PathBuf> = home
+            .flat_map(|home| mounts_right_below(view, home))
+            .collect();
+        kept.extend(view.resolver.clone().filter(|_| containment.network));
+        for path in kept {
+            let around = path.ancestors().find_map(|outer| layers.get(outer));
+            if around != Some(&Layer::Hidden) {
+                layers.entry(path).or_insert(Layer::Kept);
+            }
+        }
+    }
+    layers
+}
+
+/// The mounts below a folder that are in no other one below it.
+fn mounts_right_below(view: &View, folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let below = view.in_sight().map(|mount| &mount.path);
+    let below: BTreeSet<_> = below
+        .filter(|path| *path != folder && path.starts_with(folder))
+        .collect();
+    for path in below {
+        if !found.iter().any(|outer| path.starts_with(outer)) {
+            found.push(path.clone());
+        }
+    }
+    found
+}
+
+/// The steps for each layer by its path, and what has to be remembered for them.
+fn over(
+    layers: &BTreeMap<PathBuf, Layer>,
+    view: &View,
+) -> (Vec<(PathBuf, MountStep)>, Vec<PathBuf>) {
+    let mut in_effect: BTreeMap<&Path, Layer> = BTreeMap::new();
+    let mut places: BTreeMap<&Path, Vec<(PathBuf, Kind)>> = BTreeMap::new();
+    let mut restored = Vec::new();
+    for (path, layer) in layers {
+        let around = path.ancestors().skip(1);
+        let around = around.filter_map(|outer| in_effect.get_key_value(outer));
+        let around = around.map(|(outer, layer)| (*outer, *layer)).next();
+        let is_empty_around = matches!(
+            around,
+            Some((
+                _,
+                Layer::Hidden | Layer::Temporary | Layer::Run | Layer::Devices
+            ))
+        );
+        if *layer != Layer::Kept {
+            // In an empty folder there is nothing to cover.
+            if !is_empty_around {
+                in_effect.insert(path, *layer);
+            }
+            continue;
+        }
+        match around {
+            // It is below already, but what is written there would be lost.
+            Some((_, Layer::ThrowAway)) => restored.push(path.clone()),
+            Some((outer, _)) if is_empty_around => {
+                let kind = view.kinds.get(path).copied().unwrap_or(Kind::File);
+                places.entry(outer).or_default().push((path.clone(), kind));
+                restored.push(path.clone());
+            }
+            Some(_) | None => {}
+        }
+        in_effect.insert(path, Layer::Kept);
+    }
+    let steps = in_effect.iter().filter_map(|(path, layer)| {
+        let places = places.remove(path).unwrap_or_default();
+        let path = path.to_path_buf();
+        let is_file = view.kinds.get(&path) == Some(&Kind::File);
+        let step = match layer {
+            Layer::Hidden if is_file => MountStep::Cover(path.clone(), Cover::File),
+            Layer::Hidden => MountStep::Cover(
+                path.clone(),
+                Cover::Folder {
+                    places,
+                    links: vec![],
+                },
+            ),
+            Layer::Run => {
+                let links = view.run_links.clone();
+                MountStep::Cover(path.clone(), Cover::Folder { places, links })
+            }
+            Layer::Temporary => MountStep::Cover(path.clone(), Cover::Temporary { places }),
+            Layer::Devices => MountStep::Cover(path.clone(), Cover::Devices { places }),
+            Layer::ThrowAway => MountStep::ThrowAway(path.clone()),
+            Layer::Kept if restored.contains(&path) => MountStep::Restore(path.clone()),
+            Layer::Kept => return None,
+        };
+        Some((path, step))
+    });
+    (steps.collect(), restored)
+}
+
+/// Read-only places in what may be written. A folder of git that holds one is a mount of its own, so that it
+/// cannot be renamed away and made anew.
+fn protect(
+    containment: &Containment,
+    view: &View,
+    layers: &BTreeMap<PathBuf, Layer>,
+) -> Vec<MountStep> {
+    let nearest = |path: &Path| path.ancestors().find_map(|outer| layers.get(outer));
+    let may_be_written = |path: &&PathBuf| {
+        let mut writable = containment.writable.iter();
+        writable.any(|outer| path.starts_with(outer)) && nearest(path) == Some(&Layer::Kept)
+    };
+    let protected = containment
+        .protected
+        .iter()
+        .filter(|path| exists(view, path));
+    let protected: BTreeSet<&PathBuf> = protected.filter(may_be_written).collect();
+    let mut own: BTreeSet<&Path> = protected.iter().map(|path| path.as_path()).collect();
+    for path in &protected {
+        let around = path.ancestors().skip(1);
+        let in_git =
+            around.take_while(|outer| outer.components().any(|part| part.as_os_str() == ".git"));
+        own.extend(in_git.filter(|outer| may_be_written(&&outer.to_path_buf())));
+    }
+    let own_steps = own.iter().map(|path| MountStep::Own(path.to_path_buf()));
+    let inner = view.in_sight().filter(|mount| {
+        let is_below = |path: &&PathBuf| mount.path != **path && mount.path.starts_with(path);
+        !mount.is_read_only && protected.iter().any(is_below)
+    });
+    let flags = |path: &Path| view.flags_at(path);
+    let closed = protected
+        .iter()
+        .map(|path| MountStep::ReadOnly((*path).clone(), flags(path)));
+    let inner = inner.map(|mount| MountStep::ReadOnly(mount.path.clone(), mount.flags));
+    own_steps.chain(closed).chain(inner).collect()
+}

@@ -1,0 +1,161 @@
+//! What the plan of the mounts has to know of the file system: the mounts that there are, and of what kind
+//! the paths are that it is about.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::mount::MsFlags;
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    /// Whatever is no folder and no link.
+    File,
+    Link,
+}
+
+/// One mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mount {
+    pub(super) id: u64,
+    /// The mount that it lies on.
+    pub(super) parent: u64,
+    pub(super) path: PathBuf,
+    pub(super) is_read_only: bool,
+    /// What has to be said again when something is changed, since it may not be taken back.
+    pub(super) flags: MsFlags,
+}
+
+/// The file system as the plan sees it.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    /// Parents before what lies on them.
+    pub(super) mounts: Vec<Mount>,
+    /// What exists of the paths that the plan is about.
+    pub(super) kinds: BTreeMap<PathBuf, Kind>,
+    /// The links right below `/run`, and where each leads.
+    pub(super) run_links: Vec<(PathBuf, PathBuf)>,
+    /// The file that names the servers for names, if `/etc/resolv.conf` leads below `/run`.
+    pub(super) resolver: Option<PathBuf>,
+}
+
+impl View {
+    /// Looks at the machine.
+    pub(super) fn of<'a>(paths: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
+        let mounts = fs::read("/proc/self/mountinfo")?;
+        let kinds = paths.into_iter();
+        let kinds = kinds.filter_map(|path| Some((path.to_owned(), kind_of(path)?)));
+        let links = fs::read_dir("/run").into_iter().flatten().flatten();
+        let links =
+            links.filter_map(|entry| Some((entry.path(), fs::read_link(entry.path()).ok()?)));
+        let resolver = fs::canonicalize("/etc/resolv.conf").ok();
+        Ok(Self {
+            mounts: parse(&mounts),
+            kinds: kinds.collect(),
+            run_links: links.collect(),
+            resolver: resolver.filter(|path| path.starts_with("/run")),
+        })
+    }
+
+    /// The mounts that a path leads to: those that another one covers are left out.
+    pub(super) fn in_sight(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().filter(|mount| !self.is_covered(mount))
+    }
+
+    fn is_covered(&self, mount: &Mount) -> bool {
+        let covers = |other: &&Mount| {
+            other.id != mount.id
+                && (other.parent == mount.id && other.path == mount.path
+                    || other.parent == mount.parent
+                        && other.path != mount.path
+                        && mount.path.starts_with(&other.path))
+        };
+        if self.mounts.iter().any(|other| covers(&other)) {
+            return true;
+        }
+        let parent = self.mounts.iter().find(|other| other.id == mount.parent);
+        // A mount right on top of another one is in sight although it covers its parent.
+        parent.is_some_and(|parent| {
+            parent.id != mount.id && parent.path != mount.path && self.is_covered(parent)
+        })
+    }
+
+    /// The flags of the mount that a path is on.
+    pub(super) fn flags_at(&self, path: &Path) -> MsFlags {
+        let around = self
+            .in_sight()
+            .filter(|mount| path.starts_with(&mount.path));
+        let nearest = around.max_by_key(|mount| mount.path.components().count());
+        nearest.map_or(MsFlags::empty(), |mount| mount.flags)
+    }
+}
+
+/// The kind, without following a link.
+pub(super) fn kind_of(path: &Path) -> Option<Kind> {
+    let kind = fs::symlink_metadata(path).ok()?.file_type();
+    Some(if kind.is_symlink() {
+        Kind::Link
+    } else if kind.is_dir() {
+        Kind::Folder
+    } else {
+        Kind::File
+    })
+}
+
+/// Reads `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`); lines that are none are passed over.
+fn parse(text: &[u8]) -> Vec<Mount> {
+    text.split(|byte| *byte == b'\n')
+        .filter_map(mount)
+        .collect()
+}
+
+fn mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();
+    let (id, parent) = (number()?, number()?);
+    // The device and the folder of it that is shown.
+    let path = unescape(fields.nth(2)?);
+    let options = std::str::from_utf8(fields.next()?).ok()?;
+    let has = |name: &str| options.split(',').any(|option| option == name);
+    let kept = [
+        ("nosuid", MsFlags::MS_NOSUID),
+        ("nodev", MsFlags::MS_NODEV),
+        ("noexec", MsFlags::MS_NOEXEC),
+    ];
+    let kept = kept.into_iter().filter(|(name, _)| has(name));
+    Some(Mount {
+        id,
+        parent,
+        path: PathBuf::from(OsString::from_vec(path)),
+        is_read_only: has("ro"),
+        flags: kept.map(|(_, flag)| flag).collect(),
+    })
+}
+
+/// Blanks and backslashes stand as three octal digits.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let [first, tail @ ..] = rest {
+        let digits = tail
+            .get(..3)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match escaped {
+            Some(byte) if *first == b'\\' => {
+                bytes.push(byte);
+                rest = tail.get(3..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    bytes
+}
