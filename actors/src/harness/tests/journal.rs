@@ -1,5 +1,8 @@
 //! The journal is what lasts: a conversation goes on from it.
 
+use std::sync::Mutex;
+
+use harness_protocol::Event;
 use serde_json::{Value, json};
 
 use super::testing::*;
@@ -8,6 +11,8 @@ use crate::journal::{
     Durability, Entry, JournalStore as _, JsonLinesStore, NewRecord, PageLimit, Record,
 };
 use crate::model::ScriptedReply;
+use crate::reply::Object;
+use crate::tool::{Cancellation, ToolContext, ToolFuture};
 
 const ALL: PageLimit = PageLimit {
     records: usize::MAX,
@@ -210,4 +215,86 @@ async fn many_may_use_a_conversation_at_once() {
     assert_eq!(model.requests().len(), done);
     let messages = harness.messages().await.unwrap();
     assert_eq!(messages.len(), 2 * done);
+}
+
+/// A tool that shows something, and returns when the gate is open.
+struct Showing(Gate);
+
+impl Tool for Showing {
+    fn name(&self) -> &'static str {
+        "showing"
+    }
+
+    fn description(&self) -> &'static str {
+        "Shows what it does."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+
+    fn execute(&self, input: Object, cancellation: Cancellation) -> ToolFuture<'_> {
+        self.execute_in(input, ToolContext::new(cancellation))
+    }
+
+    fn execute_in(&self, _: Object, context: ToolContext) -> ToolFuture<'_> {
+        let gate = self.0.clone();
+        Box::pin(async move {
+            context.output.write("Compiling a crate\n");
+            context.output.write("Compiling another\n");
+            gate.pass().await;
+            Ok("done".to_owned())
+        })
+    }
+}
+
+/// Keeps what tools show, and opens the gate when something was shown.
+struct Shown(Arc<Mutex<Vec<Event>>>, Option<Gate>);
+
+impl EventHandler for Shown {
+    fn event(&self, event: &Event) {
+        if matches!(event, Event::ToolOutput { .. }) {
+            self.0.lock().unwrap().push(event.clone());
+            if let Some(gate) = &self.1 {
+                gate.open();
+            }
+        }
+    }
+}
+
+/// Spec: [EVENT-32]
+#[actix::test]
+async fn b7_what_a_tool_shows_is_seen_by_all_and_kept_nowhere() {
+    let home = tempfile::tempdir().unwrap();
+    for journal in journals(&home).await {
+        let (model, mut options) = scripted();
+        options.journal = Some(Arc::clone(&journal));
+        let gate = Gate::default();
+        options.tools = vec![Arc::new(Showing(gate.clone()))];
+        let harness = Harness::start(options).unwrap();
+        let seen: [Arc<Mutex<Vec<Event>>>; 3] = std::array::from_fn(|_| Arc::default());
+        // The last of them ends the tool, when all have seen it.
+        let gates = [None, None, Some(gate)];
+        let _subscriptions: Vec<_> = seen
+            .iter()
+            .zip(gates)
+            .map(|(seen, gate)| harness.subscribe(Arc::new(Shown(Arc::clone(seen), gate))))
+            .collect();
+        model.push(calls(&[("toolu_1", "showing")]));
+        model.push(ScriptedReply::text("well"));
+        harness.prompt("build").await.unwrap();
+        let expected = Event::ToolOutput {
+            id: "toolu_1".to_owned(),
+            offset: 0,
+            text: "Compiling a crate\nCompiling another\n".to_owned(),
+        };
+        for seen in &seen {
+            assert_eq!(*seen.lock().unwrap(), std::slice::from_ref(&expected));
+        }
+        let kept = format!("{:?}", entries(&journal).await);
+        assert!(
+            kept.contains("done") && !kept.contains("Compiling"),
+            "{kept}"
+        );
+    }
 }
