@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::approval::table;
 
 fn words(line: &str) -> Vec<Vec<String>> {
     parse(line).unwrap_or_else(|complex| panic!("{line:?} has {complex}"))
@@ -158,9 +159,13 @@ fn long_lines_are_complex() {
 /// For each line the commands that bash runs, as a set: those that run if all succeed, and those that run
 /// if all fail. Each has to begin with `p`.
 fn seen_by_bash(lines: &[String]) -> Vec<BTreeSet<Vec<String>>> {
+    // The commands of a pipe write at once: what has no newline is written in one piece.
     const SCRIPT: &str = r#"
         exec 3>&1 >/dev/null 2>&1 </dev/null
-        p() { printf '%s\0' "$number" "$#" p "$@" >&3; return "$status"; }
+        p() {
+            printf '%s\0' "$number" "$#" p "${@//$'\n'/$'\1'}" >&3
+            return "$status"
+        }
         number=0
         for line in "$@"; do
             for status in 0 1; do eval "$line"; done
@@ -176,10 +181,28 @@ fn seen_by_bash(lines: &[String]) -> Vec<BTreeSet<Vec<String>>> {
     let mut seen = vec![BTreeSet::new(); lines.len()];
     while let (Some(number), Some(count)) = (fields.next(), fields.next()) {
         let (number, count): (usize, usize) = (number.parse().unwrap(), count.parse().unwrap());
-        let words = fields.by_ref().take(count + 1).map(str::to_owned).collect();
+        let words = fields.by_ref().take(count + 1);
+        let words = words.map(|word| word.replace('\u{1}', "\n")).collect();
         seen[number].insert(words);
     }
     seen
+}
+
+/// Spec: [APPR-20]
+#[test]
+fn bash_sees_the_words_of_the_commands_in_the_table() {
+    // One command each: what is behind an operator would run.
+    let rows = table::rows().into_iter().map(|row| row.command);
+    let alone = rows.filter(|command| parse(command).is_ok_and(|parts| parts.len() == 1));
+    let (lines, expected) = taken(
+        alone
+            .map(|command| format!("p {}", command.trim_start()))
+            .collect(),
+    );
+    assert!(lines.len() > 150, "{}", lines.len());
+    for (line, (seen, expected)) in lines.iter().zip(seen_by_bash(&lines).iter().zip(&expected)) {
+        assert_eq!(seen, expected, "{line:?}");
+    }
 }
 
 /// Pieces of lines, of which many are joined to something that is complex.

@@ -155,3 +155,7 @@ impl Policy<'_> {
         reasons.join("; ")
     }
 }
+
+#[cfg(test)]
+#[path = "command_policy_tests.rs"]
+mod tests;

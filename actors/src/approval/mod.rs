@@ -11,6 +11,8 @@ mod policy;
 mod programs;
 mod removal;
 mod rule;
+#[cfg(test)]
+mod table;
 
 pub use approver::{Approver, ApproverAnswer, ApproverFuture, DenyAll, Operators};
 pub use book::{FolderRules, RuleBook};

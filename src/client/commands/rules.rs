@@ -17,10 +17,14 @@ Examples:
   harness rules --all                          what holds in all folders
   harness rules --allow 'edit(src/**)'         let the model edit below src in this conversation
   harness rules --folder --deny 'write(**)'    let it write nothing, in all conversations of the folder
+  harness rules --allow 'bash(cargo test *)'   let it run cargo test, whatever stands behind it
+  harness rules --deny 'bash(git push *)'      let it push nothing
   harness rules --remove 'edit(src/**)'
 
 A rule is TOOL(PATTERN), of a path below the conversation's folder: * and ? stand for characters of one
-name, ** for any number of names. Deny comes before ask, ask before allow, and all before the mode.";
+name, ** for any number of names. Of commands it is bash(WORDS): * as the last word stands for any further
+words, and within a word for any characters of it; bash+network(WORDS) may reach the network, and
+bash!full(WORDS) is about full access. Deny comes before ask, ask before allow, and all before the mode.";
 
 /// The flags of `harness rules`.
 #[derive(Debug, Args)]
