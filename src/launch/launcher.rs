@@ -11,8 +11,7 @@ use harness_actors::tool::{Contained, Launch, LaunchOrder, Launcher};
 use harness_protocol::{Access, Backend};
 
 use super::SUBCOMMAND;
-use super::contain::Found;
-use super::contain::probe::probe;
+use super::contain::{self, Found};
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
 use crate::config::Sandbox;
@@ -56,7 +55,7 @@ impl OwnLauncher {
         self.found.get_or_init(|| match self.sandbox {
             Sandbox::Off => Found::default(),
             Sandbox::Auto | Sandbox::Required => {
-                let found = probe(Path::new(PROGRAM));
+                let found = probe();
                 log::info!("commands are contained by: {}", found.backend.name());
                 found
             }
@@ -150,6 +149,11 @@ impl Launcher for OwnLauncher {
             order: told(&policy),
         })
     }
+}
+
+/// Tries what contains commands on this machine, in processes of their own. Blocks.
+pub(crate) fn probe() -> Found {
+    contain::probe::probe(Path::new(PROGRAM))
 }
 
 /// How much memory the machine has, in bytes.

@@ -14,7 +14,8 @@ mod stage;
 mod tree;
 mod warden;
 
-pub(crate) use launcher::OwnLauncher;
+pub(crate) use contain::Found;
+pub(crate) use launcher::{OwnLauncher, probe};
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "__launch";

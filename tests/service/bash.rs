@@ -12,7 +12,7 @@ use crate::changing::{Changing, Result};
 use crate::client::within;
 
 /// Lets the model run a command, and allows it if it asks.
-async fn run(here: &Changing, input: Value) -> Result {
+pub(crate) async fn run(here: &Changing, input: Value) -> Result {
     let call = here.begin("bash", input).await;
     if let Some(approval) = here.asked().await {
         let answer = here.answer(&approval, "allow").await;

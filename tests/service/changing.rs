@@ -27,7 +27,17 @@ pub(crate) type Result = (String, bool);
 impl Changing {
     /// A conversation in that mode.
     pub(crate) async fn in_mode(mode: &str) -> Self {
-        let (service, standin, script) = Service::scripted(&["--max-turns", "1000"]).await;
+        Self::with(mode, &[]).await
+    }
+
+    /// The same of a service with those flags.
+    pub(crate) async fn with(mode: &str, flags: &[&str]) -> Self {
+        let flags: Vec<&str> = ["--max-turns", "1000"]
+            .iter()
+            .chain(flags)
+            .copied()
+            .collect();
+        let (service, standin, script) = Service::scripted(&flags).await;
         std::fs::create_dir(service.home.path().join("work")).unwrap();
         let mut changing = Self {
             service,

@@ -301,7 +301,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     assert_eq!(offered(0), ["old"]);
     let settings = service.get("/v1/conversations/old/settings").await;
     assert_eq!(settings["tools"], json!(["old"]));
-    let there = json!(["read", "list_dir", "grep", "edit", "write"]);
+    let there = json!(["read", "list_dir", "grep", "edit", "write", "bash"]);
     for _ in 0..2 {
         let (status, view) = post(&service, "old", "tools", &json!({"by": "ana"})).await;
         assert_eq!((status, &view["tools"]), (200, &there), "{view}");
@@ -309,7 +309,10 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     let renewed = events.until("tools_renewed").await;
     assert_eq!((&renewed["tools"], &renewed["by"]), (&there, &json!("ana")));
     say("on").await;
-    assert_eq!(offered(1), ["read", "list_dir", "grep", "edit", "write"]);
+    assert_eq!(
+        offered(1),
+        ["read", "list_dir", "grep", "edit", "write", "bash"]
+    );
     // At the command line, too.
     let shown = in_folder(
         &service,

@@ -21,6 +21,7 @@ mod checker;
 mod client;
 mod command_line;
 mod compacting;
+mod contained;
 mod continuing;
 mod conversation;
 mod conversations;

@@ -107,7 +107,7 @@ pub enum Record {
         call: String,
         /// What it does, without the diff.
         #[serde(flatten)]
-        subject: Subject,
+        subject: Box<Subject>,
     },
     /// A tool call changed files.
     FilesChanged {

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use harness_protocol::FileChange;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
-use super::seen::{Seen, SeenFile};
+use super::seen::Seen;
 use crate::ids::ConversationId;
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -27,7 +26,7 @@ pub type ToolFuture<'a> = BoxFuture<'a, Result<String, ToolError>>;
 ///
 /// ```
 /// use harness_actors::{Cancellation, Object, Tool, ToolFuture};
-/// use serde_json::{Value, json};
+/// use serde_json::Value;
 ///
 /// struct Shout;
 ///
@@ -181,48 +180,4 @@ pub struct ToolCall {
     pub name: String,
     /// The tool's input.
     pub input: Object,
-}
-
-/// What came out of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolOutcome {
-    /// What the tool returned, or a JSON object with the field `error`.
-    pub result: String,
-    /// Whether the call failed.
-    pub is_error: bool,
-    /// What was changed.
-    pub changes: Vec<FileChange>,
-    /// The files that the model has seen whole by it.
-    pub seen: Vec<SeenFile>,
-    /// Where the next command starts, if that is another folder.
-    pub folder: Option<String>,
-}
-
-impl ToolOutcome {
-    /// The outcome of a call that failed.
-    #[must_use]
-    pub fn failed(error: &str) -> Self {
-        Self {
-            result: json!({ "error": error }).to_string(),
-            is_error: true,
-            changes: Vec::new(),
-            seen: Vec::new(),
-            folder: None,
-        }
-    }
-}
-
-impl From<Result<String, ToolError>> for ToolOutcome {
-    fn from(result: Result<String, ToolError>) -> Self {
-        match result {
-            Ok(result) => Self {
-                result,
-                is_error: false,
-                changes: Vec::new(),
-                seen: Vec::new(),
-                folder: None,
-            },
-            Err(ToolError(error)) => Self::failed(&error),
-        }
-    }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use actix::{Message, Recipient};
 use harness_protocol::Subject;
 
-use super::definition::{ToolCall, ToolOutcome};
+use super::definition::ToolCall;
+use super::outcome::ToolOutcome;
 use super::registry::Registry;
 use super::seen::SeenBefore;
 use crate::ids::CallId;

@@ -4,8 +4,8 @@ use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
 use harness_protocol::Subject;
 
-use super::ToolOutcome;
 use super::error::ToolError;
+use super::outcome::ToolOutcome;
 use crate::attachment::sha256;
 
 /// What becomes of a plan: `None` if the tool changes nothing that is asked about.

@@ -335,7 +335,10 @@ impl Machine {
         let running = self.status(Activity::RunningTool, &call.name);
         vec![
             running,
-            self.note(Record::EffectBegan { call: id, subject }),
+            self.note(Record::EffectBegan {
+                call: id,
+                subject: Box::new(subject),
+            }),
             Effect::RunTool(call_id, call, Some(allowed)),
         ]
     }

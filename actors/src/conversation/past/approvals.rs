@@ -101,7 +101,7 @@ impl Approvals {
             }
             Record::EffectBegan { call, subject } => {
                 self.allowed = None;
-                self.began = Some((call.clone(), subject.clone()));
+                self.began = Some((call.clone(), (**subject).clone()));
                 self.made = false;
             }
             Record::FilesChanged { call, .. } => {

@@ -28,7 +28,7 @@ enum Found {
         content: Vec<u8>,
         mode: u32,
     },
-    Folder(Vec<(PathBuf, Found)>),
+    Folder(Vec<(PathBuf, Self)>),
     Link(PathBuf),
     /// It is there, and is too large or of another kind to be known.
     Other,

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::capture::MAX_KEPT;
 use crate::attachment::sha256;
 use crate::ids::ConversationId;
 
+/// How much is kept of one command, in bytes.
+pub(super) const MAX_KEPT: u64 = 64 * 1024 * 1024;
 /// How many bytes of outputs are kept at most; the oldest go first.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 

@@ -137,7 +137,7 @@ mod tests {
         fs::write(real.join(".npmrc"), "").unwrap();
         fs::write(real.join("main.rs"), "").unwrap();
         let reach = find(&real);
-        assert_eq!(reach.writable, [PathBuf::new(); 0]);
+        assert!(reach.writable.is_empty());
         for name in [
             ".git/hooks",
             ".git/config",
@@ -167,11 +167,11 @@ mod tests {
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         // The repository knows nothing of it.
-        assert_eq!(find(&tree).writable, [PathBuf::new(); 0]);
+        assert!(find(&tree).writable.is_empty());
         let back = format!("{}\n", tree.join(".git").display());
         fs::write(own.join("gitdir"), back).unwrap();
         let reach = find(&tree);
-        assert_eq!(reach.writable, [main.clone()]);
+        assert_eq!(reach.writable, std::slice::from_ref(&main));
         for path in [
             tree.join(".git"),
             main.join("hooks"),
@@ -184,6 +184,6 @@ mod tests {
         let other = real.join("other");
         repository(&other);
         fs::write(tree.join(".git"), format!("gitdir: {}\n", other.display())).unwrap();
-        assert_eq!(find(&tree).writable, [PathBuf::new(); 0]);
+        assert!(find(&tree).writable.is_empty());
     }
 }

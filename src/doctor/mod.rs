@@ -1,6 +1,9 @@
 //! `harness doctor`: looks at every journal of a state folder, and repairs those that are damaged
 //! when it is told to. Needs no service.
 
+#[cfg(target_os = "linux")]
+mod sandbox;
+
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +22,7 @@ const HELP: &str = "\
 Examples:
   harness doctor                       look at every journal
   harness doctor --repair              repair what is damaged, while no service runs
+  harness doctor --sandbox             what contains commands on this machine, and what not
 
 A damaged part stays in its journal until it is repaired: the service skips it, tells clients of
 the gap, and keeps a copy beside the journal. A repair makes the journal anew from the records that
@@ -68,6 +72,9 @@ pub(crate) struct Examine {
     /// Print one JSON object a journal
     #[arg(long)]
     json: bool,
+    /// Try what contains commands on this machine, and print what holds, instead
+    #[arg(long, conflicts_with = "repair")]
+    sandbox: bool,
 }
 
 /// Looks at all journals; the exit code.
@@ -75,6 +82,9 @@ pub(crate) struct Examine {
 /// # Errors
 /// If the state folder cannot be used.
 pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError> {
+    if examine.sandbox {
+        return examine_sandbox(examine.json);
+    }
     let home = ClientConfig::from_process(home)?.home;
     let folder = home.join("conversations");
     match std::fs::symlink_metadata(&folder) {
@@ -121,6 +131,18 @@ pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError
     }
     let code = repair(&home, &doctor, &reports, examine.json, &mut out)?;
     Ok(code.max(lost))
+}
+
+#[cfg(target_os = "linux")]
+fn examine_sandbox(as_json: bool) -> Result<i32, DoctorError> {
+    Ok(sandbox::run(as_json, &mut io::stdout().lock())?)
+}
+
+/// Elsewhere no command is run.
+#[cfg(not(target_os = "linux"))]
+fn examine_sandbox(_: bool) -> Result<i32, DoctorError> {
+    writeln!(io::stdout(), "commands are run on Linux only")?;
+    Ok(1)
 }
 
 /// Names the attachments that are not what was kept. Nothing here can mend them: their contents

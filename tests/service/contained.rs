@@ -1,0 +1,284 @@
+//! What a command reaches, over HTTP, by whatever contains commands on this machine. What each backend
+//! holds, and as which user, is in `tests/sandbox.sh`.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::bash::run;
+use crate::changing::{Changing, Result};
+use crate::program::output;
+
+/// What contains commands here, and whether a command with that access is held.
+fn here_is() -> (String, impl Fn(&str) -> bool) {
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_harness"));
+    let (_, told, _) = output(doctor.args(["doctor", "--sandbox", "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let backend = told["backend"].as_str().unwrap().to_owned();
+    let name = backend.clone();
+    let holds = move |access: &str| {
+        let all = told["holds"].as_array().unwrap();
+        let own = all.iter().find(|row| row["backend"] == *name).unwrap();
+        let accesses = own["accesses"].as_array().unwrap();
+        let row = accesses.iter().find(|row| row["access"] == access).unwrap();
+        row["contained"].as_bool().unwrap()
+    };
+    (backend, holds)
+}
+
+async fn with(here: &Changing, access: &str, command: &str) -> Result {
+    run(here, json!({"command": command, "access": access})).await
+}
+
+/// Spec: [BOX-01]
+#[tokio::test]
+async fn s8_what_is_held_runs_unasked_and_the_rest_asks() {
+    let (backend, holds) = here_is();
+    for mode in ["plan", "ask", "edits", "sandbox"] {
+        let here = Changing::in_mode(mode).await;
+        for access in ["read", "write", "full"] {
+            let input = json!({"command": "echo ran", "access": access});
+            here.begin("bash", input).await;
+            let asked = here.asked().await;
+            let is_unasked = match access {
+                "read" => holds(access),
+                "write" => mode == "plan" || (mode == "sandbox" && holds(access)),
+                _ => mode == "plan",
+            };
+            assert_eq!(asked.is_none(), is_unasked, "{backend} {mode} {access}");
+            if let Some(asked) = asked {
+                assert_eq!(asked["command"]["backend"], *backend);
+                here.answer(&asked, "deny").await;
+            }
+            here.service.idle(&here.id).await;
+        }
+    }
+}
+
+/// Spec: [BOX-01]
+#[tokio::test]
+async fn s8_required_runs_nothing_where_nothing_holds_and_off_asks_always() {
+    let (backend, _) = here_is();
+    for (sandbox, is_run) in [("required", backend != "none"), ("off", true)] {
+        let here = Changing::with("sandbox", &["--sandbox", sandbox]).await;
+        let call = here
+            .begin("bash", json!({"command": "echo ran", "access": "read"}))
+            .await;
+        let asked = here.asked().await;
+        if sandbox == "off" {
+            let asked = asked.unwrap();
+            assert_eq!(asked["command"]["backend"], "none");
+            assert_eq!(asked["command"]["answers_itself"], true);
+            assert_eq!(asked["scopes"], json!(["once"]));
+            here.answer(&asked, "allow").await;
+        }
+        let (result, is_error) = here.result(&call).await;
+        assert_eq!(!is_error, is_run, "{sandbox}: {result}");
+    }
+}
+
+/// Spec: [BOX-01]
+#[tokio::test]
+async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
+    let (backend, _) = here_is();
+    if backend == "none" {
+        return; // What asks and why is shown above.
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let outside = here.service.home.path().join("outside");
+    fs::write(&outside, "old").unwrap();
+    let path = outside.display();
+    for text in [
+        format!("echo new > {path}"),
+        format!("rm -f {path}"),
+        format!("mv {path} x"),
+        format!("ln {path} x && echo new > x"),
+        format!("ln -s {path} y; echo new > y"),
+        "echo new > ../outside".to_owned(),
+        format!("touch {path}.new && ls {path}.new"),
+    ] {
+        let (result, _) = with(&here, "write", &text).await;
+        assert_eq!(
+            fs::read_to_string(&outside).unwrap(),
+            "old",
+            "{text}: {result}"
+        );
+        assert!(!outside.with_extension("new").exists(), "{text}: {result}");
+    }
+    let (result, is_error) = with(&here, "write", "echo new > inside; cat inside").await;
+    assert!(!is_error && here.read("inside") == b"new\n", "{result}");
+    for text in ["echo x > inside", "touch made", "rm inside", "mkdir d"] {
+        let (result, is_error) = with(&here, "read", text).await;
+        assert!(is_error, "{text}: {result}");
+    }
+    assert_eq!(here.read("inside"), b"new\n");
+    assert!(!here.at("made").exists() && !here.at("d").exists());
+    let (result, is_error) = with(&here, "read", "cat inside; echo x >$TMPDIR/x").await;
+    assert!(!is_error && result.starts_with("new\n"), "{result}");
+}
+
+/// Spec: [BOX-01]
+#[tokio::test]
+async fn s3_the_state_folder_is_out_of_sight() {
+    let (backend, _) = here_is();
+    if backend == "none" {
+        return; // What asks and why is shown above.
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let state = here.service.home.path().join(".harness");
+    let token = fs::read_to_string(state.join("token")).unwrap();
+    let token = token.trim();
+    let path = state.display();
+    for text in [
+        format!("cat {path}/token"),
+        "cat ../.harness/token".to_owned(),
+        format!("ln -s {path} s; cat s/token"),
+        format!("cat /proc/1/root{path}/token"),
+        format!("cat /proc/*/root{path}/token"),
+        format!("mv {path} moved; cat moved/token"),
+        format!("cp -r {path} copied; cat copied/token"),
+        format!("cat {path}/conversations/*.jsonl"),
+        "cat /proc/*/environ".to_owned(),
+    ] {
+        let (result, _) = with(&here, "write", &text).await;
+        assert!(!result.contains(token), "{text}: {result}");
+        assert!(!result.contains("effect_began"), "{text}: {result}");
+    }
+    assert!(state.join("token").exists());
+}
+
+/// Spec: [BOX-01]
+#[tokio::test]
+async fn s4_git_works_and_its_hooks_and_configuration_hold() {
+    let (backend, _) = here_is();
+    if backend == "none" {
+        return; // What asks and why is shown above.
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let git = "git -c user.name=a -c user.email=a@b";
+    let outside = |text: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", text]).current_dir(here.at(""));
+        let (code, out, err) = output(&mut shell);
+        assert_eq!(code, 0, "{text}: {out}{err}");
+        out
+    };
+    outside("git init -q -b main . && git config user.name a && git config user.email a@b");
+    for text in [
+        "echo 1 > f && git add f && git commit -qm one".to_owned(),
+        "echo 2 > f && git stash -q && git stash pop -q && git commit -qam two".to_owned(),
+        "git checkout -q -b side && echo 3 > g && git add g && git commit -qm three".to_owned(),
+        "git checkout -q main && git merge -q side && git tag v1 && git gc -q".to_owned(),
+        format!("{git} commit -q --amend -m four"),
+    ] {
+        let (result, is_error) = with(&here, "write", &text).await;
+        assert!(!is_error, "{text}: {result}");
+    }
+    assert_eq!(outside("git log --format=%s | wc -l").trim(), "3");
+    let config = here.read(".git/config");
+    for text in [
+        "git config core.fsmonitor evil",
+        "echo evil >> .git/config",
+        "echo evil > .git/hooks/pre-commit",
+        "mv .git/hooks h && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+        "mv .git g2; mkdir .git; cp -r g2/* .git/; echo evil > .git/hooks/pre-commit",
+        "rm -rf .git/hooks; ln -s /tmp .git/hooks",
+        "echo evil > .envrc",
+        "git config --worktree core.fsmonitor evil",
+    ] {
+        let (result, _) = with(&here, "write", text).await;
+        assert_eq!(here.read(".git/config"), config, "{text}: {result}");
+        let hook = here.at(".git/hooks/pre-commit");
+        assert!(!hook.exists(), "{text}: {result}");
+        assert!(!here.at(".envrc").exists(), "{text}: {result}");
+        assert!(
+            fs::symlink_metadata(here.at(".git/hooks"))
+                .unwrap()
+                .is_dir(),
+            "{text}"
+        );
+        outside("git status --short");
+    }
+}
+
+/// Spec: [BASH-07]
+#[tokio::test]
+async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
+    let (backend, _) = here_is();
+    if backend == "none" {
+        return; // What asks and why is shown above.
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let (result, is_error) = with(
+        &here,
+        "write",
+        "mkdir n && cd n && git init -q . && ls -A .git/HEAD",
+    )
+    .await;
+    assert!(!is_error, "{result}");
+    let evil = "git init -q . && git config core.fsmonitor evil; echo x > .git/hooks/pre-commit";
+    let (result, _) = with(
+        &here,
+        "write",
+        &format!("cd {}; {evil}", here.at("").display()),
+    )
+    .await;
+    assert!(result.contains("put aside"), "{result}");
+    assert!(!here.at(".git").exists(), "{result}");
+    // A worktree of a repository that is elsewhere.
+    let main = here.service.home.path().join("main");
+    let setup = format!(
+        "git init -q -b main {0} && cd {0} && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one \
+         && git config user.name a && git config user.email a@b && git worktree add -q {1}/tree -b tree",
+        main.display(),
+        here.at("").display()
+    );
+    let (code, out, err) = output(Command::new("sh").args(["-c", &setup]));
+    assert_eq!(code, 0, "{out}{err}");
+    let tree = here
+        .service
+        .create(&json!({"workspace": here.at("tree")}))
+        .await;
+    let mut here = here;
+    here.id = tree;
+    here.set_mode("sandbox").await;
+    let text = "echo 1 > f && git add f && git commit -qm two && git log --format=%s";
+    let (result, is_error) = with(&here, "write", text).await;
+    assert!(!is_error && result.starts_with("two\none\n"), "{result}");
+    let text = format!("echo evil > {}/.git/hooks/pre-commit", main.display());
+    let (result, _) = with(&here, "write", &text).await;
+    assert!(!main.join(".git/hooks/pre-commit").exists(), "{result}");
+}
+
+/// Spec: [BOX-01]
+#[tokio::test]
+async fn s6_the_service_cannot_be_reached_signalled_or_read() {
+    let (backend, _) = here_is();
+    if backend == "none" {
+        return; // What asks and why is shown above.
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let id = here.service.id();
+    let address = here.service.address;
+    for text in [
+        format!("kill -9 {id}"),
+        "kill -9 -1".to_owned(),
+        format!("head -c 100 /proc/{id}/environ"),
+        format!("head -c 100 /proc/{id}/mem"),
+        format!("curl -sS -m 2 http://{address}/v1/conversations"),
+        format!(
+            "exec 3<>/dev/tcp/{}/{} && echo connected",
+            address.ip(),
+            address.port()
+        ),
+    ] {
+        let (result, is_error) = with(&here, "write", &text).await;
+        assert!(
+            is_error && !result.contains("connected"),
+            "{text}: {result}"
+        );
+    }
+    let (result, _) = with(&here, "write", "echo alive").await;
+    assert!(result.starts_with("alive\n"), "{result}");
+}
