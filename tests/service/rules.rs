@@ -197,6 +197,26 @@ async fn a08_scopes_are_kept_listed_and_taken_back() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
+/// Spec: [APPR-24]
+#[tokio::test]
+async fn a09_a_rule_that_would_allow_any_command_is_refused_when_it_is_made() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let rule = "bash(sudo *)";
+    let changes = json!({"add": [{"rule": rule}]});
+    let prompt = json!({"content": "x", "allow": [rule]});
+    for (method, path, body) in [
+        ("PATCH", "/v1/rules".to_owned(), &changes),
+        ("PATCH", format!("{AT}/rules"), &changes),
+        ("POST", format!("{AT}/prompt"), &prompt),
+    ] {
+        let refused = service.as_owner(method, &path, body).await;
+        assert_eq!(refused.status, 400, "{path}: {refused:?}");
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        let reason = "\"bash(sudo *)\" is no rule that allows: sudo runs the command behind it";
+        assert!(detail.starts_with(reason), "{detail}");
+    }
+}
+
 /// Spec: [APPR-12] [APPR-14]
 #[tokio::test]
 async fn a09_a_bad_rule_is_refused_when_it_is_made_and_all_need_the_token() {

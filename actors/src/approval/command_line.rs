@@ -44,6 +44,9 @@ pub(super) fn parse(line: &str) -> Result<Parts, Complex> {
 
 /// Reads the words of a rule, which is about one command. Unlike in a line, `*` is a wildcard.
 pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Word>, Complex> {
+    if pattern.contains('\n') {
+        return Err(Complex("a line break"));
+    }
     let mut parts = Lexer::new(pattern, true).run()?;
     match parts.pop() {
         Some(only) if parts.is_empty() => Ok(only),

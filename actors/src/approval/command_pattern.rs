@@ -94,10 +94,17 @@ impl CommandPattern {
             Some(split) if self.too_wide.is_none() => split,
             Some(_) | None => return false,
         };
+        let covers = |globs: &[Glob], word: &str| {
+            let mut name = globs.iter().take_while(|glob| **glob != Glob::Just('='));
+            let is_named = !name.any(|glob| *glob == Glob::Any);
+            glob::covers(globs, word) && (is_named || !programs::is_named_only(&words[0], word))
+        };
         let mut pairs = self.words.iter().zip(named);
-        (self.is_open || more.is_empty())
-            && self.reach.allows(reach)
-            && pairs.all(|(globs, word)| glob::covers(globs, word))
+        self.reach.allows(reach)
+            && pairs.all(|(globs, word)| covers(globs, word))
+            && more
+                .iter()
+                .all(|word| self.is_open && covers(&[Glob::Any], word))
     }
 
     /// Whether a rule that denies or asks covers a line: one command of it is enough, and one that reaches

@@ -59,6 +59,41 @@ fn a_rule_covers_commands_word_by_word() {
             &["git commit --amend -m a"],
         ),
         ("bash(echo 'a (b)')", &["echo \"a (b)\""], &["echo a '(b)'"]),
+        (
+            "bash(git diff *)",
+            &["git diff", "git diff --stat -- a", "git diff --oneline"],
+            &[
+                "git diff --output=a",
+                "git diff --outp a",
+                "git diff --ext-diff",
+                "git diff a --o=b",
+            ],
+        ),
+        (
+            "bash(git diff --output=*)",
+            &["git diff --output=a"],
+            &["git diff --output-directory=a"],
+        ),
+        (
+            "bash(git diff --o*)",
+            &["git diff --oneline"],
+            &["git diff --output=a"],
+        ),
+        (
+            "bash(git diff --output=a *)",
+            &["git diff --output=a -p"],
+            &[],
+        ),
+        (
+            "bash(cargo test *)",
+            &["cargo test -v"],
+            &["cargo test --config a"],
+        ),
+        (
+            "bash(go test *)",
+            &["go test -v -e"],
+            &["go test -exec a", "go test --toolexec=a"],
+        ),
         ("bash(echo ?)", &[][..], &["echo a"]),
     ] {
         let Ok(_) = text.parse::<Rule>() else {

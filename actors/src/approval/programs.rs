@@ -275,6 +275,29 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("yarn", &["create", "dlx", "exec", "node", "run"]),
 ];
 
+/// Options that write a file anywhere or name a program to run, of programs that are no such thing
+/// otherwise.
+///
+/// Source: their manuals. Programs take the beginning of a long option for the whole.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("cargo", &["config"]),
+    (
+        "git",
+        &[
+            "exec",
+            "ext-diff",
+            "open-files-in-pager",
+            "output",
+            "output-directory",
+            "receive-pack",
+            "upload-pack",
+        ],
+    ),
+    ("go", &["exec", "toolexec", "vettool"]),
+    ("npm", &["script-shell"]),
+    ("pnpm", &["script-shell"]),
+];
+
 /// A name without the folders before it.
 pub(super) fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
@@ -312,4 +335,19 @@ pub(super) fn runs_arguments(program: &str, second: Option<&str>) -> Option<&'st
 /// Whether some of a program's commands run their arguments, and others do not.
 pub(super) fn has_commands(program: &str) -> bool {
     COMMANDS.iter().any(|(known, _)| *known == base(program))
+}
+
+/// Whether a word is an option that a wildcard does not stand for: a rule that allows has to name it.
+pub(super) fn is_named_only(program: &str, word: &str) -> bool {
+    let Some(option) = word.strip_prefix('-') else {
+        return false;
+    };
+    let known = OPTIONS.iter().find(|(name, _)| *name == base(program));
+    let options = known.map_or(&[][..], |(_, options)| options);
+    let name_of = |option: &'_ str| option.split('=').next().unwrap_or_default().to_owned();
+    match option.strip_prefix('-') {
+        Some("") => false,
+        Some(long) => options.iter().any(|it| it.starts_with(&name_of(long))),
+        None => options.contains(&name_of(option).as_str()),
+    }
 }

@@ -350,6 +350,10 @@ mod tests {
                 "it is about plain words and quotes, and has no command",
             ),
             (
+                "bash(a\nb)",
+                "it is about plain words and quotes, and has a line break",
+            ),
+            (
                 "bash(a && b)",
                 "it is about plain words and quotes, and has more than one command",
             ),
