@@ -151,3 +151,74 @@ impl Found {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(abi: u32) -> Found {
+        let mut found = Found::default();
+        found.add(Backend::Landlock, Ok(format!("{LANDLOCK}{abi}\n")));
+        found
+    }
+
+    /// Spec: [BOX-11]
+    #[test]
+    fn the_strongest_backend_that_works_is_taken() {
+        let mut found = Found::default();
+        found.add(Backend::Namespaces, Err("cannot mount".to_owned()));
+        assert_eq!(found.backend, Backend::None);
+        found.add(Backend::Landlock, Ok(format!("{LANDLOCK}7\n")));
+        assert_eq!((found.backend, found.landlock_abi), (Backend::Landlock, 7));
+        let failed = (Backend::Namespaces, Err("cannot mount".to_owned()));
+        assert_eq!(found.tried, [failed, (Backend::Landlock, Ok(()))]);
+
+        let mut found = Found::default();
+        let notes = format!("{LANDLOCK}7\n{READ_ONLY_HOME}no overlay\n");
+        found.add(Backend::Namespaces, Ok(notes));
+        found.add(Backend::Landlock, Ok(format!("{LANDLOCK}7\n")));
+        assert_eq!(found.backend, Backend::Namespaces);
+        let gaps = found.gaps(Backend::Namespaces, Access::Write, false);
+        let last = "nothing can be written in the home folder: no overlay";
+        assert_eq!(gaps.last().unwrap(), last);
+    }
+
+    /// Spec: [BOX-12]
+    #[test]
+    fn nobody_is_asked_only_where_all_is_held() {
+        let holds = |abi, backend, access, network| found(abi).contained(backend, access, network);
+        for access in [Access::Read, Access::Write] {
+            assert!(holds(0, Backend::Namespaces, access, false));
+            assert!(holds(0, Backend::Namespaces, access, true));
+            assert!(!holds(9, Backend::None, access, false));
+        }
+        for backend in [Backend::Namespaces, Backend::Landlock, Backend::None] {
+            assert!(!holds(9, backend, Access::Full, false));
+        }
+        assert!(holds(6, Backend::Landlock, Access::Read, false));
+        assert!(!holds(5, Backend::Landlock, Access::Read, false));
+        assert!(!holds(8, Backend::Landlock, Access::Read, true));
+        assert!(holds(9, Backend::Landlock, Access::Read, true));
+        assert!(!holds(9, Backend::Landlock, Access::Write, false));
+    }
+
+    /// Spec: [BOX-12]
+    #[test]
+    fn what_is_not_held_is_said_in_one_line_each() {
+        let gaps = |abi, backend, access, network| found(abi).gaps(backend, access, network);
+        let signals = "a command may signal the service".to_owned();
+        let sockets = "connecting to sockets in the file system is not held".to_owned();
+        let old = gaps(5, Backend::Landlock, Access::Write, true);
+        assert!(old.contains(&signals) && old.contains(&sockets), "{old:?}");
+        let new = gaps(9, Backend::Landlock, Access::Write, true);
+        assert!(
+            !new.contains(&signals) && !new.contains(&sockets),
+            "{new:?}"
+        );
+        assert_eq!(gaps(9, Backend::Namespaces, Access::Write, false), [""; 0]);
+        for backend in [Backend::Namespaces, Backend::Landlock, Backend::None] {
+            let full = gaps(9, backend, Access::Full, true);
+            assert!(!full.is_empty() && full.iter().all(|line| !line.contains('\n')));
+        }
+    }
+}

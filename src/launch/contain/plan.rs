@@ -330,3 +330,7 @@ fn protect(
     let inner = inner.map(|mount| MountStep::ReadOnly(mount.path.clone(), mount.flags));
     own_steps.chain(closed).chain(inner).collect()
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

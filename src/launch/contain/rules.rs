@@ -127,3 +127,7 @@ pub(super) fn children(folder: &Path) -> Vec<(PathBuf, Kind)> {
         .filter_map(|path| kind_of(&path).map(|kind| (path, kind)))
         .collect()
 }
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -204,3 +204,7 @@ fn without_x32() -> BpfProgram {
         step(RETURN, 0, refuse),
     ]
 }
+
+#[cfg(test)]
+#[path = "seccomp_tests.rs"]
+mod tests;

@@ -159,3 +159,39 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
+21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+22 21 0:5 / /proc rw,nosuid,nodev,noexec - proc proc rw
+23 21 0:6 / /a ro,nosuid - tmpfs tmpfs rw
+24 23 0:7 / /a/in\\040ner rw,noatime - tmpfs tmpfs rw
+25 23 0:8 / /a rw,nodev - tmpfs tmpfs rw
+26 25 0:9 / /a/top rw - tmpfs tmpfs rw
+27 21 0:10 / /b/below rw - tmpfs tmpfs rw
+28 21 0:11 / /b rw,noexec - tmpfs tmpfs rw
+not a mount
+";
+
+    /// Spec: [BOX-09]
+    #[test]
+    fn mounts_that_others_cover_are_out_of_sight() {
+        let view = View {
+            mounts: parse(TABLE.as_bytes()),
+            ..View::default()
+        };
+        assert_eq!(view.mounts.len(), 8);
+        assert_eq!(view.mounts[3].path, Path::new("/a/in ner"));
+        let in_sight: Vec<u64> = view.in_sight().map(|mount| mount.id).collect();
+        assert_eq!(in_sight, [21, 22, 25, 26, 28]);
+        assert!(view.mounts[2].is_read_only);
+        assert_eq!(view.mounts[2].flags, MsFlags::MS_NOSUID);
+        let all = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        assert_eq!(view.flags_at(Path::new("/proc/self")), all);
+        assert_eq!(view.flags_at(Path::new("/a/x")), MsFlags::MS_NODEV);
+        assert_eq!(view.flags_at(Path::new("/c")), MsFlags::empty());
+    }
+}
