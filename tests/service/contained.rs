@@ -31,7 +31,7 @@ async fn with(here: &Changing, access: &str, command: &str) -> Result {
     run(here, json!({"command": command, "access": access})).await
 }
 
-/// Spec: [BOX-01]
+/// Spec: [BOX-20]
 #[tokio::test]
 async fn s8_what_is_held_runs_unasked_and_the_rest_asks() {
     let (backend, holds) = here_is();
@@ -56,7 +56,7 @@ async fn s8_what_is_held_runs_unasked_and_the_rest_asks() {
     }
 }
 
-/// Spec: [BOX-01]
+/// Spec: [BOX-20]
 #[tokio::test]
 async fn s8_required_runs_nothing_where_nothing_holds_and_off_asks_always() {
     let (backend, _) = here_is();
@@ -78,7 +78,7 @@ async fn s8_required_runs_nothing_where_nothing_holds_and_off_asks_always() {
     }
 }
 
-/// Spec: [BOX-01]
+/// Spec: [BOX-20]
 #[tokio::test]
 async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
     let (backend, _) = here_is();
@@ -118,7 +118,7 @@ async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
     assert!(!is_error && result.starts_with("new\n"), "{result}");
 }
 
-/// Spec: [BOX-01]
+/// Spec: [BOX-20]
 #[tokio::test]
 async fn s3_the_state_folder_is_out_of_sight() {
     let (backend, _) = here_is();
@@ -148,7 +148,7 @@ async fn s3_the_state_folder_is_out_of_sight() {
     assert!(state.join("token").exists());
 }
 
-/// Spec: [BOX-01]
+/// Spec: [BOX-20]
 #[tokio::test]
 async fn s4_git_works_and_its_hooks_and_configuration_hold() {
     let (backend, _) = here_is();
@@ -251,7 +251,7 @@ async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
     assert!(!main.join(".git/hooks/pre-commit").exists(), "{result}");
 }
 
-/// Spec: [BOX-01]
+/// Spec: [BOX-20]
 #[tokio::test]
 async fn s6_the_service_cannot_be_reached_signalled_or_read() {
     let (backend, _) = here_is();

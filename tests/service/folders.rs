@@ -319,7 +319,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
         service.home.path(),
         &["tools", "-c", "old", "--renew"],
     );
-    assert_eq!(shown, "read\nlist_dir\ngrep\nedit\nwrite");
+    assert_eq!(shown, "read\nlist_dir\ngrep\nedit\nwrite\nbash");
     let settings = json!({"settings": {"active_tools": ["grep"]}}).to_string();
     let headers = "content-type: application/json\r\n";
     let path = "/v1/conversations/old/settings";
@@ -328,7 +328,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     let shown = in_folder(&service, service.home.path(), &["tools", "-c", "old"]);
     assert_eq!(
         shown,
-        "read  (not active)\nlist_dir  (not active)\ngrep\nedit  (not active)\nwrite  (not active)"
+        "read  (not active)\nlist_dir  (not active)\ngrep\nedit  (not active)\nwrite  (not active)\nbash  (not active)"
     );
     // The second and the third order changed nothing.
     let shown = service.get("/v1/conversations/old").await;

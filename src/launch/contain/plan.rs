@@ -247,6 +247,14 @@ fn over(
                 Layer::Hidden | Layer::Temporary | Layer::Run | Layer::Devices
             ))
         );
+        if let (Layer::ThrowAway, Some((outer, _)), true) = (layer, around, is_empty_around) {
+            // Programs are in the home folder, also where that is in a folder that is replaced.
+            let place = (path.clone(), Kind::Folder);
+            places.entry(outer).or_default().push(place);
+            restored.push(path.clone());
+            in_effect.insert(path, Layer::ThrowAway);
+            continue;
+        }
         if *layer != Layer::Kept {
             // In an empty folder there is nothing to cover.
             if !is_empty_around {
@@ -266,7 +274,7 @@ fn over(
         }
         in_effect.insert(path, Layer::Kept);
     }
-    let steps = in_effect.iter().filter_map(|(path, layer)| {
+    let steps = in_effect.iter().flat_map(|(path, layer)| {
         let places = places.remove(path).unwrap_or_default();
         let path = path.to_path_buf();
         let is_file = view.kinds.get(&path) == Some(&Kind::File);
@@ -285,11 +293,18 @@ fn over(
             }
             Layer::Temporary => MountStep::Cover(path.clone(), Cover::Temporary { places }),
             Layer::Devices => MountStep::Cover(path.clone(), Cover::Devices { places }),
+            Layer::ThrowAway if restored.contains(&path) => {
+                let steps = [
+                    MountStep::Restore(path.clone()),
+                    MountStep::ThrowAway(path.clone()),
+                ];
+                return steps.map(|step| (path.clone(), step)).to_vec();
+            }
             Layer::ThrowAway => MountStep::ThrowAway(path.clone()),
             Layer::Kept if restored.contains(&path) => MountStep::Restore(path.clone()),
-            Layer::Kept => return None,
+            Layer::Kept => return vec![],
         };
-        Some((path, step))
+        vec![(path, step)]
     });
     (steps.collect(), restored)
 }

@@ -352,3 +352,30 @@ fn with_the_network_the_file_that_names_the_servers_for_names_stays_in_sight() {
         assert_eq!(steps.contains(&MountStep::Restore(file.clone())), network);
     }
 }
+
+/// Spec: [BOX-04]
+#[test]
+fn a_home_folder_in_a_replaced_folder_is_thrown_away_there() {
+    let containment = Containment {
+        throw_away: Some(PathBuf::from("/tmp/u")),
+        writable: paths_of(&["/tmp/u/work"]),
+        hidden: paths_of(&["/tmp/u/state"]),
+        ..containment()
+    };
+    let view = view(&containment, &[]);
+    let steps = steps(&containment, &view);
+    let over = steps.iter().skip_while(|step| **step != MountStep::Scratch);
+    let of_temporary = over
+        .skip_while(|step| !matches!(step, MountStep::Cover(path, _) if path == Path::new("/tmp")));
+    assert_eq!(
+        of_temporary.take(5).cloned().collect::<Vec<_>>(),
+        [
+            cover("/tmp", temporary(&["/tmp/u"])),
+            restore("/tmp/u"),
+            MountStep::ThrowAway(PathBuf::from("/tmp/u")),
+            cover("/tmp/u/state", empty()),
+            restore("/tmp/u/work"),
+        ]
+    );
+    assert!(steps.contains(&hold("/tmp/u")));
+}
