@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Longer than any part takes that is not stuck.
 limit=3600
 parts=(
-    crash replies queues compaction writes approvals contents cancels drops attaches together random corpus folders
+    crash replies queues compaction writes commands approvals contents cancels drops attaches together random corpus folders
     durability limits strangers soak crowd benches
 )
 
@@ -41,6 +41,7 @@ run() {
         queues) count="600 kills"; HARNESS_QUEUE_KILLS=600 service queues::whenever_the_service_dies ;;
         compaction) count="200 kills"; HARNESS_COMPACT_KILLS=200 service compacting::a_kill_at_any_moment ;;
         writes) count="200 kills"; HARNESS_WRITE_KILLS=200 service writes:: ;;
+        commands) count="500 kills"; HARNESS_COMMAND_KILLS=500 service survivors:: ;;
         approvals) count="1000 schedules"; HARNESS_SCHEDULES=1000 service schedules:: ;;
         contents) count="1000 contents"; HARNESS_CONTENTS=1000 properties harness-actors f17 ;;
         cancels) count="10000 cancels"; HARNESS_CANCELS=10000 service cancel::at_random ;;

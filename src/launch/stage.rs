@@ -42,6 +42,9 @@ impl Lifeline {
         while file.read(&mut byte)? == 1 && byte[0] != b'\n' {
             length.push(char::from(byte[0]));
         }
+        if length.is_empty() {
+            return Err(io::Error::other("the process that was to start it is gone"));
+        }
         let length: u64 = length.parse().map_err(io::Error::other)?;
         file.take(length).read_to_end(&mut line)?;
         let policy = serde_json::from_slice(&line).map_err(io::Error::other)?;

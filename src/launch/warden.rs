@@ -1,5 +1,6 @@
 //! The warden: starts the init where it is to live, watches what the command takes, and ends it.
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
@@ -37,7 +38,12 @@ pub(super) fn run() -> io::Result<()> {
         // One that has ended already has said why.
         drop(input.write_all(&told(&line)));
     }
-    watch(&lifeline, init.id(), input, &policy)
+    watch(&lifeline, init.id(), input, &policy)?;
+    // Nothing uses it any more. The service would remove it, too, but may have been killed.
+    if let Some(temp) = &policy.temp {
+        drop(fs::remove_dir_all(temp));
+    }
+    Ok(())
 }
 
 fn watch(

@@ -60,6 +60,7 @@ mod secrets;
 mod settings;
 mod stop;
 mod stopped;
+mod survivors;
 mod talk;
 mod terminal;
 mod tidy;

@@ -4,7 +4,9 @@ says `I heard` and the last words of the request, so that answers can be told ap
 
 import json
 import random
+import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # The errors that another attempt may cure: status and type.
@@ -128,3 +130,60 @@ class Handler(BaseHTTPRequestHandler):
         if fault == "reset":
             self.wfile.write(b"ff\r\ndata: {")
         self.close_connection = True
+
+
+class Pause(float):
+    """Between two events: how many seconds nothing is sent."""
+
+
+def call(name, tool_input, key):
+    """The events of a reply that is one call of a tool."""
+    usage = {"input_tokens": 10, "output_tokens": 1}
+    yield {"type": "message_start", "message": {"id": "msg_1", "model": "m", "role": "assistant",
+                                                "content": [], "usage": usage}}
+    yield {"type": "content_block_start", "index": 0,
+           "content_block": {"type": "tool_use", "id": key, "name": name, "input": {}}}
+    yield {"type": "content_block_delta", "index": 0,
+           "delta": {"type": "input_json_delta", "partial_json": json.dumps(tool_input)}}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage}
+    yield {"type": "message_stop"}
+
+
+class Scripted(ThreadingHTTPServer):
+    """A Messages API whose replies a function makes: it is given the messages, and yields events and
+    pauses."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, reply):
+        super().__init__(("127.0.0.1", 0), ScriptedHandler)
+        self.reply = reply
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def url(self):
+        """Where it is."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request, client_address):
+        """A service that was ended is no news."""
+
+
+class ScriptedHandler(Handler):
+    """One connection."""
+
+    def do_POST(self):
+        """Streams the reply."""
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for event in self.server.reply(request["messages"]):
+            if isinstance(event, Pause):
+                time.sleep(event)
+            else:
+                self.event(event)
+        self.wfile.write(b"0\r\n\r\n")

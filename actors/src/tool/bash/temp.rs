@@ -38,8 +38,11 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            log::warn!("the folder {} stays: {error}", self.0.display());
+        match fs::remove_dir_all(&self.0) {
+            Ok(()) => {}
+            // What held the command has removed it.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => log::warn!("the folder {} stays: {error}", self.0.display()),
         }
     }
 }
