@@ -24,7 +24,7 @@ use tokio::sync::Semaphore;
 use crate::config::Config;
 use crate::demo::DemoTransport;
 use crate::guidance::GuidanceSources;
-use crate::http::{About, Shared};
+use crate::http::{About, ContainedBy, Shared};
 #[cfg(target_os = "linux")]
 use crate::launch::OwnLauncher;
 use crate::open_files::max_open_conversations;
@@ -61,8 +61,9 @@ pub(crate) fn start(
     let way = Way::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
+    let commands = Commands::of(config);
     let mut tools = standard_tools();
-    tools.extend(command_tools(config));
+    tools.extend(commands.tools);
     let size = StateSize::new(
         &config.home,
         config.max_state_bytes,
@@ -115,6 +116,7 @@ pub(crate) fn start(
         models,
         rules,
         tools: shelf,
+        contained_by: commands.contained_by,
         key_sources: config.key_sources.names().into(),
         kept_for: match config.prompt_cache {
             Caching::OneHour => KeptFor::OneHour,
@@ -124,26 +126,40 @@ pub(crate) fn start(
     Ok(Actors { shared })
 }
 
-/// The tools that run commands.
-#[cfg(target_os = "linux")]
-fn command_tools(config: &Config) -> Vec<Arc<dyn Tool>> {
-    let launcher = OwnLauncher::new(config.sandbox, &config.sandbox_write);
-    let finding = launcher.clone();
-    // The first command need not wait for it, nor the start of the service.
-    let found = start_thread("sandbox", move || {
-        finding.found();
-    });
-    if let Err(error) = found {
-        log::debug!("what contains commands is found later: {error}");
-    }
-    let environment = config.command_env.clone();
-    vec![Arc::new(Bash::new(Arc::new(launcher), environment))]
+/// The tools that run commands, and what contains those.
+struct Commands {
+    tools: Vec<Arc<dyn Tool>>,
+    contained_by: ContainedBy,
 }
 
-/// Nothing contains commands here, and nothing would end what they leave.
-#[cfg(not(target_os = "linux"))]
-fn command_tools(_: &Config) -> Vec<Arc<dyn Tool>> {
-    Vec::new()
+impl Commands {
+    #[cfg(target_os = "linux")]
+    fn of(config: &Config) -> Self {
+        let launcher = OwnLauncher::new(config.sandbox, &config.sandbox_write);
+        let finding = launcher.clone();
+        // The first command need not wait for it, nor the start of the service.
+        let found = start_thread("sandbox", move || {
+            finding.found();
+        });
+        if let Err(error) = found {
+            log::debug!("what contains commands is found later: {error}");
+        }
+        let environment = config.command_env.clone();
+        let asked = launcher.clone();
+        Self {
+            tools: vec![Arc::new(Bash::new(Arc::new(launcher), environment))],
+            contained_by: Arc::new(move || asked.contained_by()),
+        }
+    }
+
+    /// Nothing contains commands here, and nothing would end what they leave.
+    #[cfg(not(target_os = "linux"))]
+    fn of(_: &Config) -> Self {
+        Self {
+            tools: Vec::new(),
+            contained_by: Arc::new(|| Some("none")),
+        }
+    }
 }
 
 /// What no tool may open, whatever name leads there: the state folder, and also by itself the token in it,

@@ -88,7 +88,7 @@ pub struct ServiceInfo {
     pub upstream: Upstream,
     /// The model of a conversation that sets none.
     pub model: String,
-    /// What confines the tools: `none`.
+    /// What contains the commands of tools: `namespaces`, `landlock` or `none`.
     pub sandbox: String,
     /// When it started, in Unix seconds.
     pub started_at: u64,

@@ -43,4 +43,4 @@ mod workspace;
 pub(crate) use connection::Door;
 pub(crate) use guard::{Access, AllowedHosts, Token};
 pub(crate) use server::{bind, serve};
-pub(crate) use shared::{About, Shared};
+pub(crate) use shared::{About, ContainedBy, Shared};

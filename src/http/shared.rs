@@ -21,6 +21,9 @@ use crate::rules::KeptRules;
 /// How long a handler waits for an actor. Longer than any cancel takes.
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
 
+/// Tells the name of what contains the commands of tools; none before it was found.
+pub(crate) type ContainedBy = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
+
 /// What the routes need.
 #[derive(Clone)]
 pub(crate) struct Shared {
@@ -56,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) tools: ToolShelf,
     /// The names of the keys that conversations can choose.
     pub(crate) key_sources: Arc<[String]>,
+    /// What contains the commands of tools.
+    pub(crate) contained_by: ContainedBy,
     /// How long the API is asked to remember requests, which has its price.
     pub(crate) kept_for: KeptFor,
 }

@@ -62,6 +62,11 @@ impl OwnLauncher {
         })
     }
 
+    /// The name of what contains commands, once it was found. Does not block.
+    pub(crate) fn contained_by(&self) -> Option<&'static str> {
+        self.found.get().map(|found| found.backend.name())
+    }
+
     fn policy(&self, order: &LaunchOrder) -> Policy {
         let LaunchOrder {
             program,

@@ -82,7 +82,7 @@ fn of_info(info: &ServiceInfo) -> Vec<(&'static str, String)> {
         theirs => format!("{theirs}; this is {VERSION}: `harness restart` starts it"),
     };
     let sandbox = match info.sandbox.as_str() {
-        "none" => "none: tools may do what you may".to_owned(),
+        "none" => "none: commands do what you may; harness doctor --sandbox".to_owned(),
         other => other.to_owned(),
     };
     let way = if info.detached {
@@ -182,7 +182,7 @@ mod tests {
                 "address   http://127.0.0.1:8421",
                 "clients   2",
                 "runs      1",
-                "sandbox   none: tools may do what you may",
+                "sandbox   none: commands do what you may; harness doctor --sandbox",
                 "log       /h/logs/serve.log",
                 "state     /h",
                 "differs   model: m in the running service, n in this shell",
