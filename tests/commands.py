@@ -9,6 +9,9 @@ Spec: [BASH-08] [BASH-09] [BASH-12] [EVENT-33] [TOOL-52]
 
 import http.client
 import json
+import re
+import socket
+import statistics
 import sys
 import tempfile
 import threading
@@ -27,7 +30,9 @@ MOST_DELAY = 0.020
 # How late the service may answer while a command takes too much, in seconds.
 MOST_ANSWER = 0.2
 # How many pieces a paced reply has, and the seconds between them.
-PIECES, PACE = 400, 0.01
+PIECES, PACE = 200, 0.01
+# How often that is measured: what counts is the middle one, since others use the machine, too.
+ROUNDS = 5
 # How long a command may take here, in seconds.
 LIMIT = 120
 
@@ -112,6 +117,12 @@ class Events:
                 if line.startswith(b"data: "):
                     self.seen.append((came, json.loads(line[6:])))
 
+    def leave(self):
+        """Ends the stream."""
+        self.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.connection.close()
+
     def of(self, kind):
         """The events of a type so far."""
         return [event for _, event in list(self.seen) if event.get("type") == kind]
@@ -176,7 +187,7 @@ class Bench:
                 for number in event["text"].replace("<", "").split(">"):
                     if number:
                         came.setdefault(int(number), when)
-        client.connection.close()
+        client.leave()
         if len(came) != PIECES:
             raise Failure(f"{len(came)} pieces came of {PIECES}")
         return [1000 * (came[number] - self.model.sent[number]) for number in range(PIECES)]
@@ -196,39 +207,46 @@ def sampled(sample, until):
     return thread, samples
 
 
+def late(rounds):
+    """How late the pieces are in the middle one of some rounds: below it are 99 of a hundred."""
+    return statistics.median(percentile(delays, 0.99) for delays in rounds)
+
+
 def output(bench, part, command, is_whole):
     """A command that writes 1 GB, or without an end, while another conversation streams."""
-    quiet = bench.delays()
-    measured(part, "delay of another's pieces before, p99 ms", percentile(quiet, 0.99))
+    quiet = late([bench.delays() for _ in range(ROUNDS)])
+    measured(part, "delay of another's pieces before, p99 ms", quiet)
     before, done = bench.resident(), threading.Event()
     thread, memory = sampled(bench.resident, done)
-    begun = time.monotonic()
+    rounds, took, result = [], [], ""
     try:
-        bench.begin(command)
-        busy = []
-        while bench.is_running() and len(busy) < 2 * PIECES:
-            busy += bench.delays()
-        if not is_whole:
-            path = f"/v1/conversations/{bench.conversation}/cancel"
-            bench.service.expect(200, "POST", path, {})
-        result = bench.result()
+        while len(rounds) < ROUNDS:
+            begun = time.monotonic()
+            bench.begin(command)
+            while bench.is_running() and len(rounds) < ROUNDS:
+                rounds.append(bench.delays())
+            if is_whole:
+                result = bench.result()
+                took.append(time.monotonic() - begun)
     finally:
         done.set()
         thread.join()
-    took = time.monotonic() - begun
-    measured(part, "time of the command, s", took)
+    if is_whole:
+        measured(part, "time of the command and a round, s", min(took))
+        if "[exit 0" not in result or len(result) > 40_000:
+            raise Failure(f"the result has {len(result)} characters: {result[-300:]}")
+        left_out = re.search(r"(\d+) bytes left out; read the path output:", result)
+        if left_out is None or int(left_out[1]) < 10**9 - 40_000:
+            raise Failure(f"the result does not say what was left out: {result[-300:]}")
+    else:
+        bench.service.expect(200, "POST", f"/v1/conversations/{bench.conversation}/cancel", {})
+        bench.result()
     measured(part, "growth of the service, MiB", max(memory) - before, MOST_GROWTH)
-    measured(part, "delay of another's pieces, p50 ms", percentile(busy, 0.5))
-    more = percentile(busy, 0.99) - percentile(quiet, 0.99)
-    measured(part, "delay of another's pieces, p99 ms", percentile(busy, 0.99))
-    measured(part, "so much more than before, p99 ms", more, 1000 * MOST_DELAY)
-    kept = sum(file.stat().st_size for file in (bench.service.home / "outputs").rglob("*")
-               if file.is_file())
-    measured(part, "kept, MiB", kept / MIB, 64)
-    if is_whole and "[exit 0" not in result:
-        raise Failure(f"the result is {result[-300:]}")
-    if len(result) > 40_000:
-        raise Failure(f"the result has {len(result)} characters")
+    measured(part, "delay of another's pieces, p99 ms", late(rounds))
+    measured(part, "so much more than before, p99 ms", late(rounds) - quiet, 1000 * MOST_DELAY)
+    kept = [file.stat().st_size for file in (bench.service.home / "outputs").rglob("*")
+            if file.is_file()]
+    measured(part, "the largest kept output, MiB", max(kept) / MIB, 64)
 
 
 def one_gigabyte(bench, part):

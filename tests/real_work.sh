@@ -105,7 +105,7 @@ fail() {
     exit 1
 }
 
-harness() { HARNESS_HOME="$folder/$kind.state" "$binary" "$@"; }
+harness() { "$binary" "$@" --home "$folder/$kind.state"; }
 
 # The results that the journal holds, one a line: whether it failed, and its text.
 results() {
@@ -142,8 +142,8 @@ END
     python3 "$support/steps.py" "$folder/$kind.steps" >"$folder/$kind.url" &
     model=$!
     for _ in $(seq 100); do [[ -s "$folder/$kind.url" ]] && break; sleep 0.1; done
-    ANTHROPIC_API_KEY=sk-ant-of-the-work harness serve --port 0 --base-url "$(<"$folder/$kind.url")" \
-        --model claude-haiku-4-5 >"$folder/$kind.log" 2>&1 &
+    ANTHROPIC_API_KEY=sk-ant-of-the-work "$binary" serve --home "$folder/$kind.state" --port 0 \
+        --base-url "$(<"$folder/$kind.url")" --model claude-haiku-4-5 >"$folder/$kind.log" 2>&1 &
     service=$!
     for _ in $(seq 100); do [[ -s "$folder/$kind.state/service.json" ]] && break; sleep 0.1; done
 
