@@ -47,7 +47,7 @@ use crate::stop_signal::StopSignals;
 
 fn main() {
     #[cfg(target_os = "linux")]
-    if let Some(code) = launch::stage(std::env::args().skip(1)) {
+    if let Some(code) = launch::stage(std::env::args_os().skip(1)) {
         std::process::exit(code);
     }
     // Before any secret is read.

@@ -15,7 +15,7 @@ use harness_actors::model::{
 };
 #[cfg(target_os = "linux")]
 use harness_actors::tool::Bash;
-use harness_actors::tool::{BeforeStore, Outputs, Tool};
+use harness_actors::tool::{BeforeStore, Launching, Outputs, Tool};
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools, start_thread,
 };
@@ -87,6 +87,7 @@ pub(crate) fn start(
         closed: closed_to_tools(config),
         before: Some(BeforeStore::at(&config.home, clock)),
         outputs: Some(Outputs::at(&config.home)),
+        launcher: commands.launcher,
         ..Seams::default()
     };
     let parts = parts(
@@ -129,6 +130,7 @@ pub(crate) fn start(
 /// The tools that run commands, and what contains those.
 struct Commands {
     tools: Vec<Arc<dyn Tool>>,
+    launcher: Launching,
     contained_by: ContainedBy,
 }
 
@@ -147,6 +149,7 @@ impl Commands {
         let environment = config.command_env.clone();
         let asked = launcher.clone();
         Self {
+            launcher: Launching(Some(Arc::new(launcher.clone()))),
             tools: vec![Arc::new(Bash::new(Arc::new(launcher), environment))],
             contained_by: Arc::new(move || asked.contained_by()),
         }
@@ -156,6 +159,7 @@ impl Commands {
     #[cfg(not(target_os = "linux"))]
     fn of(_: &Config) -> Self {
         Self {
+            launcher: Launching::default(),
             tools: Vec::new(),
             contained_by: Arc::new(|| Some("none")),
         }

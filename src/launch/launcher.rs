@@ -142,6 +142,13 @@ impl Launcher for OwnLauncher {
         })
     }
 
+    fn looking(&self) -> Option<Command> {
+        let mut starter = Command::new(PROGRAM);
+        starter.args([SUBCOMMAND, "looking"]);
+        starter.arg(std::process::id().to_string());
+        Some(starter)
+    }
+
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
         let policy = serde_json::to_vec(&self.policy(order))?;
         let mut process = Command::new(PROGRAM);

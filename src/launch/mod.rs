@@ -9,10 +9,16 @@
 pub(crate) mod contain;
 mod init;
 mod launcher;
+mod looking;
 pub(crate) mod policy;
 mod stage;
 mod tree;
 mod warden;
+
+use std::ffi::OsString;
+use std::io;
+
+use harness_actors::tool::Report;
 
 pub(crate) use contain::Found;
 pub(crate) use launcher::{OwnLauncher, probe};
@@ -22,21 +28,26 @@ pub(crate) const SUBCOMMAND: &str = "__launch";
 
 /// Runs a stage if the command line asks for one; tells its exit code. This comes before anything else in
 /// the program: a stage that makes namespaces may have one thread only.
-pub(crate) fn stage(mut words: impl Iterator<Item = String>) -> Option<i32> {
+pub(crate) fn stage(mut words: impl Iterator<Item = OsString>) -> Option<i32> {
     if words.next()? != SUBCOMMAND {
         return None;
     }
-    let done = match words.next().as_deref() {
+    let name = words.next().unwrap_or_default();
+    let done = match name.to_str() {
         Some("warden") => warden::run(),
         Some("init") => init::run(),
-        Some("probe") => return Some(contain::probe::attempt(&words.next().unwrap_or_default())),
+        Some("looking") => return Some(looking::run(words)),
+        Some("probe") => {
+            let backend = words.next().unwrap_or_default();
+            return Some(contain::probe::attempt(&backend.to_string_lossy()));
+        }
         Some(stage) if stage.starts_with("trial") => return Some(contain::trial::run(stage)),
-        _ => Err(std::io::Error::other("this command is not for people")),
+        _ => Err(io::Error::other("this command is not for people")),
     };
     Some(match done {
         Ok(()) => 0,
         Err(error) => {
-            stage::report(&harness_actors::tool::Report::Failed(error.to_string()));
+            stage::report(&Report::Failed(error.to_string()));
             1
         }
     })

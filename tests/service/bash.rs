@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::changing::{Changing, Result};
 use crate::client::within;
+use crate::program::slow_search;
 
 /// Lets the model run a command, and allows it if it asks.
 pub(crate) async fn run(here: &Changing, input: Value) -> Result {
@@ -353,4 +354,24 @@ async fn b14_what_is_shown_is_what_runs() {
         let (result, is_error) = command(&here, text).await;
         assert!(is_error && result.contains("command"), "{text:?}: {result}");
     }
+}
+
+/// Spec: [TOOL-77]
+#[tokio::test]
+async fn b3_a_search_is_not_left_either_when_the_service_is_killed() {
+    let mut here = Changing::in_mode("ask").await;
+    let (name, content, pattern) = slow_search();
+    let file = here.file(name, content);
+    let marker = file.to_str().unwrap();
+    let call = Reply::tool_calls([("begun", "grep", json!({"pattern": pattern, "path": marker}))]);
+    here.script.extend([call]);
+    here.talk().prompt("go on").await;
+    within("the search", async {
+        while processes(marker).is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    here.service.kill();
+    none_left(marker, Duration::from_secs(1)).await;
 }

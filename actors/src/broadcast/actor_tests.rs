@@ -564,7 +564,8 @@ async fn a_client_that_does_not_read_is_taken_off_and_goes_on_behind_a_gap() {
             .unwrap();
         let said = taken(&mut quick);
         assert!(
-            matches!(said.last(), Some(Event::ToolOutput { .. })),
+            said.iter()
+                .any(|event| matches!(event, Event::ToolOutput { .. })),
             "{said:?}"
         );
     }

@@ -21,7 +21,7 @@ use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartMo
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{BeforeStore, Outputs, ToolShelf, Undo};
+use crate::tool::{BeforeStore, Launching, Outputs, ToolShelf, Undo};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -58,6 +58,8 @@ pub struct Seams {
     pub rules: RuleBook,
     /// Keeps the contents of files before tools change them; nothing is taken back without it.
     pub before: Option<BeforeStore>,
+    /// Starts programs for tools; they are started as they are without one.
+    pub launcher: Launching,
     /// Keeps the outputs of commands that are too long to be shown.
     pub outputs: Option<Outputs>,
     /// Files and folders that are closed to tools, whatever name leads there.
@@ -80,6 +82,7 @@ impl Default for Seams {
             rules: RuleBook::default(),
             before: None,
             outputs: None,
+            launcher: Launching::default(),
             closed: Arc::default(),
         }
     }

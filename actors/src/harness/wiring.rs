@@ -33,6 +33,7 @@ pub fn parts(
         .closing(Arc::clone(&seams.closed))
         .keeping(seams.before.clone())
         .keeping_outputs(seams.outputs.clone())
+        .launching(seams.launcher.clone())
         .start();
     let model_seams = ModelSeams {
         attachments: Arc::clone(&seams.attachments),

@@ -20,8 +20,8 @@ use super::plan::{EffectError, digest};
 use super::seen::Seen;
 use super::waiting::Waiting;
 use super::{
-    BeforeStore, Cancellation, Outputs, Registry, Tool, ToolCall, ToolContext, ToolError,
-    ToolOutcome,
+    BeforeStore, Cancellation, Launching, Outputs, Registry, Tool, ToolCall, ToolContext,
+    ToolError, ToolOutcome,
 };
 use crate::blocking;
 use crate::ids::CallId;
@@ -48,6 +48,7 @@ pub struct ToolActor {
     closed: Arc<[PathBuf]>,
     before: Option<BeforeStore>,
     outputs: Option<Outputs>,
+    launcher: Launching,
     calls: HashMap<CallId, RunningTool>,
     waiting: Waiting,
 }
@@ -71,6 +72,7 @@ impl ToolActor {
             closed: Arc::default(),
             before: None,
             outputs: None,
+            launcher: Launching::default(),
             calls: HashMap::new(),
             waiting: Waiting::default(),
         }
@@ -92,6 +94,12 @@ impl ToolActor {
     #[must_use]
     pub fn keeping_outputs(self, outputs: Option<Outputs>) -> Self {
         Self { outputs, ..self }
+    }
+
+    /// Starts programs by that launcher.
+    #[must_use]
+    pub fn launching(self, launcher: Launching) -> Self {
+        Self { launcher, ..self }
     }
 
     /// Begins calls that wait while there is room.
@@ -122,6 +130,7 @@ impl ToolActor {
             closed: Arc::clone(&self.closed),
             before: self.before.clone(),
             outputs: self.outputs.clone(),
+            launcher: self.launcher.clone(),
             call_id: call.id.clone(),
             conversation: call_id.conversation.clone(),
             folder,

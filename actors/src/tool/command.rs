@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
 use super::cap::MAX_TEXT_BYTES;
-use super::{Cancellation, ToolError};
+use super::{Cancellation, Launching, ToolError};
 use crate::secret::Redaction;
 
 /// How much of what a program says about its errors is kept, in bytes.
@@ -54,8 +54,16 @@ pub(super) async fn run(
     args: &[&OsStr],
     folder: &Path,
     cancellation: &Cancellation,
+    launcher: &Launching,
 ) -> Result<Output, ToolError> {
-    let mut command = Command::new(program);
+    let launcher = launcher.0.as_ref().and_then(|launcher| launcher.looking());
+    let mut command = match launcher {
+        Some(mut starter) => {
+            starter.arg(program);
+            Command::from(starter)
+        }
+        None => Command::new(program),
+    };
     command
         .args(args)
         .current_dir(folder)

@@ -14,7 +14,8 @@ use super::*;
 async fn run_in(folder: &Folder, program: &str, args: &[&str]) -> Result<Output, ToolError> {
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
     let cancellation = Cancellation::new();
-    let work = run(program, &args, folder.path(), &cancellation);
+    let alone = Launching::default();
+    let work = run(program, &args, folder.path(), &cancellation, &alone);
     timeout(LIMIT, work).await.expect("the program must end")
 }
 
@@ -142,7 +143,8 @@ async fn a_cancelled_program_is_killed_with_all_that_it_started() {
     let life = Life::of(fifo.clone());
     let args = ["-c".as_ref(), FAMILY.as_ref(), fifo.as_os_str()];
     let cancellation = Cancellation::new();
-    let work = run("sh", &args, folder.path(), &cancellation);
+    let alone = Launching::default();
+    let work = run("sh", &args, folder.path(), &cancellation, &alone);
     let cancel = async {
         life.began.await.unwrap();
         cancellation.cancel();
@@ -162,7 +164,8 @@ async fn a_dropped_program_is_killed_with_all_that_it_started() {
     let life = Life::of(fifo.clone());
     let args = ["-c".as_ref(), FAMILY.as_ref(), fifo.as_os_str()];
     let cancellation = Cancellation::new();
-    let work = run("sh", &args, folder.path(), &cancellation);
+    let alone = Launching::default();
+    let work = run("sh", &args, folder.path(), &cancellation, &alone);
     tokio::select! {
         result = work => panic!("it must not end: {result:?}"),
         began = timeout(LIMIT, life.began) => began.unwrap().unwrap(),

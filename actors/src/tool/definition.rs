@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
+use super::launch::Launching;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
 use super::seen::Seen;
@@ -138,6 +139,8 @@ pub struct ToolContext {
     pub closed: Arc<[PathBuf]>,
     /// Where the contents of files before changes are kept; nowhere if none.
     pub before: Option<BeforeStore>,
+    /// What starts programs; they are started as they are if none.
+    pub launcher: Launching,
     /// Where the outputs of commands are kept that are too long to be shown; nowhere if none.
     pub outputs: Option<Outputs>,
 }
@@ -151,6 +154,7 @@ impl ToolContext {
             conversation: ConversationId::new("alone"),
             command_folder: None,
             outputs: None,
+            launcher: Launching::default(),
             folder: Path::new(".").into(),
             cancellation,
             redaction: Redaction::default(),

@@ -151,7 +151,14 @@ async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<S
         .chain(left_out.iter().map(OsString::as_os_str))
         .chain(pattern_and_path.iter().map(OsStr::new))
         .collect();
-    let output = command::run("grep", &args, &context.folder, &context.cancellation).await?;
+    let output = command::run(
+        "grep",
+        &args,
+        &context.folder,
+        &context.cancellation,
+        &context.launcher,
+    )
+    .await?;
     answer(&output, path, scope, &context.redaction)
 }
 

@@ -1,5 +1,6 @@
 //! Starting commands: the seam between the tool that runs them and the program that contains them.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,11 +25,27 @@ pub trait Launcher: Send + Sync + 'static {
         folder: &Path,
     ) -> Result<Contained, String>;
 
+    /// What starts a program of a tool that only looks: its name and arguments come behind. The program ends
+    /// when the thread ends that starts it, and takes no more than it needs. It is started as it is if none.
+    fn looking(&self) -> Option<Command> {
+        None
+    }
+
     /// The process that starts a command. It may look at files.
     ///
     /// # Errors
     /// Why the command cannot be started.
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch>;
+}
+
+/// The launcher of a program, if it gives one.
+#[derive(Clone, Default)]
+pub struct Launching(pub Option<Arc<dyn Launcher>>);
+
+impl fmt::Debug for Launching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Launching").field(&self.0.is_some()).finish()
+    }
 }
 
 /// How a command would be contained.

@@ -77,7 +77,14 @@ fn check_folder(folder: &Path, closed: &[PathBuf]) -> Result<(), ToolError> {
 
 async fn list(path: &str, context: &ToolContext) -> Result<String, ToolError> {
     let args = ["-al", "--", path].map(OsStr::new);
-    let output = command::run("ls", &args, &context.folder, &context.cancellation).await?;
+    let output = command::run(
+        "ls",
+        &args,
+        &context.folder,
+        &context.cancellation,
+        &context.launcher,
+    )
+    .await?;
     answer(&output, &context.redaction)
 }
 

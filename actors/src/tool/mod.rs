@@ -37,7 +37,7 @@ pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touc
 pub use edit::Edit;
 pub use error::ToolError;
 pub use grep::Grep;
-pub use launch::{Contained, Launch, LaunchOrder, Launcher, Report};
+pub use launch::{Contained, Launch, LaunchOrder, Launcher, Launching, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
 pub use outcome::ToolOutcome;

@@ -68,6 +68,16 @@ pub(crate) fn apply(containment: &Containment) -> Result<(), ContainError> {
     apply_and_tell(containment).map(drop)
 }
 
+/// From now on this process, and what it becomes, can write no file. Where there is no Landlock it can what
+/// its user can.
+///
+/// # Errors
+/// The step that failed.
+pub(crate) fn write_nothing() -> Result<(), ContainError> {
+    landlock::restrict(&rules::looking(), landlock::Network::Free)?;
+    prctl::set_no_new_privs().map_err(system("give up gaining rights"))
+}
+
 /// The same, and says what it found.
 fn apply_and_tell(containment: &Containment) -> Result<Applied, ContainError> {
     let mut containment = containment.clone();

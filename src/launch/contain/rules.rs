@@ -58,6 +58,15 @@ pub(super) fn within_namespaces(containment: &Containment, home: Option<&Path>) 
     grants
 }
 
+/// For a program that only looks.
+pub(super) fn looking() -> Vec<Grant> {
+    let devices = DEVICES.map(|path| grant(path, Right::Device));
+    [grant("/", Right::Read)]
+        .into_iter()
+        .chain(devices)
+        .collect()
+}
+
 /// With nothing but Landlock.
 pub(super) fn alone(
     containment: &Containment,
