@@ -27,7 +27,7 @@ pub type ToolFuture<'a> = BoxFuture<'a, Result<String, ToolError>>;
 ///
 /// ```
 /// use harness_actors::{Cancellation, Object, Tool, ToolFuture};
-/// use serde_json::Value;
+/// use serde_json::{Value, json};
 ///
 /// struct Shout;
 ///
