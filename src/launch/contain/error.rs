@@ -68,3 +68,21 @@ pub(super) fn at_path<E: Into<io::Error>>(
         source: error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [BOX-17]
+    #[test]
+    fn an_error_names_the_step_the_path_and_what_the_system_said() {
+        let error = at_path("make read-only", Path::new("/a b"))(Errno::EPERM);
+        let words = "cannot make read-only /a b: Operation not permitted (os error 1)";
+        assert_eq!(error.to_string(), words);
+        let error = system("make namespaces")(Errno::ENOSPC);
+        let words = "cannot make namespaces: No space left on device (os error 28)";
+        assert_eq!(error.to_string(), words);
+        let error = ContainError::unknown();
+        assert_eq!(error.to_string(), "cannot contain: the backend is not known");
+    }
+}

@@ -1,0 +1,509 @@
+#!/usr/bin/env bash
+# Tries to get out of what contains a command, by every backend, and that ordinary work is possible in it. What
+# each attempt has to come to stands in specs/examples/sandbox.tsv; a difference is a failure.
+#
+#   tests/sandbox.sh                 every attempt
+#   tests/sandbox.sh NAME…           some of them
+#   tests/sandbox.sh --table         prints what came out in the form of the table, and compares nothing
+#
+# As root it is tried as root and as an ordinary user, else as the one who runs it. Nothing is tried that would
+# harm the machine if it went through: without a backend it does.
+#
+# Spec: [BOX-01], [BOX-02], [BOX-03], [BOX-04], [BOX-05], [BOX-06], [BOX-07], [BOX-08], [BOX-13], [BOX-14]
+# Spec: [BOX-15], [BOX-16], [BOX-18]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+binary=$(realpath "${HARNESS_BIN:-target/release/harness}")
+expected=specs/examples/sandbox.tsv
+backends=(namespaces landlock none)
+# A user that nobody is.
+other=54321
+toolchain=$(rustc --print sysroot 2>/dev/null || true)
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin${toolchain:+:$toolchain/bin}
+unset XDG_RUNTIME_DIR TMPDIR
+
+# What root mounts or unmounts without a backend is to stay in here.
+if (( EUID == 0 )) && [[ -z "${HARNESS_APART:-}" ]]; then
+    unshare --mount true 2>/dev/null || { echo 'sandbox: no mount namespace' >&2; exit 77; }
+    exec env HARNESS_APART=1 unshare --mount --propagation private "$0" "$@"
+fi
+
+table=false
+[[ "${1:-}" != --table ]] || { table=true; shift; }
+wanted=("$@")
+
+if (( EUID == 0 )); then
+    users=(root ordinary) base=$(mktemp -d /harness-sandbox.XXXXXX)
+else
+    users=(ordinary) base=$(mktemp -d "$HOME/harness-sandbox.XXXXXX")
+fi
+mark=${base##*.}
+lives=() waited=()
+# Takes away what an attempt mounted without a backend.
+unmount() {
+    local mount
+    while mount=$(grep -om1 " $base[^ ]*" /proc/mounts); do umount -l "${mount# }"; done
+}
+
+finish() {
+    local life
+    kill $(cat "$base"/*/pid) || true
+    for life in "${lives[@]}"; do exec {life}>&-; done
+    wait "${waited[@]}" || true
+    unmount
+    rmdir "/sys/fs/cgroup/harness-$mark" || true
+    rm -rf "$base" "/run/harness-$mark" {/tmp,/var/tmp,/dev/shm}/harness-"$mark"* {/etc,/usr/bin}/harness-"$mark"
+}
+trap 'finish 2>/dev/null' EXIT
+
+# --- the attempts -----------------------------------------------------------------------------------------
+# Each has a kind, a name, whether the network is on, an access, and what the command does. Kinds: `escape` is
+# held if the command fails, or if `proof`, which runs outside afterwards, does; `works` works if it succeeds.
+# A command that ends with 77 says that it cannot be tried here.
+names=()
+declare -A kind network access command proof
+add() {
+    local name=$2
+    names+=("$name")
+    kind[$name]=$1 command[$name]=$3 proof[$name]=${4:-} network[$name]=false access[$name]=write
+    case $name in
+        network-*) network[$name]=true ;;
+        read-only-*) access[$name]=read ;;
+        full-*) access[$name]=full ;;
+    esac
+}
+escape() { add escape "$@"; }
+works() { add works "$@"; }
+
+# Files outside.
+escape write-outside 'echo x >$OUT/file' 'grep -qx x $OUT/file'
+escape append-outside 'echo x >>$OUT/file' 'grep -qx x $OUT/file'
+escape make-outside 'touch $OUT/new' '[[ -e $OUT/new ]]'
+escape make-folder-outside 'mkdir $OUT/new' '[[ -e $OUT/new ]]'
+escape make-pipe-outside 'mkfifo $OUT/new' '[[ -e $OUT/new ]]'
+escape make-link-outside 'ln -s x $OUT/new' '[[ -L $OUT/new ]]'
+escape remove-outside 'rm -f $OUT/file' '[[ ! -e $OUT/file ]]'
+escape remove-folder-outside 'rmdir $OUT/empty' '[[ ! -e $OUT/empty ]]'
+escape rename-outside 'mv $OUT/file $OUT/new' '[[ -e $OUT/new ]]'
+escape rename-in 'echo x >f && mv f $OUT/new' '[[ -e $OUT/new ]]'
+escape rename-out 'mv $OUT/file f' '[[ ! -e $OUT/file ]]'
+escape rename-folder-above 'mv $HOME/work $HOME/away' '[[ -e $HOME/away ]]'
+escape by-dots 'echo x >$WORK/../../outside/file' 'grep -qx x $OUT/file'
+escape by-link 'ln -s $OUT/file l && echo x >l' 'grep -qx x $OUT/file'
+escape by-link-of-folder 'ln -s $OUT l && touch l/new' '[[ -e $OUT/new ]]'
+escape by-hard-link 'ln $OUT/file l && echo x >l' 'grep -qx x $OUT/file'
+escape by-link-as-workspace 'touch $HOME/link/new' '[[ -e $OUT/new ]]'
+escape by-own-descriptor 'echo x >/proc/self/cwd/../../outside/file' 'grep -qx x $OUT/file'
+escape by-own-root 'echo x >/proc/self/root$OUT/file' 'grep -qx x $OUT/file'
+escape by-first-process 'echo x >/proc/1/root$OUT/file' 'grep -qx x $OUT/file'
+escape by-mapping '$CALLS mapped $OUT/file' '[[ $(head -c1 $OUT/file) == x ]]'
+escape by-handle '$CALLS open_by_handle $OUT/file' '[[ $(head -c1 $OUT/file) == x ]]'
+escape by-bind-mount 'mkdir m && mount --bind $OUT m && touch m/new' '[[ -e $OUT/new ]]'
+escape truncate-outside 'truncate -s0 $OUT/file' '[[ ! -s $OUT/file ]]'
+escape chmod-outside 'chmod 600 $OUT/file' '[[ $(stat -c %a $OUT/file) == 600 ]]'
+escape chown-outside 'chown :$(id -g) $OUT/file'
+escape times-outside 'touch -d 2001-01-01 $OUT/file' '[[ $(stat -c %Y $OUT/file) -lt 1000000000 ]]'
+escape attributes-outside '$CALLS setxattr $OUT/file'
+escape write-etc 'touch /etc/harness-$MARK' '[[ -e /etc/harness-$MARK ]]'
+escape write-programs 'touch /usr/bin/harness-$MARK' '[[ -e /usr/bin/harness-$MARK ]]'
+escape write-home 'touch $HOME/new' '[[ -e $HOME/new ]]'
+escape write-home-profile 'echo x >>$HOME/.bashrc' 'grep -qx x $HOME/.bashrc'
+escape write-tmp 'touch /tmp/harness-$MARK-x' '[[ -e /tmp/harness-$MARK-x ]]'
+escape write-shared-memory 'touch /dev/shm/harness-$MARK-x' '[[ -e /dev/shm/harness-$MARK-x ]]'
+escape read-only-write 'echo x >new' '[[ -e $WORK/new ]]'
+escape read-only-commit 'git commit -qm x --allow-empty' '[[ $(git -C $WORK log --oneline | wc -l) -gt 1 ]]'
+
+# What is hidden.
+escape hidden-read 'grep -q . $HOME/.ssh/id'
+escape hidden-file 'grep -q . $HOME/.netrc'
+escape hidden-by-dots 'grep -q . $WORK/../.ssh/../.ssh/id'
+escape hidden-by-link 'ln -s $HOME/.ssh l && grep -q . l/id'
+escape hidden-by-hard-link 'ln $HOME/.ssh/id l && grep -q . l'
+escape hidden-by-rename 'mv $HOME/.ssh s && grep -q . s/id'
+escape hidden-by-rename-at-home 'mv $HOME/.ssh $HOME/s && grep -q . $HOME/s/id'
+escape hidden-by-copy 'cp -r $HOME/.ssh s && grep -q . s/id'
+escape hidden-by-bind 'mkdir m && mount --bind $HOME m && grep -q . m/.ssh/id'
+escape hidden-by-unmount 'umount $HOME/.ssh && grep -q . $HOME/.ssh/id'
+escape hidden-by-root 'grep -q . /proc/self/root$HOME/.ssh/id'
+escape hidden-by-first-process 'grep -q . /proc/1/root$HOME/.ssh/id'
+escape hidden-names '[[ -e $HOME/.ssh/id ]]'
+escape hidden-in-workspace 'grep -q . $WORK/hidden/file'
+escape full-hidden-read 'grep -q . $HOME/.ssh/id'
+escape full-hidden-by-unmount 'umount $HOME/.ssh; grep -q . $HOME/.ssh/id'
+escape full-hidden-write 'echo x >$HOME/.state/new' '[[ -e $HOME/.state/new ]]'
+escape full-service-signal 'kill -0 $SERVICE'
+escape full-service-environment 'grep -qa HARNESS /proc/$SERVICE/environ'
+escape state-token 'grep -q . $STATE/token'
+escape state-write 'echo x >$STATE/new' '[[ -e $STATE/new ]]; code=$?; rm -f $STATE/new; exit $code'
+escape state-replace 'mv $HOME/.state $HOME/.old && mkdir $HOME/.state' '[[ -e $HOME/.old ]]'
+escape state-by-service 'grep -q . /proc/$SERVICE/root$STATE/token'
+escape state-by-temporary-folder 'grep -q . $TMPDIR/../../token'
+escape read-shadow 'grep -q root /etc/shadow'
+escape read-disk '$CALLS read-disk'
+escape make-disk '$CALLS make-disk $WORK/disk'
+
+# What of git runs programs.
+escape hook-write 'echo x >.git/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
+escape hook-by-link 'ln -s .git g && echo x >g/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
+escape hook-by-rename 'mkdir h && touch h/new && mv -T .git/hooks .git/old && mv -T h .git/hooks' \
+    '[[ -e $WORK/.git/hooks/new ]]'
+escape hook-by-exchange 'mkdir h && touch h/new && $CALLS exchange h .git/hooks' '[[ -e $WORK/.git/hooks/new ]]'
+escape hook-by-new-repository 'mv .git old && git init -q && touch .git/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
+escape hook-by-copy 'cp -r .git new && rm -rf .git && mv new .git && touch .git/hooks/new' \
+    '[[ -e $WORK/.git/hooks/new ]]'
+escape hook-mode 'chmod 777 .git/hooks' '[[ $(stat -c %a $WORK/.git/hooks) == 777 ]]'
+escape git-config 'git config core.hooksPath /tmp' 'git -C $WORK config core.hooksPath'
+escape git-config-write 'echo "[core]hooksPath=/tmp" >>.git/config' 'git -C $WORK config core.hooksPath'
+escape git-config-by-rename 'echo "[core]hooksPath=/tmp" >c && mv -f c .git/config' 'git -C $WORK config core.hooksPath'
+escape guidance-write 'echo x >AGENTS.md' 'grep -qx x $WORK/AGENTS.md'
+escape guidance-by-rename 'echo x >a && mv -f a AGENTS.md' 'grep -qx x $WORK/AGENTS.md'
+escape guidance-remove 'rm -f AGENTS.md' '[[ ! -e $WORK/AGENTS.md ]]'
+
+# Other processes.
+escape see-process '[[ -d /proc/$VICTIM ]]'
+escape process-environment 'grep -q SECRET /proc/$VICTIM/environ'
+escape process-memory '$CALLS read-memory $VICTIM'
+escape process-root 'ls /proc/$VICTIM/root/'
+escape process-folder 'ls /proc/$VICTIM/cwd/'
+escape process-files 'readlink /proc/$VICTIM/fd/0'
+escape process-priority 'echo 900 >/proc/$VICTIM/oom_score_adj'
+escape process-signal 'kill -0 $VICTIM'
+escape process-trace '$CALLS ptrace $VICTIM'
+escape process-read '$CALLS process_vm $VICTIM'
+escape process-descriptor '$CALLS pidfd_getfd $VICTIM'
+escape process-compare '$CALLS kcmp $VICTIM'
+escape process-namespace '$CALLS setns $VICTIM'
+escape first-process-memory '$CALLS read-memory 1'
+escape first-process-files 'readlink /proc/1/fd/0'
+escape first-process-signal '(( $$ < 100 )) && kill -9 1 && sleep 0.2 && kill -0 1 && exit 1; kill -9 $PPID'
+escape service-signal 'kill -0 $SERVICE'
+escape service-environment 'grep -qa HARNESS /proc/$SERVICE/environ'
+escape service-memory '$CALLS read-memory $SERVICE'
+escape service-files 'readlink /proc/$SERVICE/fd/0'
+escape service-api 'curl -sf -m2 $URL/v1/conversations >/dev/null'
+escape service-api-with-token 'curl -sf -m2 -H "authorization: Bearer $(cat $HOME/.state/token)" $URL/v1/rules >/dev/null'
+escape outlive '(trap "" HUP TERM; setsid bash -c "sleep 0.4; touch $WORK/alive" >/dev/null 2>&1 &) ; exit 0' \
+    'sleep 0.7; [[ -e $WORK/alive ]]'
+
+# Privileges.
+escape capabilities 'grep -E "^Cap(Inh|Prm|Eff|Amb)" /proc/self/status | grep -qv 0000000000000000'
+escape capabilities-bound 'grep ^CapBnd /proc/self/status | grep -qv 0000000000000000'
+escape new-privileges 'grep -q "NoNewPrivs:.*0" /proc/self/status'
+escape chroot '$CALLS chroot'
+escape new-user-namespace '$CALLS unshare 10000000'
+escape new-mount-namespace '$CALLS unshare 20000'
+escape new-user-namespace-by-clone '$CALLS clone-user'
+escape clone3 '$CALLS clone3'
+escape mount '$CALLS mount $WORK'
+escape unmount '$CALLS umount $OUT'
+escape pivot-root '$CALLS pivot_root'
+escape fsopen '$CALLS fsopen'
+escape open-tree '$CALLS open_tree'
+escape move-mount '$CALLS move_mount'
+escape mount-attributes '$CALLS mount_setattr'
+escape keys '$CALLS keyctl'
+escape add-key '$CALLS add_key'
+escape bpf '$CALLS bpf'
+escape perf '$CALLS perf'
+escape userfaultfd '$CALLS userfaultfd'
+escape io-uring '$CALLS io_uring'
+escape kexec '$CALLS kexec'
+escape module '$CALLS init_module'
+escape quota '$CALLS quotactl'
+escape swap '$CALLS swapon'
+escape reboot '$CALLS reboot'
+escape kernel-log '$CALLS syslog'
+escape ports '$CALLS iopl'
+escape type-into-terminal '$CALLS type'
+
+# Devices and settings of the machine.
+escape sysctl '$CALLS write-open /proc/sys/kernel/printk'
+escape core-pattern '$CALLS write-open /proc/sys/kernel/core_pattern'
+escape sysrq '$CALLS write-open /proc/sysrq-trigger'
+escape cgroup 'mkdir /sys/fs/cgroup/harness-$MARK' '[[ -e /sys/fs/cgroup/harness-$MARK ]]'
+escape cgroup-names 'ls /sys/fs/cgroup/ | grep -q .'
+escape kernel-messages '$CALLS write-open /dev/kmsg'
+escape loop-devices '$CALLS write-open /dev/loop-control'
+escape fuse '$CALLS write-open /dev/fuse'
+escape terminals-of-others 'ls /dev/pts/ | grep -q "^[0-9]"'
+
+# The network.
+escape tcp '$CALLS to-port $PORT'
+escape udp '$CALLS to-port-by-datagram $DATAGRAM_PORT'
+escape socket-by-path '$CALLS to-path $OUT/socket'
+escape socket-at-home '$CALLS to-path $HOME/socket'
+escape socket-in-tmp '$CALLS to-path $TMP_SOCKET'
+escape socket-in-run '(( UID == 0 )) || exit 77; $CALLS to-path /run/harness-$MARK/socket'
+escape socket-abstract '$CALLS to-abstract $ABSTRACT'
+escape network-socket-by-path '$CALLS to-path $OUT/socket'
+escape network-socket-at-home '$CALLS to-path $HOME/socket'
+escape network-socket-in-tmp '$CALLS to-path $TMP_SOCKET'
+escape network-socket-abstract '$CALLS to-abstract $ABSTRACT'
+escape way-out '$CALLS leaves 192.0.2.1'
+escape raw-socket '$CALLS family 2 3 1'
+escape packet-socket '$CALLS family 17 3'
+escape vsock '$CALLS family 40 1'
+escape crypto-socket '$CALLS family 38 5'
+escape bluetooth-socket '$CALLS family 31 3'
+escape add-address '$CALLS add-address'
+
+# Work.
+works work-write 'echo x >new && mkdir d && mv new d/ && ln d/new e && ln -s e f && rm -r d' '[[ -e $WORK/e ]]'
+works work-rename 'mkdir a b && touch a/x && mv a/x b/ && mv b c' '[[ -e $WORK/c/x ]]'
+works git-commit 'echo x >new && git add new && git commit -qm x' '[[ $(git -C $WORK log --oneline | wc -l) -eq 2 ]]'
+works git-branches 'git checkout -qb b && git commit -qm x --allow-empty && echo y >file && git stash -q &&
+    git checkout -q - && git merge -q b && git stash pop -q && git worktree add -q $TMPDIR/tree' '[[ -d $WORK/.git/worktrees ]]'
+works temporary-folder 'f=$(mktemp) && echo "echo x" >$f && bash $f'
+works tmp 'echo x >/tmp/harness-$MARK-x && grep -q x /tmp/harness-$MARK-x && echo x >/var/tmp/harness-$MARK-x'
+works home 'mkdir -p $HOME/.cache/a && echo x >$HOME/.cache/a/b && mv $HOME/.cache/a $HOME/.cache/c && rm -r $HOME/.cache/c &&
+    echo y >>$HOME/.bashrc && tail -1 $HOME/.bashrc | grep -q y'
+works shared-memory '$CALLS semaphore'
+works threads '$CALLS threads'
+works terminal '$CALLS terminal'
+works devices 'head -c9 /dev/urandom >/dev/null && echo x >/dev/stdout && cat /dev/zero | head -c9 >/dev/null && ! echo x >/dev/full'
+works descriptors 'diff <(echo x) <(echo x)'
+works pairs '$CALLS socketpair'
+works server '$CALLS own-server AF_INET 127.0.0.1'
+works server-of-six '$CALLS own-server AF_INET6 ::1'
+works server-by-path '$CALLS own-unix-server $WORK/socket'
+works network-tcp '$CALLS to-port $PORT'
+works network-names 'getent hosts localhost && cat /etc/resolv.conf'
+works read-only-read 'grep -q . file && git log -1 && git status -s'
+works full-write 'echo x >$OUT/new' '[[ -e $OUT/new ]]'
+works full-write-home 'touch $HOME/new' '[[ -e $HOME/new ]]'
+works full-tcp '$CALLS to-port $PORT'
+works compiler 'command -v gcc make >/dev/null || exit 77
+    echo "int main(void) { return 0; }" >m.c && printf "m: m.c\n\tgcc -o m m.c\n" >Makefile && make -s && ./m'
+works cargo 'command -v cargo >/dev/null || exit 77
+    cargo init -q --name tiny --vcs none t && cd t && cargo build -q --offline && ./target/debug/tiny'
+works node 'command -v node >/dev/null || exit 77
+    node -e "require(\"child_process\").execSync(\"true\"); require(\"fs\").writeFileSync(\"new\", \"x\")"'
+works python 'python3 -c "import subprocess, tempfile; tempfile.TemporaryFile(); subprocess.run([\"true\"], check=True)"'
+
+# --- the ground -------------------------------------------------------------------------------------------
+export BASE=$base MARK=$mark CALLS=$base/calls
+git_settings=(GIT_CONFIG_COUNT 3 GIT_CONFIG_KEY_0 user.name GIT_CONFIG_VALUE_0 x GIT_CONFIG_KEY_1 user.email
+    GIT_CONFIG_VALUE_1 x@x GIT_CONFIG_KEY_2 init.defaultBranch GIT_CONFIG_VALUE_2 main)
+chmod 755 "$base"
+install -m 755 "$binary" "$base/harness"
+install -m 755 tests/sandbox_calls.py "$base/calls"
+mkdir -p "$base/attempts"
+
+# Runs a program as root or as the ordinary user, and is that program then if it is run in a process of its own.
+as() {
+    local run=()
+    [[ "$1" == root ]] || (( EUID != 0 )) || run=(setpriv --reuid "$other" --regid "$other" --clear-groups)
+    shift
+    "${run[@]}" "$@"
+}
+
+# Starts what attempts are made on: a process, the service, and somebody who greets at every kind of socket.
+begin() {
+    user=$1
+    local own=$base/$user
+    export HOME=$own/home OUT=$own/outside WORK=$own/home/work TMPDIR=$own/home/.state/tmp/1 STATE=$own/state
+    install -d -m 755 "$own"
+    [[ "$user" == root ]] || (( EUID != 0 )) || chown "$other:$other" "$own"
+    local sockets=("$own/socket" "/tmp/harness-$mark-$user")
+    if [[ "$user" == root ]]; then
+        mkdir -p "/run/harness-$mark"
+        sockets+=("/run/harness-$mark/socket")
+    fi
+    # All of them end with this script, whose end closes what they read.
+    exec {life}> >(as "$user" "$base/calls" outside "$own" "harness-$mark-$user" "$own/ports" "${sockets[@]}")
+    lives+=("$life") waited+=($!)
+    exec {life}> >(SECRET=x as "$user" bash -c 'cd / && echo $$ >'"$own/victim"' && read -r _')
+    lives+=("$life") waited+=($!)
+    HARNESS_REQUIRE_TOKEN=false HARNESS_HOME=$STATE as "$user" bash -c \
+        'cd "$0" && echo $$ >pid && exec "$BASE/harness" serve --demo --port 0' "$own" >"$own/log" 2>&1 &
+    waited+=($!)
+    local limit=$((SECONDS + 30))
+    until [[ -s "$own/ports" && -s "$own/victim" ]] && grep -q 'listens on' "$own/log"; do
+        (( SECONDS < limit )) || { cat "$own/log" >&2; exit 1; }
+        sleep 0.05
+    done
+    read -r PORT DATAGRAM_PORT <"$own/ports"
+    URL=$(sed -n 's/^harness listens on //p' "$own/log")
+    VICTIM=$(<"$own/victim") SERVICE=$(<"$own/pid")
+    export PORT DATAGRAM_PORT URL VICTIM SERVICE ABSTRACT=harness-$mark-$user TMP_SOCKET=/tmp/harness-$mark-$user
+    variables=(PATH HOME TMPDIR WORK OUT STATE CALLS MARK VICTIM SERVICE URL PORT DATAGRAM_PORT ABSTRACT TMP_SOCKET)
+}
+
+# Makes everything anew that an attempt may have changed.
+prepare() {
+    local own=$base/$user
+    unmount
+    rm -rf "$HOME" "$OUT" "/tmp/harness-$mark-x" "/var/tmp/harness-$mark-x" "/dev/shm/harness-$mark-x" \
+        "/etc/harness-$mark" "/usr/bin/harness-$mark" "$STATE/new"
+    rmdir "/sys/fs/cgroup/harness-$mark" 2>/dev/null || true
+    [[ -d "$own/template" ]] || as "$user" bash -c "$template" "$own/template"
+    as "$user" cp -a "$own/template/home" "$own/template/outside" "$own"
+    as "$user" ln "$own/socket" "$OUT/socket"
+    as "$user" ln "$own/socket" "$HOME/socket"
+}
+template='mkdir -p "$0/outside/empty" "$0/home/.ssh" "$0/home/work/hidden" "$0/home/.state/tmp/1"
+    cd "$0/home"
+    echo kept >../outside/file
+    echo secret | tee .ssh/id .netrc .state/token >work/hidden/file
+    touch .bashrc
+    ln -s ../outside link
+    cd work
+    git init -q -b main
+    echo kept | tee file >AGENTS.md
+    echo hidden >.gitignore
+    git add .
+    git -c user.name=x -c user.email=x@x commit -qm first'
+
+# What the service would say to the warden, in one line.
+policy() {
+    local backend=$1 name=$2 writable="\"$TMPDIR\"" protected='' hidden='' full=false environment='' one
+    [[ "$name" != by-link-as-workspace ]] || writable+=",\"$HOME/link\""
+    # Where something in it is hidden, Landlock lets no file be made right in the workspace.
+    [[ "$name" != hidden-in-workspace ]] || hidden=",\"$WORK/hidden\""
+    case ${access[$name]} in
+        write)
+            writable+=",\"$WORK\""
+            protected="\"$WORK/.git/hooks\",\"$WORK/.git/config\",\"$WORK/AGENTS.md\""
+            ;;
+        full) full=true ;;
+    esac
+    for one in "${variables[@]}"; do environment+="[\"$one\",\"${!one}\"],"; done
+    environment+=$(printf '["%s","%s"],' "${git_settings[@]}")
+    printf '{"program":["/bin/bash","%s"],"environment":[%s],"folder":"%s",' \
+        "$base/attempts/$name" "${environment%,}" "$WORK"
+    printf '"containment":{"backend":"%s","full":%s,"writable":[%s],"visible":["%s"],"protected":[%s],' \
+        "$backend" "$full" "$writable" "$WORK" "$protected"
+    printf '"hidden":["%s","%s","%s","%s"%s],"throw_away":"%s","network":%s},' \
+        "$HOME/.state" "$STATE" "$HOME/.ssh" "$HOME/.netrc" "$hidden" "$HOME" "${network[$name]}"
+    printf '"limits":{"processes":500,"memory":4294967296}}\n'
+}
+
+# Runs a command under a backend, as the service would, with one pipe for all that it says. 125 says that it
+# was not started.
+launch() {
+    policy "$1" "$2" |
+        as "$user" bash -c '"$BASE/harness" __launch trial 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+}
+
+# What came out of an attempt.
+verdict() {
+    local backend=$1 name=$2 code=0
+    prepare
+    printf '%s\n' "${command[$name]}" >"$base/attempts/$name"
+    launch "$backend" "$name" >"$base/said" || code=$?
+    case $code in
+        77) echo 'not available'; return ;;
+        125) echo 'not started'; return ;;
+    esac
+    if [[ -n "${proof[$name]}" ]] && [[ ${kind[$name]} == escape || $code -eq 0 ]]; then
+        code=0
+        GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
+            bash -c "${proof[$name]}" >/dev/null 2>&1 || code=1
+    fi
+    case ${kind[$name]}-$code in
+        escape-0) echo 'not held' ;;
+        escape-*) echo held ;;
+        works-0) echo works ;;
+        works-*) echo fails ;;
+    esac
+}
+
+# Whether a verdict is what a cell of the table expects. A cell is a verdict, `any`, `held from N` for a version
+# of Landlock, or two of those, the second after `; root`.
+matches() {
+    local cell=$1 found=$2 verdict=not\ held
+    if [[ "$user" == root ]]; then cell=${cell##*; root }; else cell=${cell%%; root*}; fi
+    if [[ "$cell" == 'held from '* ]]; then
+        (( abi >= ${cell#held from } )) && verdict=held
+        cell=$verdict
+    fi
+    [[ "$cell" == any || "$found" == 'not available' || "$cell" == "$found" ]]
+}
+
+failed=0 count=0
+declare -A cells
+while IFS=$'\t' read -r name one two three; do
+    [[ "$name" != attempt ]] || continue
+    cells[$name,namespaces]=$one cells[$name,landlock]=$two cells[$name,none]=$three
+done <"$expected"
+if ! $table && (( ${#wanted[@]} == 0 )); then
+    for name in "${names[@]}"; do
+        [[ -n "${cells[$name,none]:-}" ]] || { echo "sandbox: $name is not in $expected" >&2; failed=1; }
+    done
+    for name in "${!cells[@]}"; do
+        [[ -n "${kind[${name%,*}]:-}" ]] || { echo "sandbox: there is no attempt ${name%,*}" >&2; failed=1; }
+    done
+fi
+
+# The median time of a command that does nothing, in microseconds: bare, or under a backend.
+median() {
+    local start times=()
+    command[true]=true network[true]=false access[true]=write
+    policy "${1:-none}" true >"$base/policy"
+    echo true >"$base/attempts/true"
+    for _ in {1..21}; do
+        start=${EPOCHREALTIME/./}
+        if (( $# )); then as "$user" "$base/harness" __launch trial <"$base/policy"
+        else as "$user" bash "$base/attempts/true"; fi
+        times+=($((${EPOCHREALTIME/./} - start)))
+    done
+    printf '%s\n' "${times[@]}" | sort -n | sed -n 11p
+}
+
+declare -A results
+for user in "${users[@]}"; do
+    begin "$user"
+    abi=0
+    tried=()
+    for backend in "${backends[@]}"; do
+        if [[ "$backend" == none ]]; then tried+=(none)
+        elif notes=$(as "$user" env -u TMPDIR "$base/harness" __launch probe "$backend"); then
+            tried+=("$backend")
+            abi=$(sed -n 's/^landlock //p' <<<"$notes")
+        else
+            echo "sandbox: $user, $backend: not available: $notes" >&2
+        fi
+    done
+    [[ " ${tried[*]} " == *' namespaces '* || " ${tried[*]} " == *' landlock '* ]] || exit 77
+    if ! $table && (( ${#wanted[@]} == 0 )); then
+        prepare
+        bare=$(median)
+        for backend in "${tried[@]}"; do
+            more=$(($(median "$backend") - bare))
+            printf '%-10s %-28s %-10s %s µs more\n' "$user" 'true' "$backend" "$more"
+            (( more <= 25000 )) || { echo "sandbox: $backend costs $more µs" >&2; failed=1; }
+        done
+    fi
+    for name in "${wanted[@]:-${names[@]}}"; do
+        for backend in "${tried[@]}"; do
+            found=$(verdict "$backend" "$name")
+            count=$((count + 1))
+            results[$name,$backend,$user]=$found
+            $table && continue
+            printf '%-10s %-28s %-10s %s\n' "$user" "$name" "$backend" "$found"
+            matches "${cells[$name,$backend]:-}" "$found" && continue
+            printf 'sandbox: %s of %s under %s is %s and not %s\n' "$name" "$user" "$backend" "$found" \
+                "${cells[$name,$backend]:-known}" >&2
+            sed 's/^/    /' "$base/said" >&2
+            failed=1
+        done
+    done
+done
+
+if $table; then
+    printf 'attempt\tnamespaces\tlandlock\tnone\n'
+    for name in "${wanted[@]:-${names[@]}}"; do
+        row=$name
+        for backend in "${backends[@]}"; do
+            cell=${results[$name,$backend,ordinary]:-not available}
+            root=${results[$name,$backend,root]:-$cell}
+            [[ "$cell" == "$root" ]] || cell+="; root $root"
+            row+=$'\t'$cell
+        done
+        printf '%s\n' "$row"
+    done
+    exit
+fi
+(( failed )) || echo "sandbox: $count attempts came out as they have to"
+exit "$failed"
