@@ -22,6 +22,8 @@ use super::tree;
 const REAPS: Duration = Duration::from_millis(500);
 /// How much of the file is read in which the shell notes where it was, in bytes.
 const MAX_FOLDER: usize = 4096;
+/// How much a command gives way to others, as `nice` has it.
+const NICER: i32 = 5;
 /// What the system ends first when memory is short.
 const FIRST_TO_END: &str = "1000";
 
@@ -35,6 +37,8 @@ pub(super) fn run() -> io::Result<()> {
     let (policy, _) = lifeline.policy()?;
     nix::unistd::setsid()?;
     nix::sys::prctl::set_child_subreaper(true)?;
+    // The service answers first, however much the command has to do.
+    rustix::process::nice(NICER)?;
     // Without it the system takes its own choice.
     drop(fs::write("/proc/self/oom_score_adj", FIRST_TO_END));
     super::contain::apply(&policy.containment).map_err(io::Error::other)?;

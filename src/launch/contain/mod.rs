@@ -14,7 +14,6 @@ mod plan;
 pub(crate) mod probe;
 mod rules;
 mod seccomp;
-pub(crate) mod trial;
 mod view;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,59 @@
+//! Starts one command as the service does, from a shell: for `tests/sandbox.sh`.
+
+use std::io::{self, Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use harness_actors::tool::Report;
+
+use super::SUBCOMMAND;
+use super::policy::Policy;
+use super::stage::told;
+
+/// The exit code of a command that could not be started.
+const NOT_STARTED: i32 = 125;
+/// That of one that was ended because it took too much.
+const TOOK_TOO_MUCH: i32 = 124;
+/// That of one of which nobody knows how it ended.
+const LOST: i32 = 126;
+
+/// Reads a policy from standard input and runs its command; the exit code of that, as a shell has it.
+pub(super) fn run() -> i32 {
+    start().unwrap_or_else(|error| {
+        drop(writeln!(io::stderr(), "{error}"));
+        NOT_STARTED
+    })
+}
+
+fn start() -> io::Result<i32> {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    let policy: Policy = serde_json::from_str(&line)?;
+    let mut warden = Command::new("/proc/self/exe")
+        .args([SUBCOMMAND, "warden"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (Some(mut lifeline), Some(mut reports)) = (warden.stdin.take(), warden.stderr.take())
+    else {
+        return Err(io::Error::other("the warden has no pipes"));
+    };
+    lifeline.write_all(&told(&serde_json::to_vec(&policy)?))?;
+    let mut lines = String::new();
+    reports.read_to_string(&mut lines)?;
+    warden.wait()?;
+    let mut code = LOST;
+    for line in lines.lines() {
+        match serde_json::from_str(line)? {
+            Report::Failed(reason) => return Err(io::Error::other(reason)),
+            Report::Over(_) => return Ok(TOOK_TOO_MUCH),
+            Report::Ended {
+                code: ended,
+                signal,
+                ..
+            } => {
+                code = ended.or(signal.map(|signal| 128 + signal)).unwrap_or(LOST);
+            }
+        }
+    }
+    Ok(code)
+}
