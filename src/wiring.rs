@@ -13,7 +13,7 @@ use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, Stat
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
-use harness_actors::tool::{Bash, BeforeStore, Outputs};
+use harness_actors::tool::{Bash, BeforeStore, JobTool, Jobs, Outputs};
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools,
 };
@@ -63,7 +63,10 @@ pub(crate) fn start(
         config.sandbox_write.clone(),
     ));
     let mut tools = standard_tools();
-    tools.push(Arc::new(Bash::new(launcher, config.command_env.clone())));
+    let jobs = Jobs::new(clock);
+    let bash = Bash::new(launcher, config.command_env.clone(), jobs.clone());
+    tools.push(Arc::new(bash));
+    tools.push(Arc::new(JobTool::new(jobs.clone())));
     let size = StateSize::new(
         &config.home,
         config.max_state_bytes,
@@ -87,6 +90,7 @@ pub(crate) fn start(
         closed: closed_to_tools(config),
         before: Some(BeforeStore::at(&config.home, clock)),
         outputs: Some(Outputs::at(&config.home)),
+        jobs: jobs.clone(),
         ..Seams::default()
     };
     let parts = parts(

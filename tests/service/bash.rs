@@ -12,7 +12,7 @@ use crate::changing::{Changing, Result};
 use crate::client::within;
 
 /// Lets the model run a command, and allows it if it asks.
-async fn run(here: &Changing, input: Value) -> Result {
+pub(crate) async fn run(here: &Changing, input: Value) -> Result {
     let call = here.begin("bash", input).await;
     if let Some(approval) = here.asked().await {
         let answer = here.answer(&approval, "allow").await;
@@ -35,7 +35,7 @@ async fn command(here: &Changing, command: &str) -> Result {
 }
 
 /// Processes with that text in their command line.
-fn processes(marker: &str) -> Vec<String> {
+pub(crate) fn processes(marker: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
@@ -47,7 +47,7 @@ fn processes(marker: &str) -> Vec<String> {
 }
 
 /// Waits until no process has that text in its command line.
-async fn none_left(marker: &str, limit: Duration) {
+pub(crate) async fn none_left(marker: &str, limit: Duration) {
     let end = Instant::now() + limit;
     loop {
         let left = processes(marker);
@@ -60,7 +60,7 @@ async fn none_left(marker: &str, limit: Duration) {
 }
 
 /// A number of seconds that no other test sleeps.
-fn marked(number: u32) -> String {
+pub(crate) fn marked(number: u32) -> String {
     format!("9{:05}.{number:03}", std::process::id() % 100_000)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
+use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join, join_all};
 use tokio::sync::Semaphore;
 
 use super::conversation::{Conversation, Door, Place};
@@ -294,6 +294,7 @@ impl Handler<StopAll> for DirectoryActor {
         self.stopping = true;
         let open = self.open.values();
         let openings: Vec<Opening> = open.map(|open| open.opening.clone()).collect();
+        let jobs = self.parts.seams.jobs.clone();
         Box::pin(async move {
             let opened = join_all(openings).await;
             let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();
@@ -301,7 +302,8 @@ impl Handler<StopAll> for DirectoryActor {
             let runs = opened
                 .iter()
                 .map(|conversation| conversation.actor.send(StopRuns));
-            drop(join_all(runs).await);
+            let (runs, ()) = join(join_all(runs), jobs.end_all()).await;
+            drop(runs);
             let closing = CloseSubscribers(Closing::Stopping);
             let streams = opened
                 .iter()

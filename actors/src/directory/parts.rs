@@ -21,7 +21,7 @@ use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartMo
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{BeforeStore, Outputs, ToolShelf, Undo};
+use crate::tool::{BeforeStore, Jobs, Outputs, ToolShelf, Undo};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -60,6 +60,8 @@ pub struct Seams {
     pub before: Option<BeforeStore>,
     /// Keeps the outputs of commands that are too long to be shown.
     pub outputs: Option<Outputs>,
+    /// What runs in the background: the same that the tools have.
+    pub jobs: Jobs,
     /// Files and folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
 }
@@ -80,6 +82,7 @@ impl Default for Seams {
             rules: RuleBook::default(),
             before: None,
             outputs: None,
+            jobs: Jobs::default(),
             closed: Arc::default(),
         }
     }

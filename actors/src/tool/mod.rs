@@ -30,7 +30,7 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
-pub use bash::{Bash, Outputs};
+pub use bash::{Bash, JobTool, Jobs, Outputs};
 pub use change::{BeforeStore, Undo};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched};
 pub use edit::Edit;
@@ -49,7 +49,7 @@ pub use shelf::ToolShelf;
 pub use write::Write;
 
 /// The names of the tools that need a [`Launcher`].
-pub const COMMAND_TOOLS: [&str; 1] = ["bash"];
+pub const COMMAND_TOOLS: [&str; 2] = ["bash", "job"];
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]
