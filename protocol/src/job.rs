@@ -41,6 +41,23 @@ pub struct StopJobAnswer {
     pub end: JobEnd,
 }
 
+impl JobEnd {
+    /// Who stopped it, if somebody did and that is known.
+    #[must_use]
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Self::Stopped { by } => by.as_deref(),
+            Self::Exited { .. }
+            | Self::Killed { .. }
+            | Self::OverLimit { .. }
+            | Self::WithService
+            | Self::Forked
+            | Self::Failed { .. }
+            | Self::Unknown => None,
+        }
+    }
+}
+
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
@@ -68,6 +85,8 @@ pub enum JobEnd {
     },
     /// The service stopped or died.
     WithService,
+    /// The conversation is a fork, and the job is its origin's.
+    Forked,
     /// What held it failed.
     Failed {
         /// How.

@@ -201,3 +201,106 @@ async fn b11_a_job_is_looked_at_in_mode_plan() {
     let (told, _) = here.result("b").await;
     assert!(told.contains("stopped by the model"), "{told}");
 }
+
+/// The events of the conversation of those types, with what is said of jobs.
+async fn recorded(here: &Changing) -> Vec<String> {
+    let path = format!("/v1/conversations/{}?tail=200", here.id);
+    let snapshot = here.service.get(&path).await;
+    let events = snapshot["history"]["events"].as_array().unwrap().iter();
+    let jobs = events.map(|past| &past["event"]).filter_map(|event| {
+        let kind = event["type"].as_str().unwrap();
+        let how = event["how"].as_str().unwrap_or_default();
+        kind.starts_with("job_")
+            .then(|| format!("{kind} {} {how}", event["job"]))
+    });
+    jobs.collect()
+}
+
+/// What the model was sent last.
+fn sent(here: &Changing) -> String {
+    here.standin.requests().last().unwrap().json().to_string()
+}
+
+/// Spec: [EVENT-40] [JRNL-120]
+#[tokio::test]
+async fn b11_a_jobs_start_and_end_are_events_also_while_no_run_goes() {
+    let here = Changing::in_mode("ask").await;
+    run(&here, json!({"command": "mkfifo fifo"})).await;
+    let mut follower = here.service.follow(&here.id, "", "").await;
+    let (result, _) = start(&here, "read x <fifo; exit 4").await;
+    assert!(result.contains("[job 1 started"), "{result}");
+    let began = follower.until("job_started").await;
+    assert_eq!(
+        (&began["job"], &began["command"]),
+        (&json!(1), &json!("read x <fifo; exit 4"))
+    );
+    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    let ended = follower.until("job_ended").await;
+    assert_eq!(
+        (&ended["job"], &ended["how"], &ended["code"]),
+        (&json!(1), &json!("exited"), &json!(4))
+    );
+    // The model is told with the next run, once.
+    let (told, _) = here.call("job", json!({"id": 1})).await;
+    assert!(told.contains("[job 1: exit 4 after "), "{told}");
+    assert!(sent(&here).contains("[Jobs that ended since: job 1 (read x <fifo; exit 4): exit 4]"));
+    here.call("job", json!({"id": 1})).await;
+    assert_eq!(sent(&here).matches("[Jobs that ended since").count(), 1);
+    assert_eq!(
+        recorded(&here).await,
+        ["job_started 1 ", "job_ended 1 exited"]
+    );
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [JRNL-121] [BASH-15]
+#[tokio::test]
+async fn b11_jobs_end_with_a_service_that_is_killed_and_looking_writes_nothing() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(47));
+    start(&here, &format!("echo kept; {sleep}")).await;
+    let journal = here.service.journal(&here.id);
+    let here = here.restarted().await;
+    none_left(&sleep, Duration::from_secs(1)).await;
+    let before = std::fs::read(&journal).unwrap();
+    assert_eq!(recorded(&here).await, ["job_started 1 "]);
+    assert!(std::fs::read(&journal).unwrap() == before);
+    let (told, is_error) = here.call("job", json!({"id": 1})).await;
+    assert!(
+        !is_error && told.starts_with("kept\n[job 1: ended with the service · all of it"),
+        "{told}"
+    );
+    assert!(sent(&here).contains("ended with the service]"));
+    let expected = ["job_started 1 ", "job_ended 1 with_service"];
+    assert_eq!(recorded(&here).await, expected);
+    // Numbers are not used again.
+    let (result, _) = start(&here, &sleep).await;
+    assert!(result.contains("[job 2 started"), "{result}");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [JRNL-121]
+#[tokio::test]
+async fn b11_the_end_with_a_service_that_stops_is_on_record_and_a_fork_has_no_jobs() {
+    let mut here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(48));
+    start(&here, &sleep).await;
+    let fork = here.order("POST", "/fork", &json!({})).await.json();
+    let origin = std::mem::replace(&mut here.id, fork["id"].as_str().unwrap().to_owned());
+    assert_eq!(
+        recorded(&here).await,
+        ["job_started 1 ", "job_ended 1 forked"]
+    );
+    here.id = origin;
+    assert!(!processes(&sleep).is_empty());
+    let journal = here.service.journal(&here.id);
+    here.service.signal(Signal::SIGTERM);
+    here.service.ended().await;
+    let past = std::fs::read_to_string(journal).unwrap();
+    let last = past.lines().last().unwrap();
+    assert!(
+        last.contains(r#""job_ended""#) && last.contains(r#""with_service""#),
+        "{last}"
+    );
+    assert!(processes(&sleep).is_empty());
+}

@@ -17,7 +17,7 @@ use super::places::Places;
 use super::rows::Rows;
 use crate::broadcast::messages::{CloseSubscribers, Closing};
 use crate::conversation::glance;
-use crate::conversation::messages::{RetireIfIdle, StopRuns};
+use crate::conversation::messages::{NoteJobs, RetireIfIdle, StopRuns};
 use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, OpenError, Workspace};
 use crate::send::tell;
@@ -242,6 +242,7 @@ impl Actor for DirectoryActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(SWEEP, Self::sweep);
+        self.hear_of_jobs(ctx);
     }
 }
 
@@ -304,6 +305,10 @@ impl Handler<StopAll> for DirectoryActor {
                 .map(|conversation| conversation.actor.send(StopRuns));
             let (runs, ()) = join(join_all(runs), jobs.end_all()).await;
             drop(runs);
+            let noted = opened
+                .iter()
+                .map(|conversation| conversation.actor.send(NoteJobs));
+            drop(join_all(noted).await);
             let closing = CloseSubscribers(Closing::Stopping);
             let streams = opened
                 .iter()

@@ -190,6 +190,7 @@ impl Parts {
             describe_model: self.describe_model.clone(),
             summarizer: self.seams.summarizer.clone(),
             approver: Arc::clone(&self.seams.approver),
+            jobs: self.seams.jobs.clone(),
             undo: Undo {
                 before: self.seams.before.clone(),
                 closed: Arc::clone(&self.seams.closed),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
+use super::job_note::JobNote;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
 use super::seen::{Seen, SeenFile};
@@ -127,6 +128,8 @@ pub struct ToolContext {
     pub folder: Arc<Path>,
     /// Where the last command was at its end.
     pub command_folder: Option<PathBuf>,
+    /// The jobs that the conversation has on record.
+    pub jobs: Arc<[JobNote]>,
     /// Tells that the result is no longer wanted.
     pub cancellation: Cancellation,
     /// Takes out what the conversation must not see.
@@ -151,6 +154,7 @@ impl ToolContext {
             call_id: String::new(),
             conversation: ConversationId::new("alone"),
             command_folder: None,
+            jobs: Arc::default(),
             outputs: None,
             folder: Path::new(".").into(),
             cancellation,
@@ -196,6 +200,17 @@ pub struct ToolOutcome {
     pub seen: Vec<SeenFile>,
     /// Where the next command starts, if that is another folder.
     pub folder: Option<String>,
+    /// What runs on in the background.
+    pub job: Option<StartedJob>,
+}
+
+/// A job that a call has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedJob {
+    /// Names it within its conversation.
+    pub job: u64,
+    /// The beginning of its command.
+    pub command: String,
 }
 
 impl ToolOutcome {
@@ -208,6 +223,7 @@ impl ToolOutcome {
             changes: Vec::new(),
             seen: Vec::new(),
             folder: None,
+            job: None,
         }
     }
 }
@@ -221,6 +237,7 @@ impl From<Result<String, ToolError>> for ToolOutcome {
                 changes: Vec::new(),
                 seen: Vec::new(),
                 folder: None,
+                job: None,
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

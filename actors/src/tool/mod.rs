@@ -13,6 +13,7 @@ mod edit;
 mod error;
 mod grep;
 mod input;
+mod job_note;
 mod launch;
 mod list_dir;
 mod live;
@@ -32,10 +33,13 @@ mod write;
 pub use actor::ToolActor;
 pub use bash::{Bash, JobTool, Jobs, Outputs};
 pub use change::{BeforeStore, Undo};
-pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched};
+pub use definition::{
+    Cancellation, StartedJob, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched,
+};
 pub use edit::Edit;
 pub use error::ToolError;
 pub use grep::Grep;
+pub use job_note::JobNote;
 pub use launch::{Contained, Launch, LaunchOrder, Launcher, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
@@ -47,6 +51,9 @@ pub use registry::{Registry, RegistryError, defined_name};
 pub use seen::{Seen, SeenBefore, SeenFile};
 pub use shelf::ToolShelf;
 pub use write::Write;
+
+/// Who has stopped a job that the model stopped.
+pub(crate) const THE_MODEL: &str = "the model";
 
 /// The names of the tools that need a [`Launcher`].
 pub const COMMAND_TOOLS: [&str; 2] = ["bash", "job"];

@@ -145,6 +145,7 @@ pub fn job_end(end: &JobEnd) -> String {
         JobEnd::Stopped { by: name } => format!("stopped{}", by(name.as_deref())),
         JobEnd::OverLimit { what } => format!("ended: it took too much: {what}"),
         JobEnd::WithService => "ended with the service".to_owned(),
+        JobEnd::Forked => "left to the conversation that this is a fork of".to_owned(),
         JobEnd::Failed { reason } => format!("ended: {reason}"),
         JobEnd::Unknown => "ended".to_owned(),
     }

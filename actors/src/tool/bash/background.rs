@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use harness_protocol::Job;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::job::{DEFAULT_TAIL, ended_line};
 use super::jobs::{Jobs, NewJob, Starting};
 use super::process::{self, Ended, Lifeline};
 use super::result::{Ending, Finished};
 use super::temp::TempFolder;
 use super::{Bash, GRACE, Ready, failed};
-use crate::start_thread;
-use crate::tool::{EffectError, LiveOutput, ToolContext, ToolOutcome};
+use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
+use crate::{blocking, start_thread};
 
 /// How long a command has to fail at once.
 const AT_ONCE: Duration = Duration::from_millis(300);
@@ -39,7 +41,12 @@ impl Bash {
             conversation,
             call: call.clone(),
             command: context.redaction.apply(command.clone()),
-            last: 0,
+            last: context
+                .jobs
+                .iter()
+                .map(|note| note.job)
+                .max()
+                .unwrap_or_default(),
             lifeline: lifeline.clone(),
             capture: Arc::clone(&capture),
         };
@@ -66,7 +73,7 @@ impl Bash {
             () = tokio::time::sleep(AT_ONCE) => {}
         }
         if let Some(job) = starting.settle() {
-            return Ok(begun(&jobs, job.job, &context).await);
+            return Ok(begun(&jobs, job, &context).await);
         }
         let ended = ended
             .await
@@ -119,15 +126,15 @@ async fn stop(lifeline: &Lifeline, starting: &mut Starting) {
 }
 
 /// What the model is told of a job that was started.
-async fn begun(jobs: &Jobs, job: u64, context: &ToolContext) -> ToolOutcome {
+async fn begun(jobs: &Jobs, job: Job, context: &ToolContext) -> ToolOutcome {
+    let Job { job, command, .. } = job;
     let (jobs, conversation) = (jobs.clone(), context.conversation.clone());
-    let look = crate::blocking(move || jobs.look(&conversation, job, super::job::DEFAULT_TAIL));
+    let look = blocking(move || jobs.look(&conversation, job, DEFAULT_TAIL));
     let text = look.await.ok().flatten().map(|look| look.tail);
     let text = text.unwrap_or_default();
-    let newline = match text.is_empty() || text.ends_with('\n') {
-        true => "",
-        false => "\n",
-    };
-    let started = format!("[job {job} started in the background; read it with job]");
-    Ok(format!("{text}{newline}{started}")).into()
+    let started = format!("job {job} started in the background; read it with job");
+    ToolOutcome {
+        job: Some(StartedJob { job, command }),
+        ..Ok(ended_line(&text, &started)).into()
+    }
 }

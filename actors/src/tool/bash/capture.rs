@@ -185,7 +185,7 @@ fn to_line(text: &str, most: usize) -> &str {
 
 /// The whole lines at the end of a text that have at most `most` bytes; part of a line if the last one is
 /// longer.
-fn from_line(text: &str, most: usize) -> &str {
+pub(super) fn from_line(text: &str, most: usize) -> &str {
     let from = text.len().saturating_sub(most);
     let cut = &text[text.ceil_char_boundary(from)..];
     match cut.find('\n') {

@@ -1,21 +1,20 @@
 //! The tool `job`: looks at what runs in the background, and ends it.
 
-use harness_protocol::words;
+use harness_protocol::{JobEnd, words};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::jobs::{Jobs, Look, named};
+use super::jobs::{Jobs, Look};
 use crate::blocking;
-use crate::ids::ConversationId;
 use crate::reply::Object;
-use crate::tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, input};
+use crate::tool::{
+    Cancellation, JobNote, THE_MODEL, Tool, ToolContext, ToolError, ToolFuture, input,
+};
 
 /// How much of an output is shown that nobody asked more of, in bytes.
 pub(super) const DEFAULT_TAIL: usize = 8 * 1024;
 /// How much may be asked for.
 const MAX_TAIL: usize = 24 * 1024;
-/// Who stops a job that this tool stops.
-const THE_MODEL: &str = "the model";
 
 /// Looks at jobs and ends them. It asks nobody: what runs was allowed.
 #[derive(Debug, Clone)]
@@ -54,32 +53,79 @@ impl JobTool {
             }
         };
         let most = tail(input.tail)?;
-        let conversation = context.conversation;
-        let unknown = || self.unknown(input.id, &conversation);
-        let job = u64::try_from(input.id).map_err(|_| unknown())?;
+        let job = u64::try_from(input.id).unwrap_or_default();
         if matches!(action, Action::Stop) {
-            let stopped = self.jobs.stop(&conversation, job, Some(THE_MODEL)).await;
-            stopped.ok_or_else(unknown)?;
+            let by = Some(THE_MODEL);
+            // One that has ended is looked at.
+            self.jobs.stop(&context.conversation, job, by).await;
         }
-        let (jobs, own) = (self.jobs.clone(), conversation.clone());
-        let look = blocking(move || jobs.look(&own, job, most)).await;
+        let (jobs, within) = (self.jobs.clone(), context.clone());
+        let look = move || {
+            let look = jobs.look(&within.conversation, job, most);
+            look.map(|look| told(&look))
+                .or_else(|| past(&within, job, most))
+        };
+        let look = blocking(look).await;
         let look = look.map_err(|error| ToolError(format!("looking failed: {error}")))?;
-        look.map(|look| told(&look)).ok_or_else(unknown)
+        look.ok_or_else(|| self.unknown(input.id, &context))
     }
 
-    fn unknown(&self, id: i64, conversation: &ConversationId) -> ToolError {
-        let known = self.jobs.known(conversation);
-        let known = known.iter().map(|(job, end)| {
-            let state = end.as_ref().map_or("running".to_owned(), words::job_end);
-            format!("{}: {state}", named(job))
-        });
-        let known: Vec<String> = known.collect();
+    fn unknown(&self, id: i64, context: &ToolContext) -> ToolError {
+        let known = self.jobs.known(&context.conversation);
+        let is_known = |job: u64| known.iter().any(|(known, _)| known.job == job);
+        let past = context.jobs.iter().filter(|note| !is_known(note.job));
+        let past = past.map(|note| named(note.job, &note.command, Some(end_of(note))));
+        let known = known
+            .iter()
+            .map(|(job, end)| named(job.job, &job.command, end.clone()));
+        let known: Vec<String> = past.chain(known).collect();
         let known = match known.is_empty() {
             true => "there are none".to_owned(),
             false => format!("there are: {}", known.join(", ")),
         };
         ToolError(format!("there is no job {id}; {known}"))
     }
+}
+
+/// A job as it is named to the model, with how it is: `1 (make): exit 2`.
+fn named(job: u64, command: &str, end: Option<JobEnd>) -> String {
+    let command = words::short_command(command);
+    let state = end.map_or("running".to_owned(), |end| words::job_end(&end));
+    format!("{job} ({command}): {state}")
+}
+
+/// How a job ended that only the records know.
+fn end_of(note: &JobNote) -> JobEnd {
+    note.end.clone().unwrap_or(JobEnd::WithService)
+}
+
+/// What is told of a job that only the records know, with the end of its output, if that is kept. Blocks.
+fn past(context: &ToolContext, job: u64, most: usize) -> Option<String> {
+    let note = context.jobs.iter().find(|note| note.job == job)?;
+    let outputs = context.outputs.as_ref();
+    let tail = outputs.map(|outputs| {
+        let (conversation, redaction) = (&context.conversation, &context.redaction);
+        outputs.tail(conversation, &note.call, most, redaction)
+    });
+    let tail = match tail {
+        Some(Ok(tail)) => tail,
+        Some(Err(_)) | None => String::new(),
+    };
+    let state = words::job_end(&end_of(note));
+    let all = match tail.is_empty() {
+        true => String::new(),
+        false => format!(" · all of it is at the path output:{}", note.call),
+    };
+    Some(ended_line(&tail, &format!("job {job}: {state}{all}")))
+}
+
+/// A text with one last line.
+pub(super) fn ended_line(text: &str, line: &str) -> String {
+    let newline = match text.is_empty() || text.ends_with('\n') {
+        true => "",
+        false => "\n",
+    };
+    format!("{text}{newline}[{line}]")
 }
 
 fn tail(asked: Option<i64>) -> Result<usize, ToolError> {
@@ -118,11 +164,7 @@ fn told(look: &Look) -> String {
     if *total > tail.len() as u64 {
         notes.push(format!("all of it is at the path output:{}", job.call));
     }
-    let newline = match tail.is_empty() || tail.ends_with('\n') {
-        true => "",
-        false => "\n",
-    };
-    format!("{tail}{newline}[{}]", notes.join(" · "))
+    ended_line(tail, &notes.join(" · "))
 }
 
 impl Tool for JobTool {

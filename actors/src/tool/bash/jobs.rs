@@ -147,20 +147,30 @@ impl Jobs {
         running.map(|entry| entry.job.clone()).collect()
     }
 
-    /// How jobs of a conversation have ended that do not run, of those that it has on record as running.
-    /// What is not known here ran in a service that is gone.
+    /// How those of these jobs of a conversation have ended that have, as far as it is known.
     #[must_use]
     pub fn ended(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
         let held = self.lock();
         let ended = |job: &u64| {
             let found = held.of(conversation).find(|entry| entry.job.job == *job);
-            let end = match found {
-                None => JobEnd::WithService,
-                Some(entry) => entry.end.borrow().as_ref()?.how.clone(),
-            };
+            let end = found?.end.borrow().as_ref()?.how.clone();
             Some((*job, end))
         };
         open.iter().filter_map(ended).collect()
+    }
+
+    /// The same, with those that are not known: they ran in a service that is gone.
+    #[must_use]
+    pub fn gone(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
+        let running = self.running(conversation);
+        let ended = self.ended(conversation, open);
+        let runs = |job: u64| running.iter().any(|running| running.job == job);
+        let of = |job: u64| {
+            let end = ended.iter().find(|(other, _)| *other == job);
+            end.map_or(JobEnd::WithService, |(_, end)| end.clone())
+        };
+        let gone = open.iter().filter(|job| !runs(**job));
+        gone.map(|job| (*job, of(*job))).collect()
     }
 
     /// The next conversation of which a job has ended. For one listener.
@@ -560,7 +570,7 @@ fn how(ended: &io::Result<Ended>) -> JobEnd {
 }
 
 /// A job as it is named to the model: `1 (cargo watch)`.
-pub(super) fn named(job: &Job) -> String {
+fn named(job: &Job) -> String {
     format!("{} ({})", job.job, words::short_command(&job.command))
 }
 

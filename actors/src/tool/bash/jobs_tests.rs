@@ -204,7 +204,11 @@ async fn b11_an_end_says_what_caused_it() {
     let end = jobs.ended(&ana, &[job]).remove(0).1;
     assert!(matches!(end, JobEnd::Failed { reason } if reason.contains("panicked")));
     // One of a service that is gone.
-    assert_eq!(jobs.ended(&ana, &[77]), [(77, JobEnd::WithService)]);
+    assert_eq!(jobs.ended(&ana, &[77]), []);
+    let open = begin(&jobs, "ana");
+    let gone = jobs.gone(&ana, &[1, 77, open.job]);
+    let expected = [(1, JobEnd::Exited { code: 0 }), (77, JobEnd::WithService)];
+    assert_eq!(gone, expected);
     // With the service; then none begins.
     let held = begin(&jobs, "ben");
     let ends = async { held.running.end(&exit(0)) };
