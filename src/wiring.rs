@@ -14,8 +14,8 @@ use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
 #[cfg(target_os = "linux")]
-use harness_actors::tool::Bash;
-use harness_actors::tool::{BeforeStore, Launching, Outputs, Tool};
+use harness_actors::tool::{Bash, JobTool};
+use harness_actors::tool::{BeforeStore, Jobs, Launching, Outputs, Tool};
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools, start_thread,
 };
@@ -61,7 +61,8 @@ pub(crate) fn start(
     let way = Way::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
-    let commands = Commands::of(config);
+    let jobs = Jobs::new(clock);
+    let commands = Commands::of(config, &jobs);
     let mut tools = standard_tools();
     tools.extend(commands.tools);
     let size = StateSize::new(
@@ -88,6 +89,7 @@ pub(crate) fn start(
         before: Some(BeforeStore::at(&config.home, clock)),
         outputs: Some(Outputs::at(&config.home)),
         launcher: commands.launcher,
+        jobs: jobs.clone(),
         ..Seams::default()
     };
     let parts = parts(
@@ -136,7 +138,7 @@ struct Commands {
 
 impl Commands {
     #[cfg(target_os = "linux")]
-    fn of(config: &Config) -> Self {
+    fn of(config: &Config, jobs: &Jobs) -> Self {
         let launcher = OwnLauncher::new(config.sandbox, &config.sandbox_write);
         let finding = launcher.clone();
         // The first command need not wait for it, nor the start of the service.
@@ -150,14 +152,17 @@ impl Commands {
         let asked = launcher.clone();
         Self {
             launcher: Launching(Some(Arc::new(launcher.clone()))),
-            tools: vec![Arc::new(Bash::new(Arc::new(launcher), environment))],
+            tools: vec![
+                Arc::new(Bash::new(Arc::new(launcher), environment, jobs.clone())),
+                Arc::new(JobTool::new(jobs.clone())),
+            ],
             contained_by: Arc::new(move || asked.contained_by()),
         }
     }
 
     /// Nothing contains commands here, and nothing would end what they leave.
     #[cfg(not(target_os = "linux"))]
-    fn of(_: &Config) -> Self {
+    fn of(_: &Config, _: &Jobs) -> Self {
         Self {
             launcher: Launching::default(),
             tools: Vec::new(),

@@ -110,6 +110,17 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             by: by.clone(),
             timestamp,
         },
+        Record::JobStarted { job, call, command } => Event::JobStarted {
+            job: *job,
+            call: call.clone(),
+            command: command.clone(),
+            timestamp,
+        },
+        Record::JobEnded { job, end } => Event::JobEnded {
+            job: *job,
+            end: end.clone(),
+            timestamp,
+        },
         Record::RulesChanged { added, removed, by } => Event::RulesChanged {
             added: added.clone(),
             removed: removed.clone(),

@@ -169,6 +169,7 @@ fn run(machine: &mut Machine, number: usize) {
             changes: Vec::new(),
             seen: Vec::new(),
             folder: None,
+            job: None,
         },
     };
     let call = model_call(&step(machine, Input::Tool(event)));

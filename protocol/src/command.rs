@@ -29,7 +29,7 @@ pub struct CommandPlan {
     /// Whether it runs on while the model goes on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// How long it may run, in seconds.
+    /// How long it may run, in seconds; 0 in the background, which has no limit.
     pub timeout_s: u64,
     /// What contains it.
     pub backend: Backend,

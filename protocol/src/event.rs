@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Attachment, FileChange, HeldRule, Queue, Scope, Settings, UndoneFile, Verdict,
-    Withdrawal,
+    Approval, Attachment, FileChange, HeldRule, JobEnd, Queue, Scope, Settings, UndoneFile,
+    Verdict, Withdrawal,
 };
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
@@ -348,6 +348,27 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// A command runs in the background.
+    JobStarted {
+        /// Names it within its conversation; counts from 1.
+        job: u64,
+        /// The id of the call that started it.
+        call: String,
+        /// What the shell was given, at most its first 1,024 bytes.
+        command: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A job ended.
+    JobEnded {
+        /// The job.
+        job: u64,
+        /// How.
+        #[serde(flatten)]
+        end: JobEnd,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// The rules of the conversation are others.
     RulesChanged {
         /// What holds from now on.
@@ -556,6 +577,11 @@ impl Event {
             Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
             Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
             Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
+            Self::JobStarted { timestamp, .. } => Facts::of("job_started", *timestamp),
+            Self::JobEnded { timestamp, end, .. } => Facts {
+                by: end.by(),
+                ..Facts::of("job_ended", *timestamp)
+            },
             Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
             Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
             Self::Delta { .. } => Facts::passing("delta"),
@@ -653,7 +679,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 39] = [
+    const NAMES: [&str; 41] = [
         "user",
         "text",
         "tool_call",
@@ -685,6 +711,8 @@ mod tests {
         "files_changed",
         "rules_changed",
         "undone",
+        "job_started",
+        "job_ended",
         "record",
         "delta",
         "discarded",

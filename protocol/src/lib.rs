@@ -9,6 +9,7 @@ mod command;
 mod conversations;
 mod event;
 mod guidance;
+mod job;
 mod models;
 mod order;
 mod problem;
@@ -35,6 +36,7 @@ pub use event::{CompactionReason, DeltaKind, Event, Family, Outcome, State, Usag
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
+pub use job::{Job, JobEnd, JobList, StopJobAnswer, StopJobOrder};
 pub use models::{ModelEntry, ModelList, ToolEntry, ToolList};
 pub use order::*;
 pub use problem::Problem;

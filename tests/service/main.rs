@@ -41,6 +41,7 @@ mod handshake;
 mod idle;
 mod imports;
 mod input;
+mod jobs;
 mod keys;
 mod life;
 mod limits;

@@ -102,6 +102,11 @@ pub struct ChangeSettings {
     pub by: Option<String>,
 }
 
+/// Says that jobs of the conversation have ended. Sent by the directory; answered when that is on record.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct NoteJobs;
+
 /// Asks for the settings. Sent by HTTP.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "Result<SettingsAnswer, StorageError>")]

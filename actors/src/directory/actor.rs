@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join_all};
+use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join, join_all};
 use tokio::sync::Semaphore;
 
 use super::conversation::{Conversation, Door, Place};
@@ -17,7 +17,7 @@ use super::places::Places;
 use super::rows::Rows;
 use crate::broadcast::messages::{CloseSubscribers, Closing};
 use crate::conversation::glance;
-use crate::conversation::messages::{RetireIfIdle, StopRuns};
+use crate::conversation::messages::{NoteJobs, RetireIfIdle, StopRuns};
 use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, OpenError, Workspace};
 use crate::send::tell;
@@ -242,6 +242,7 @@ impl Actor for DirectoryActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(SWEEP, Self::sweep);
+        self.hear_of_jobs(ctx);
     }
 }
 
@@ -294,6 +295,7 @@ impl Handler<StopAll> for DirectoryActor {
         self.stopping = true;
         let open = self.open.values();
         let openings: Vec<Opening> = open.map(|open| open.opening.clone()).collect();
+        let jobs = self.parts.seams.jobs.clone();
         Box::pin(async move {
             let opened = join_all(openings).await;
             let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();
@@ -301,7 +303,12 @@ impl Handler<StopAll> for DirectoryActor {
             let runs = opened
                 .iter()
                 .map(|conversation| conversation.actor.send(StopRuns));
-            drop(join_all(runs).await);
+            let (runs, ()) = join(join_all(runs), jobs.end_all()).await;
+            drop(runs);
+            let noted = opened
+                .iter()
+                .map(|conversation| conversation.actor.send(NoteJobs));
+            drop(join_all(noted).await);
             let closing = CloseSubscribers(Closing::Stopping);
             let streams = opened
                 .iter()

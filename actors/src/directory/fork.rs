@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use bytes::Bytes;
 use futures_util::future::join;
-use harness_protocol::{Settings, Withdrawal};
+use harness_protocol::{JobEnd, Settings, Withdrawal};
 
 use super::actor::{DirectoryActor, made};
 use super::messages::{ForkConversation, ForkError, Made};
@@ -144,6 +144,11 @@ fn ungranted(ledger: &Ledger) -> Vec<Record> {
             reason: Withdrawal::Forked,
             by: None,
         });
+    }
+    // They are its origin's.
+    for job in ledger.open_jobs() {
+        let end = JobEnd::Forked;
+        records.push(Record::JobEnded { job, end });
     }
     if !ledger.totals().rules.is_empty() {
         records.push(Record::RulesChanged {

@@ -4,6 +4,7 @@ mod actor;
 mod conversation;
 mod folders;
 mod fork;
+mod jobs;
 mod let_go;
 mod list;
 pub mod messages;

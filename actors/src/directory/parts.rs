@@ -21,7 +21,7 @@ use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartMo
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{BeforeStore, Launching, Outputs, ToolShelf, Undo};
+use crate::tool::{BeforeStore, Jobs, Launching, Outputs, ToolShelf, Undo};
 use actix::prelude::*;
 
 /// How far the calls of two actors are apart, in numbers.
@@ -62,6 +62,8 @@ pub struct Seams {
     pub launcher: Launching,
     /// Keeps the outputs of commands that are too long to be shown.
     pub outputs: Option<Outputs>,
+    /// What runs in the background: the same that the tools have.
+    pub jobs: Jobs,
     /// Files and folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
 }
@@ -83,6 +85,7 @@ impl Default for Seams {
             before: None,
             outputs: None,
             launcher: Launching::default(),
+            jobs: Jobs::default(),
             closed: Arc::default(),
         }
     }
@@ -191,6 +194,7 @@ impl Parts {
             describe_model: self.describe_model.clone(),
             summarizer: self.seams.summarizer.clone(),
             approver: Arc::clone(&self.seams.approver),
+            jobs: self.seams.jobs.clone(),
             undo: Undo {
                 before: self.seams.before.clone(),
                 closed: Arc::clone(&self.seams.closed),

@@ -43,11 +43,14 @@ impl Handler<RemoveConversation> for DirectoryActor {
             };
             removed.into_actor(actor).map(move |removed, actor, _| {
                 let (conversation, removed) = removed?;
-                if removed.is_ok()
-                    && let Some(outputs) = actor.parts.seams.outputs.clone()
-                {
-                    let id = id.clone();
+                if removed.is_ok() {
+                    let (id, jobs) = (id.clone(), actor.parts.seams.jobs.clone());
+                    let outputs = actor.parts.seams.outputs.clone();
                     actix::spawn(async move {
+                        jobs.remove(&id).await;
+                        let Some(outputs) = outputs else {
+                            return;
+                        };
                         match blocking(move || outputs.remove(&id)).await {
                             Ok(Ok(())) => {}
                             Ok(Err(error)) => log::warn!("outputs of commands stay: {error}"),

@@ -40,6 +40,8 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::FilesChanged { .. } => "files_changed",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
+        Record::JobStarted { .. } => "job_started",
+        Record::JobEnded { .. } => "job_ended",
         Record::Unknown { .. } => return None,
     })
 }
@@ -94,6 +96,8 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "files_changed",
         "rules_changed",
         "undone",
+        "job_started",
+        "job_ended",
     ];
     assert_eq!(Record::KNOWN[20..], since);
     for more in [

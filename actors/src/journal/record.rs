@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use harness_protocol::{
-    Approval, Attachment, CompactionReason, FileChange, HeldRule, Queue, QueueItem, RunRules,
-    Scope, Settings, Subject, UndoneFile, Usage, Verdict, Withdrawal,
+    Approval, Attachment, CompactionReason, FileChange, HeldRule, JobEnd, Queue, QueueItem,
+    RunRules, Scope, Settings, Subject, UndoneFile, Usage, Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
-use crate::tool::SeenFile;
+use crate::tool::{JobNote, SeenFile};
 
 /// When an append is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,6 +125,23 @@ pub enum Record {
         /// Who did it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+    },
+    /// A command runs in the background.
+    JobStarted {
+        /// Names it within its conversation; counts from 1.
+        job: u64,
+        /// The id of the call that started it.
+        call: String,
+        /// The beginning of the command.
+        command: String,
+    },
+    /// A job ended.
+    JobEnded {
+        /// The job.
+        job: u64,
+        /// How.
+        #[serde(flatten)]
+        end: JobEnd,
     },
     /// The rules of the conversation are others.
     RulesChanged {
@@ -486,6 +503,9 @@ pub struct Totals {
     /// Where the last command was at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_folder: Option<String>,
+    /// The jobs that run, and the last ones that have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobNote>,
     /// Whether the model is told a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
@@ -523,7 +543,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 28] = [
+    pub const KNOWN: [&'static str; 30] = [
         "run_started",
         "prompt",
         "status",
@@ -552,6 +572,8 @@ impl Record {
         "files_changed",
         "rules_changed",
         "undone",
+        "job_started",
+        "job_ended",
     ];
 
     /// Whether no block is unfinished behind this record that was begun before it.
@@ -586,7 +608,8 @@ impl Record {
             | Self::EffectBegan { .. }
             | Self::FilesChanged { .. }
             | Self::RulesChanged { .. }
-            | Self::Undone { .. } => Durability::Synced,
+            | Self::Undone { .. }
+            | Self::JobEnded { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
             | Self::TurnStarted { .. }
@@ -594,6 +617,7 @@ impl Record {
             | Self::ReplyEnded { .. }
             | Self::ReplyFailed { .. }
             | Self::ToolResult { .. }
+            | Self::JobStarted { .. }
             | Self::CallsSkipped { .. }
             | Self::TurnEnded { .. }
             | Self::ReplyLeftOut { .. }

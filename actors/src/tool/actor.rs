@@ -119,6 +119,7 @@ impl ToolActor {
             tools,
             folder,
             command_folder,
+            jobs,
             seen,
             reply_to,
         } = order;
@@ -135,6 +136,7 @@ impl ToolActor {
             conversation: call_id.conversation.clone(),
             folder,
             command_folder,
+            jobs,
             cancellation: cancellation.clone(),
             redaction: self.redaction.of(&call_id.conversation),
         };
@@ -199,8 +201,9 @@ impl ToolActor {
         let Some(call) = self.calls.remove(&call_id) else {
             return; // It was given up, and that was its end.
         };
-        // What was changed is told, also of a call that was cancelled too late.
-        let is_void = call.cancellation.is_cancelled() && outcome.changes.is_empty();
+        // What was changed or started is told, also of a call that was cancelled too late.
+        let has_done = !outcome.changes.is_empty() || outcome.job.is_some();
+        let is_void = call.cancellation.is_cancelled() && !has_done;
         let outcome = if is_void {
             ToolOutcome::failed("cancelled by user")
         } else {

@@ -133,6 +133,7 @@ impl Bench {
             tools: self.registry.clone(),
             folder: self.folder.clone(),
             command_folder: None,
+            jobs: Arc::default(),
             reply_to: self.asker.clone(),
         };
         self.tools.try_send(order).unwrap();
@@ -178,6 +179,7 @@ fn done(result: &str) -> ToolOutcome {
         changes: Vec::new(),
         seen: Vec::new(),
         folder: None,
+        job: None,
     }
 }
 
@@ -188,6 +190,7 @@ fn failed(error: &str) -> ToolOutcome {
         changes: Vec::new(),
         seen: Vec::new(),
         folder: None,
+        job: None,
     }
 }
 
@@ -664,6 +667,7 @@ async fn an_asker_that_is_gone_harms_nobody() {
         tools: bench.registry.clone(),
         folder: bench.folder.clone(),
         command_folder: None,
+        jobs: Arc::default(),
         reply_to: asker.clone().recipient(),
     };
     // The probe panics when it is answered, and is dead before the second answer.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
+use super::job_note::JobNote;
 use super::launch::Launching;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
@@ -127,6 +128,8 @@ pub struct ToolContext {
     pub folder: Arc<Path>,
     /// Where the last command was at its end.
     pub command_folder: Option<PathBuf>,
+    /// The jobs that the conversation has on record.
+    pub jobs: Arc<[JobNote]>,
     /// Tells that the result is no longer wanted.
     pub cancellation: Cancellation,
     /// Takes out what the conversation must not see.
@@ -153,6 +156,7 @@ impl ToolContext {
             call_id: String::new(),
             conversation: ConversationId::new("alone"),
             command_folder: None,
+            jobs: Arc::default(),
             outputs: None,
             launcher: Launching::default(),
             folder: Path::new(".").into(),

@@ -7,6 +7,7 @@ use actix::{Message, Recipient};
 use harness_protocol::Subject;
 
 use super::definition::ToolCall;
+use super::job_note::JobNote;
 use super::outcome::ToolOutcome;
 use super::registry::Registry;
 use super::seen::SeenBefore;
@@ -29,6 +30,8 @@ pub struct RunTool {
     pub folder: Arc<Path>,
     /// Where its last command was at its end.
     pub command_folder: Option<PathBuf>,
+    /// The jobs that it has on record.
+    pub jobs: Arc<[JobNote]>,
     /// The contents of files that the model knows.
     pub seen: SeenBefore,
     /// Where the answer goes.

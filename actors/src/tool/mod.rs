@@ -13,6 +13,7 @@ mod edit;
 mod error;
 mod grep;
 mod input;
+mod job_note;
 mod launch;
 mod list_dir;
 mod live;
@@ -31,16 +32,17 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
-pub use bash::{Bash, Outputs};
+pub use bash::{Bash, JobTool, Jobs, Outputs};
 pub use change::{BeforeStore, Undo};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touched};
 pub use edit::Edit;
 pub use error::ToolError;
 pub use grep::Grep;
+pub use job_note::JobNote;
 pub use launch::{Contained, Launch, LaunchOrder, Launcher, Launching, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
-pub use outcome::ToolOutcome;
+pub use outcome::{StartedJob, ToolOutcome};
 pub use plan::{EffectError, PlanFuture, Planned, digest};
 pub use read::Read;
 #[cfg(test)]
@@ -50,8 +52,11 @@ pub use seen::{Seen, SeenBefore, SeenFile};
 pub use shelf::ToolShelf;
 pub use write::Write;
 
+/// Who has stopped a job that the model stopped.
+pub(crate) const THE_MODEL: &str = "the model";
+
 /// The names of the tools that need a [`Launcher`].
-pub const COMMAND_TOOLS: [&str; 1] = ["bash"];
+pub const COMMAND_TOOLS: [&str; 2] = ["bash", "job"];
 
 /// The tools that the service offers. Relative paths start at the folder of the conversation.
 #[must_use]

@@ -19,6 +19,17 @@ pub struct ToolOutcome {
     pub seen: Vec<SeenFile>,
     /// Where the next command starts, if that is another folder.
     pub folder: Option<String>,
+    /// What runs on in the background.
+    pub job: Option<StartedJob>,
+}
+
+/// A job that a call has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedJob {
+    /// Names it within its conversation.
+    pub job: u64,
+    /// The beginning of its command.
+    pub command: String,
 }
 
 impl ToolOutcome {
@@ -31,6 +42,7 @@ impl ToolOutcome {
             changes: Vec::new(),
             seen: Vec::new(),
             folder: None,
+            job: None,
         }
     }
 }
@@ -44,6 +56,7 @@ impl From<Result<String, ToolError>> for ToolOutcome {
                 changes: Vec::new(),
                 seen: Vec::new(),
                 folder: None,
+                job: None,
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

@@ -3,10 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::names::{
-    action, by, delta_kind, outcome, queue, reason, rule, scope, state, undone, verdict, withdrawal,
+    action, by, delta_kind, job_end, outcome, queue, reason, rule, scope, state, undone, verdict,
+    withdrawal,
 };
 use super::settings::settings;
-use crate::{Access, Backend, CommandPlan, Event, FileChange, HeldRule, Outcome, State, Subject};
+use crate::{
+    Access, Backend, CommandPlan, Event, FileChange, HeldRule, JobEnd, Outcome, State, Subject,
+};
 
 /// An event in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,6 +207,15 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::Undone { files, .. } => {
             let each: Vec<String> = files.iter().map(undone).collect();
             (each.join(", "), None)
+        }
+        Event::JobStarted { job, command, .. } => (format!("{job}"), Some(command)),
+        Event::JobEnded { job, end, .. } => {
+            // Who stopped it is said of the event.
+            let how = match end {
+                JobEnd::Stopped { .. } => "stopped".to_owned(),
+                end => job_end(end),
+            };
+            (format!("{job} {how}"), None)
         }
         Event::RulesChanged { added, removed, .. } => {
             let told = |sign: char| move |held: &HeldRule| format!("{sign}{}", rule(held));

@@ -10,7 +10,7 @@ mod settings;
 pub use event::{Words, call, changed, command, saved, subject, unreadable, unreadable_block};
 pub use limit::{is_limit, reached_max_turns};
 pub use names::{
-    by, conversation_state, outcome, queue, rule, rule_action, state, thinking, undone,
-    undone_for_model, verdict, withdrawal,
+    by, conversation_state, job_end, outcome, queue, rule, rule_action, short_command, state,
+    thinking, undone, undone_for_model, verdict, withdrawal,
 };
 pub use settings::{named_settings, settings};

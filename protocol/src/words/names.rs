@@ -1,9 +1,12 @@
 //! What states, outcomes and queues are called.
 
 use crate::{
-    ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, Outcome, Queue,
+    ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobEnd, Outcome, Queue,
     RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict, Withdrawal,
 };
+
+/// How many characters of a command are told where there is little room.
+const SHORT: usize = 60;
 
 /// What a conversation is doing.
 #[must_use]
@@ -131,6 +134,31 @@ pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
         let each = each.join("\n- ");
         format!("[An operator took back changes that you made:\n- {each}]")
     })
+}
+
+/// How a job ended, such as `exit 1` or `stopped by ana`.
+#[must_use]
+pub fn job_end(end: &JobEnd) -> String {
+    match end {
+        JobEnd::Exited { code } => format!("exit {code}"),
+        JobEnd::Killed { signal } => format!("ended by signal {signal}"),
+        JobEnd::Stopped { by: name } => format!("stopped{}", by(name.as_deref())),
+        JobEnd::OverLimit { what } => format!("ended: it took too much: {what}"),
+        JobEnd::WithService => "ended with the service".to_owned(),
+        JobEnd::Forked => "left to the conversation that this is a fork of".to_owned(),
+        JobEnd::Failed { reason } => format!("ended: {reason}"),
+        JobEnd::Unknown => "ended".to_owned(),
+    }
+}
+
+/// A command on one line of at most 60 characters.
+#[must_use]
+pub fn short_command(command: &str) -> String {
+    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// What a rule says of the changes that it covers.

@@ -30,8 +30,8 @@ use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
 use crate::tool::messages::{CancelTool, RunTool};
+use crate::tool::{Jobs, Undo, has_happened};
 use crate::tool::{Registry, ToolCall};
-use crate::tool::{Undo, has_happened};
 
 /// How many orders may wait for the actor; answers do not count against it.
 const MAILBOX: usize = 64;
@@ -59,6 +59,8 @@ pub struct Downstream {
     pub undo: Undo,
     /// Answers approvals.
     pub approver: Arc<dyn Approver>,
+    /// What runs in the background.
+    pub jobs: Jobs,
 }
 
 /// Owns the history and the turn counter of one conversation.
@@ -190,7 +192,10 @@ impl ConversationActor {
     fn revived(&mut self, revived: Result<(Ledger, u64), StorageError>, ctx: &mut Context<Self>) {
         let mut resumed = Vec::new();
         let (next, result) = match revived {
-            Ok((ledger, end)) => {
+            Ok((mut ledger, end)) => {
+                let open: Vec<u64> = ledger.open_jobs().collect();
+                let jobs = &self.downstream.jobs;
+                ledger.note_lost_jobs(jobs.gone(&self.id, &open));
                 // If an append of an earlier machine came in between, the next one is refused.
                 self.handed = end;
                 let mut machine =

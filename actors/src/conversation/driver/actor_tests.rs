@@ -25,7 +25,7 @@ use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::storage::{StorageError, StorageFuture};
-use crate::tool::{ToolOutcome, tools};
+use crate::tool::{Jobs, ToolOutcome, tools};
 
 /// What the conversation did.
 #[derive(Debug)]
@@ -200,6 +200,7 @@ impl World {
         });
         let probe = Probe(log).start();
         let downstream = Downstream {
+            jobs: Jobs::default(),
             start_model_call: probe.clone().recipient(),
             cancel_model_call: probe.clone().recipient(),
             run_tool: probe.clone().recipient(),
@@ -378,6 +379,8 @@ fn name(record: &Record) -> &'static str {
         Record::FilesChanged { .. } => "files_changed",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
+        Record::JobStarted { .. } => "job_started",
+        Record::JobEnded { .. } => "job_ended",
         Record::Unknown { .. } => "unknown",
     }
 }

@@ -174,6 +174,10 @@ impl ConversationActor {
                 .machine()
                 .and_then(|machine| machine.ledger().command_folder())
                 .map(PathBuf::from),
+            jobs: self
+                .machine()
+                .map(|machine| machine.ledger().jobs().into())
+                .unwrap_or_default(),
             seen: self
                 .machine()
                 .map(|machine| machine.ledger().seen())
@@ -236,7 +240,13 @@ impl Handler<ToolEvent> for ConversationActor {
     type Result = ();
 
     fn handle(&mut self, event: ToolEvent, ctx: &mut Context<Self>) {
+        let may_start =
+            matches!(&event, ToolEvent::Finished { outcome, .. } if outcome.job.is_some());
         self.advance(Input::Tool(event), ctx);
+        if may_start {
+            // It may have ended before it was on record.
+            self.note_jobs(ctx);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod approvals;
 mod calls;
 mod failed_append;
 mod handlers;
+mod jobs;
 mod keep;
 mod outbox;
 mod replace_journal;

@@ -59,14 +59,15 @@ impl Order for AnswerApproval {
         let approval = open.clone();
         let approval_rule = approval.rule.clone();
         let scope = if allows { order.scope } else { Scope::Once };
-        let mut effects = vec![machine.note(Record::ApprovalAnswered {
+        let mut effects = machine.end_lost_jobs();
+        effects.push(machine.note(Record::ApprovalAnswered {
             id,
             answer: order.answer,
             scope,
             message: order.message.clone(),
             by: order.by.clone(),
             key: order.key,
-        })];
+        }));
         if allows {
             effects.extend(machine.begin_effect(approval.subject));
         } else {

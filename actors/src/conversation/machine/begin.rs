@@ -125,7 +125,9 @@ impl Machine {
     /// Ends what a service left open when it died.
     pub(super) fn close(&mut self) -> Vec<Effect> {
         let closing = self.ledger.closing().into_iter();
-        closing.map(|record| self.note(record)).collect()
+        let mut effects: Vec<Effect> = closing.map(|record| self.note(record)).collect();
+        effects.extend(self.end_lost_jobs());
+        effects
     }
 
     /// Plans a run.

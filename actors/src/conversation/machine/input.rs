@@ -1,5 +1,7 @@
 //! What a conversation is told.
 
+use harness_protocol::JobEnd;
+
 use crate::compaction::Told;
 use crate::conversation::messages::CancelRun;
 use crate::conversation::past::Dropped;
@@ -27,6 +29,8 @@ pub enum Input {
     Tool(ToolEvent),
     /// The rules of folders are others; that of the conversation has this inode, if it is there.
     RulesChanged(Option<u64>),
+    /// Jobs of the conversation have ended.
+    JobsEnded(Vec<(u64, JobEnd)>),
     /// Nobody answered this approval in time.
     ApprovalExpired(u64),
     /// The actor that has the call will not answer: it did not take it, or is gone.

@@ -11,6 +11,7 @@ mod compacting;
 mod compaction;
 mod effect;
 mod input;
+mod jobs;
 mod manual;
 mod offered;
 mod order;
@@ -167,6 +168,7 @@ impl Machine {
                 subject,
                 folder_inode,
             }) => self.tool_planned(&call_id, *subject, folder_inode),
+            Input::JobsEnded(ended) => self.jobs_ended(ended),
             Input::RulesChanged(inode) => self.rules_changed(inode),
             Input::ApprovalExpired(id) => self.approval_expired(id),
             Input::CallLost(call_id) => self.call_lost(&call_id),

@@ -57,6 +57,13 @@ impl Machine {
                     changes: outcome.changes.clone(),
                 }));
             }
+            if let Some(job) = &outcome.job {
+                effects.push(self.note(Record::JobStarted {
+                    job: job.job,
+                    call: call.id.clone(),
+                    command: job.command.clone(),
+                }));
+            }
             effects.push(self.tool_answered(call, outcome));
         }
         if !is_over {

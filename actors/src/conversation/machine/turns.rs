@@ -185,6 +185,7 @@ impl Machine {
             return vec![];
         };
         let mut effects = self.end_turn(ended);
+        effects.extend(self.end_lost_jobs());
         effects.push(self.note(Record::RunEnded {
             run,
             outcome: ended,

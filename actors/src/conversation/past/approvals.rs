@@ -146,6 +146,8 @@ impl Approvals {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Undone { .. }
+            | Record::JobStarted { .. }
+            | Record::JobEnded { .. }
             | Record::Unknown { .. } => {}
         }
     }

@@ -5,16 +5,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use harness_protocol::words;
-use harness_protocol::{Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, Usage};
+use harness_protocol::{
+    Approval, Attachment, FileChange, HeldRule, JobEnd, QueueItem, Settings, Usage,
+};
 use serde_json::Value;
 
 use super::approvals::Approvals;
 use super::digest::Digest;
 use super::history::History;
+use super::jobs;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
-use crate::tool::{SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
+use crate::tool::{JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
 /// The largest number of a run that is counted on from; a journal may say anything.
 const MAX_RUN: u64 = 1 << 53;
@@ -53,6 +56,8 @@ pub struct Ledger {
     last_calls: Vec<ToolCall>,
     /// Whether the change that was begun when the service died has happened, as the file says.
     has_happened: Option<bool>,
+    /// How jobs have ended that were found to be gone.
+    lost_jobs: Vec<(u64, JobEnd)>,
     /// The last content of each file that the model has seen whole.
     seen: SeenBefore,
     /// Whether summaries take nothing out of the history.
@@ -146,6 +151,11 @@ impl Ledger {
                 }
                 self.totals.turns = self.totals.turns.saturating_add(1);
                 self.turn = Some(*turn);
+                if *turn == 1
+                    && let Some(text) = jobs::tell(&mut self.totals.jobs)
+                {
+                    self.history.push_prompt(&text, &[]);
+                }
                 self.replying = true;
             }
             Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
@@ -210,6 +220,10 @@ impl Ledger {
                     self.history.push_prompt(&text, &[]);
                 }
             }
+            Record::JobStarted { job, call, command } => {
+                jobs::start(&mut self.totals.jobs, *job, call, command);
+            }
+            Record::JobEnded { job, end } => jobs::end(&mut self.totals.jobs, *job, end),
             Record::CallsSkipped { reason } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.leave_unanswered(*reason);
@@ -375,6 +389,27 @@ impl Ledger {
     #[must_use]
     pub fn seen(&self) -> SeenBefore {
         Arc::clone(&self.seen)
+    }
+
+    /// The jobs that run, and the last ones that have ended.
+    #[must_use]
+    pub fn jobs(&self) -> &[JobNote] {
+        &self.totals.jobs
+    }
+
+    /// The jobs that no record has ended.
+    pub fn open_jobs(&self) -> impl Iterator<Item = u64> {
+        jobs::open(&self.totals.jobs)
+    }
+
+    /// Notes how jobs have ended that do not run and that no record has ended.
+    pub fn note_lost_jobs(&mut self, lost: Vec<(u64, JobEnd)>) {
+        self.lost_jobs = lost;
+    }
+
+    /// Takes those out.
+    pub fn take_lost_jobs(&mut self) -> Vec<(u64, JobEnd)> {
+        std::mem::take(&mut self.lost_jobs)
     }
 
     /// Where the last command was at its end.

@@ -4,6 +4,7 @@ mod approvals;
 mod changes;
 mod digest;
 mod history;
+mod jobs;
 mod ledger;
 mod read_back;
 mod rewrite;

@@ -25,6 +25,8 @@ pub(super) struct Capture {
     total: u64,
     /// Where all of it goes when it is more than is shown.
     output: Option<NewOutput>,
+    /// Whether it goes there from the first byte on.
+    keeps_all: bool,
     file: Option<File>,
     kept: u64,
     /// Why it is not kept.
@@ -51,13 +53,22 @@ impl Capture {
             end: VecDeque::new(),
             total: 0,
             output,
+            keeps_all: false,
             file: None,
             kept: 0,
             error: None,
         }
     }
 
-    /// Adds what the command has written. Blocks.
+    /// An output that is kept there from its first byte on, also when it is short.
+    pub(super) fn keeping_all(redaction: Redaction, output: Option<NewOutput>) -> Self {
+        Self {
+            keeps_all: true,
+            ..Self::new(redaction, output)
+        }
+    }
+
+    /// Adds what the command has written, which may be nothing yet. Blocks.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = (HEAD + TAIL + self.reach).saturating_sub(self.start.len());
@@ -68,7 +79,7 @@ impl Capture {
         let most = TAIL + self.reach;
         let old = self.end.len().saturating_sub(most);
         self.end.drain(..old);
-        if self.total > (HEAD + TAIL) as u64 {
+        if self.keeps_all || self.total > (HEAD + TAIL) as u64 {
             let kept = self.keep(was, bytes);
             if let Err(error) = kept {
                 log::warn!("the output of a command is not kept: {error}");
@@ -105,6 +116,23 @@ impl Capture {
         let text = self
             .redaction
             .apply(String::from_utf8_lossy(&end).into_owned());
+        if text.len() <= most && self.total <= end.len() as u64 {
+            return text;
+        }
+        from_line(&text, most).to_owned()
+    }
+
+    /// How many bytes were written.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The end of what is still being written, whole lines of at most so many bytes. What may become a
+    /// secret with what follows is not in it.
+    pub(super) fn growing_tail(&self, most: usize) -> String {
+        let end: Vec<u8> = self.end.iter().copied().collect();
+        let text = String::from_utf8_lossy(&end);
+        let text = self.redaction.apply_to_start(&text, text.len());
         if text.len() <= most && self.total <= end.len() as u64 {
             return text;
         }
@@ -154,7 +182,7 @@ fn to_line(text: &str, most: usize) -> &str {
 
 /// The whole lines at the end of a text that have at most `most` bytes; part of a line if the last one is
 /// longer.
-fn from_line(text: &str, most: usize) -> &str {
+pub(super) fn from_line(text: &str, most: usize) -> &str {
     let from = text.len().saturating_sub(most);
     let cut = &text[text.ceil_char_boundary(from)..];
     match cut.find('\n') {

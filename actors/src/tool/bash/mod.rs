@@ -1,8 +1,11 @@
 //! The tool `bash`: one command, contained, with its output shown while it runs.
 
+mod background;
 mod capture;
 mod environment;
 mod guard;
+mod job;
+mod jobs;
 mod new_repository;
 mod outputs;
 mod process;
@@ -34,6 +37,8 @@ use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome,
 use crate::blocking;
 use crate::reply::Object;
 
+pub use job::JobTool;
+pub use jobs::Jobs;
 pub use outputs::Outputs;
 
 /// How long a command may run that asks for no other time, in seconds.
@@ -58,6 +63,8 @@ pub struct Bash {
     launcher: Arc<dyn Launcher>,
     /// What operators pass on of the service's environment, besides what all programs need.
     environment: Arc<[String]>,
+    /// What runs in the background.
+    jobs: Jobs,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -68,6 +75,7 @@ struct Input {
     access: Option<String>,
     network: Option<bool>,
     timeout_s: Option<i64>,
+    background: Option<bool>,
     why: Option<String>,
 }
 
@@ -81,19 +89,27 @@ struct Ready {
 
 impl Bash {
     /// The tool, with what starts and contains its commands. `environment` names variables of this process
-    /// that commands get besides those that all programs need.
+    /// that commands get besides those that all programs need; `jobs` holds what runs in the background.
     #[must_use]
-    pub fn new(launcher: Arc<dyn Launcher>, environment: Vec<String>) -> Self {
+    pub fn new(launcher: Arc<dyn Launcher>, environment: Vec<String>, jobs: Jobs) -> Self {
         Self {
             launcher,
             environment: environment.into(),
+            jobs,
         }
     }
 
     /// Looks at where the command would run and how it would be contained. Blocks.
     fn ready(&self, input: Input, context: &ToolContext) -> Result<Ready, ToolError> {
         let access = access(input.access.as_deref())?;
-        let timeout_s = timeout(input.timeout_s)?;
+        let background = input.background.unwrap_or_default();
+        let timeout_s = match (background, input.timeout_s) {
+            (false, seconds) => timeout(seconds)?,
+            (true, None) => 0,
+            (true, Some(_)) => {
+                return Err("timeout_s cannot be given with background: what runs there has no limit and is ended with job".into());
+            }
+        };
         if input.command.trim().is_empty() {
             return Err("command is required".into());
         }
@@ -103,6 +119,9 @@ impl Bash {
                 "the command has {} bytes, of at most {MAX_COMMAND}; write a script and run that",
                 input.command.len()
             )));
+        }
+        if background {
+            self.jobs.check(&context.conversation)?;
         }
         let last = context.command_folder.as_deref();
         let (workspace, folder) = workdir::find(
@@ -124,7 +143,7 @@ impl Bash {
             folder: folder.to_string_lossy().into_owned(),
             access,
             network,
-            background: false,
+            background,
             timeout_s,
             backend: contained.backend,
             contained: contained.is_held,
@@ -140,6 +159,9 @@ impl Bash {
     }
 
     async fn run(self, ready: Ready, context: ToolContext) -> Result<ToolOutcome, EffectError> {
+        if ready.plan.background {
+            return self.start(ready, context).await;
+        }
         let call = context.call_id.clone();
         let output = context
             .outputs
@@ -311,7 +333,8 @@ impl Tool for Bash {
          and ends what the command left running. The folder is carried to the next call, variables are not. \
          Ask for the least access that does: read for looking, building nothing; write for changing files \
          in the conversation's folder; full, with a reason, only for what cannot be done inside the \
-         sandbox. Files for the next call belong in the conversation's folder: TMPDIR is emptied after each \
+         sandbox. What is to run on, such as a server, is started with background; job reads and stops \
+         it. Files for the next call belong in the conversation's folder: TMPDIR is emptied after each \
          call."
     }
 
@@ -324,6 +347,7 @@ impl Tool for Bash {
                 "access": {"type": "string", "enum": ["read", "write", "full"], "description": "What it may reach; write if left out"},
                 "network": {"type": "boolean", "description": "Whether it needs the network"},
                 "timeout_s": {"type": "integer", "description": "How long it may run, in seconds: 1 to 600, 120 if left out"},
+                "background": {"type": "boolean", "description": "Whether it runs on while you go on, without a limit"},
                 "why": {"type": "string", "description": "Why it is needed, for the operator who is asked, in one line"},
             },
             "required": ["command"],

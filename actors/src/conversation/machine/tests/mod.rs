@@ -5,6 +5,7 @@ use super::*;
 mod approvals;
 mod compaction;
 mod ends;
+mod jobs;
 mod orders;
 mod queues;
 mod random;

@@ -150,6 +150,7 @@ fn answer() -> impl Strategy<Value = Answer> {
             is_error: false,
             changes: Vec::new(), seen: Vec::new(),
             folder: None,
+            job: None,
         }),
         1 => Just(ToolOutcome::failed("no")),
     ];
@@ -514,6 +515,8 @@ impl World {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::JobStarted { .. }
+            | Record::JobEnded { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -629,6 +632,8 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::JobStarted { .. }
+            | Record::JobEnded { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -677,6 +682,8 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::JobStarted { .. }
+            | Record::JobEnded { .. }
             | Record::Unknown { .. } => {}
         }
     }
@@ -751,6 +758,7 @@ fn go_on(records: &[Record]) -> Vec<Record> {
         changes: Vec::new(),
         seen: Vec::new(),
         folder: None,
+        job: None,
     };
     machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
     valid_request(&machine);

@@ -311,6 +311,8 @@ impl World {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::JobStarted { .. }
+            | Record::JobEnded { .. }
             | Record::Unknown { .. } => None,
         });
         let messages = messages(&self.talk.machine);

@@ -315,6 +315,7 @@ impl Talk {
             changes: Vec::new(),
             seen: Vec::new(),
             folder: None,
+            job: None,
         };
         self.tool(place, outcome)
     }
@@ -481,6 +482,8 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::ApprovalWithdrawn { id, .. } => format!("withdrawn approval {id}"),
         Record::EffectBegan { call, .. } => format!("began {call}"),
         Record::FilesChanged { call, .. } => format!("changed by {call}"),
+        Record::JobStarted { job, call, .. } => format!("job {job} by {call}"),
+        Record::JobEnded { job, .. } => format!("ended job {job}"),
         Record::Undone { files, .. } => format!("undone {}", files.len()),
         Record::RulesChanged { added, removed, .. } => {
             format!("rules +{} -{}", added.len(), removed.len())

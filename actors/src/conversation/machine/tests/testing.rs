@@ -189,6 +189,7 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
         changes: Vec::new(),
         seen: Vec::new(),
         folder: None,
+        job: None,
     };
     Input::Tool(ToolEvent::Finished {
         call_id: id(call),

@@ -85,6 +85,7 @@ fn late_and_repeated_answers_of_parallel_tools_change_nothing() {
                 changes: Vec::new(),
                 seen: Vec::new(),
                 folder: None,
+                job: None,
             },
         })
     };

@@ -1,0 +1,141 @@
+//! Starting a command in the background.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use harness_protocol::Job;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::capture::Capture;
+use super::job::{DEFAULT_TAIL, ended_line};
+use super::jobs::{Jobs, NewJob, Starting};
+use super::process::{self, Ended, Lifeline};
+use super::result::{Ending, Finished};
+use super::temp::TempFolder;
+use super::{Bash, GRACE, Ready, failed};
+use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
+use crate::{blocking, start_thread};
+
+/// How long a command has to fail at once.
+const AT_ONCE: Duration = Duration::from_millis(300);
+
+impl Bash {
+    /// Starts a command that runs on when its call has ended. One that ends at once is told like any
+    /// other.
+    pub(super) async fn start(
+        self,
+        ready: Ready,
+        context: ToolContext,
+    ) -> Result<ToolOutcome, EffectError> {
+        let (conversation, call) = (context.conversation.clone(), context.call_id.clone());
+        let command = ready.plan.command.clone();
+        let outputs = context.outputs.as_ref();
+        let output = outputs.map(|outputs| outputs.of(&conversation, &call));
+        let capture = Capture::keeping_all(context.redaction.clone(), output);
+        let capture = Arc::new(Mutex::new(capture));
+        let lifeline = Lifeline::default();
+        let new = NewJob {
+            conversation,
+            call: call.clone(),
+            command: context.redaction.apply(command.clone()),
+            last: context
+                .jobs
+                .iter()
+                .map(|note| note.job)
+                .max()
+                .unwrap_or_default(),
+            lifeline: lifeline.clone(),
+            capture: Arc::clone(&capture),
+        };
+        let jobs = self.jobs.clone();
+        let (mut starting, running) = jobs.begin(new).map_err(EffectError::Failed)?;
+        let began = Instant::now();
+        let (done, ended) = oneshot::channel();
+        let work = {
+            let (capture, closed) = (Arc::clone(&capture), Arc::clone(&context.closed));
+            let lifeline = lifeline.clone();
+            move || {
+                let ended = self.run_to_end(&ready, &lifeline, &capture, closed);
+                let end = running.end(&ended);
+                // It is wanted only of what ends at once.
+                drop(done.send(ended));
+                end
+            }
+        };
+        start_thread("job", work).map_err(|error| failed(&error))?;
+        tokio::select! {
+            biased;
+            () = context.cancellation.cancelled() => stop(&lifeline, &mut starting).await,
+            () = starting.ended() => {}
+            () = tokio::time::sleep(AT_ONCE) => {}
+        }
+        if let Some(job) = starting.settle() {
+            return Ok(begun(&jobs, job, &context).await);
+        }
+        let ended = ended
+            .await
+            .map_err(|_| failed(&"it panicked; this is a bug"))?
+            .map_err(|error| failed(&error))?;
+        let told = capture
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .told();
+        let finished = Finished {
+            command: &command,
+            call: &call,
+            told,
+            ended,
+            ending: Ending::Own,
+            took: began.elapsed(),
+            folder: None,
+            put_back: Vec::new(),
+        };
+        Ok(finished.outcome())
+    }
+
+    /// Runs a command to its end. Blocks for as long as it runs.
+    fn run_to_end(
+        &self,
+        ready: &Ready,
+        lifeline: &Lifeline,
+        capture: &Mutex<Capture>,
+        closed: Arc<[PathBuf]>,
+    ) -> io::Result<Ended> {
+        // The file of its output is there as long as it is.
+        capture
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(&[]);
+        let temp = TempFolder::new()?;
+        let (order, _) = self.order(ready, &temp, closed);
+        // Clients see a call's output while it runs, and this one's ends now.
+        let live = LiveOutput::default();
+        process::run(&*self.launcher, &order, lifeline, capture, &live)
+    }
+}
+
+/// Ends a command whose call is cancelled.
+async fn stop(lifeline: &Lifeline, starting: &mut Starting) {
+    lifeline.stop();
+    if tokio::time::timeout(GRACE, starting.ended()).await.is_err() {
+        lifeline.cut();
+        starting.ended().await;
+    }
+}
+
+/// What the model is told of a job that was started.
+async fn begun(jobs: &Jobs, job: Job, context: &ToolContext) -> ToolOutcome {
+    let Job { job, command, .. } = job;
+    let (jobs, conversation) = (jobs.clone(), context.conversation.clone());
+    let look = blocking(move || jobs.look(&conversation, job, DEFAULT_TAIL));
+    let text = look.await.ok().flatten().map(|look| look.tail);
+    let text = text.unwrap_or_default();
+    let started = format!("job {job} started in the background; read it with job");
+    ToolOutcome {
+        job: Some(StartedJob { job, command }),
+        ..Ok(ended_line(&text, &started)).into()
+    }
+}

@@ -1,0 +1,579 @@
+//! The commands that run in the background: which there are, what they have written, and how they end.
+//!
+//! Invariant: jobs belong to no conversation's actor. They outlive those, and end with their
+//! conversation's deletion or with the service.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use harness_protocol::{Job, JobEnd, words};
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use super::GRACE;
+use super::capture::Capture;
+use super::process::{Ended, Lifeline};
+use crate::clock::Clock;
+use crate::ids::ConversationId;
+use crate::tool::ToolError;
+
+/// How many jobs of one conversation run at most.
+const MAX_OF_CONVERSATION: usize = 8;
+/// How many run in the service at most.
+const MAX_RUNNING: usize = 32;
+/// How many that have ended are held, with the ends of what they wrote.
+const MAX_ENDED: usize = 32;
+/// How long a job has to be gone that was ended.
+const END_LIMIT: Duration = Duration::from_millis(1000);
+/// How much of a command is held to name it, in bytes.
+const MAX_COMMAND: usize = 1024;
+
+/// The jobs of all conversations. Clones share them.
+#[derive(Clone)]
+pub struct Jobs(Arc<Shared>);
+
+struct Shared {
+    clock: Clock,
+    held: Mutex<Held>,
+    /// Tells that a conversation has a job that ended.
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Held {
+    entries: Vec<Entry>,
+    /// The conversations whose jobs have ended, for the directory.
+    news: VecDeque<ConversationId>,
+    /// Whether no job may begin any more.
+    is_closed: bool,
+}
+
+struct Entry {
+    conversation: ConversationId,
+    job: Job,
+    began: Instant,
+    lifeline: Lifeline,
+    capture: Arc<Mutex<Capture>>,
+    end: watch::Sender<Option<End>>,
+    /// Who asked first to end it.
+    stopper: Option<Stopper>,
+    /// Whether it is a job by now: what ends at once is none.
+    is_begun: bool,
+    /// How much was written at the last look.
+    looked_at: u64,
+}
+
+/// Who ends a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stopper {
+    /// An operator, or the model.
+    Somebody(Option<String>),
+    Service,
+}
+
+#[derive(Debug, Clone)]
+struct End {
+    how: JobEnd,
+    took: Duration,
+}
+
+/// A command that is about to be a job.
+pub(super) struct NewJob {
+    pub(super) conversation: ConversationId,
+    pub(super) call: String,
+    pub(super) command: String,
+    /// The last job that the conversation had before.
+    pub(super) last: u64,
+    pub(super) lifeline: Lifeline,
+    pub(super) capture: Arc<Mutex<Capture>>,
+}
+
+/// A command that was started and is no job yet. If this is dropped before, the command is ended.
+pub(super) struct Starting {
+    jobs: Jobs,
+    key: Key,
+    lifeline: Lifeline,
+    end: watch::Receiver<Option<End>>,
+}
+
+/// Has to be told how the command ended; what is dropped before was a panic.
+pub(super) struct Running {
+    jobs: Jobs,
+    key: Key,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    conversation: ConversationId,
+    job: u64,
+}
+
+/// What a look at a job tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) job: Job,
+    /// How it ended; it runs if none.
+    pub(super) end: Option<JobEnd>,
+    /// For how long it has run.
+    pub(super) took: Duration,
+    /// How much was written.
+    pub(super) total: u64,
+    /// How much of that since the last look.
+    pub(super) new: u64,
+    /// The end of it.
+    pub(super) tail: String,
+}
+
+impl Jobs {
+    /// No jobs yet.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self(Arc::new(Shared {
+            clock,
+            held: Mutex::default(),
+            news: Notify::new(),
+        }))
+    }
+
+    /// The jobs of a conversation that run, the oldest first.
+    #[must_use]
+    pub fn running(&self, conversation: &ConversationId) -> Vec<Job> {
+        let held = self.lock();
+        let running = held.of(conversation).filter(|entry| entry.is_running());
+        running.map(|entry| entry.job.clone()).collect()
+    }
+
+    /// How those of these jobs of a conversation have ended that have, as far as it is known.
+    #[must_use]
+    pub fn ended(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
+        let held = self.lock();
+        let ended = |job: &u64| {
+            let found = held.of(conversation).find(|entry| entry.job.job == *job);
+            let end = found?.end.borrow().as_ref()?.how.clone();
+            Some((*job, end))
+        };
+        open.iter().filter_map(ended).collect()
+    }
+
+    /// The same, with those that are not known: they ran in a service that is gone.
+    #[must_use]
+    pub fn gone(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
+        let running = self.running(conversation);
+        let ended = self.ended(conversation, open);
+        let runs = |job: u64| running.iter().any(|running| running.job == job);
+        let of = |job: u64| {
+            let end = ended.iter().find(|(other, _)| *other == job);
+            end.map_or(JobEnd::WithService, |(_, end)| end.clone())
+        };
+        let gone = open.iter().filter(|job| !runs(**job));
+        gone.map(|job| (*job, of(*job))).collect()
+    }
+
+    /// The next conversation of which a job has ended. For one listener.
+    pub async fn next_ended(&self) -> ConversationId {
+        loop {
+            if let Some(conversation) = self.lock().news.pop_front() {
+                return conversation;
+            }
+            self.0.news.notified().await;
+        }
+    }
+
+    /// Asks a job to end, and ends it if it does not; tells how it ended. None if there is none of that
+    /// number.
+    pub async fn stop(
+        &self,
+        conversation: &ConversationId,
+        job: u64,
+        by: Option<&str>,
+    ) -> Option<JobEnd> {
+        let (lifeline, end) = {
+            let mut held = self.lock();
+            let entry = held.find(&Key {
+                conversation: conversation.clone(),
+                job,
+            });
+            let entry = entry.filter(|entry| entry.is_begun)?;
+            entry.stopped_by(Stopper::Somebody(by.map(str::to_owned)));
+            (entry.lifeline.clone(), entry.end.subscribe())
+        };
+        finish(lifeline, end).await
+    }
+
+    /// Ends the jobs of a conversation that is gone, and forgets them.
+    pub async fn remove(&self, conversation: &ConversationId) {
+        let ending = {
+            let mut held = self.lock();
+            held.news.retain(|other| other != conversation);
+            held.end(&|entry| {
+                let is_meant = entry.conversation == *conversation;
+                // Nobody is told of its end any more.
+                entry.is_begun &= !is_meant;
+                is_meant
+            })
+        };
+        join_all(ending).await;
+        let mut held = self.lock();
+        let entries = &mut held.entries;
+        entries.retain(|entry| entry.conversation != *conversation);
+    }
+
+    /// Asks all jobs to end, and ends them if they do not. None begins any more.
+    pub async fn end_all(&self) {
+        let ending = {
+            let mut held = self.lock();
+            held.is_closed = true;
+            held.end(&|_| true)
+        };
+        join_all(ending).await;
+    }
+
+    /// Whether another job of that conversation may begin.
+    ///
+    /// # Errors
+    /// How many there may be, and which of the conversation run.
+    pub(super) fn check(&self, conversation: &ConversationId) -> Result<(), ToolError> {
+        self.lock().check(conversation)
+    }
+
+    /// Holds a command that is started in the background.
+    ///
+    /// # Errors
+    /// If there are as many as there may be.
+    pub(super) fn begin(&self, new: NewJob) -> Result<(Starting, Running), ToolError> {
+        let NewJob {
+            conversation,
+            call,
+            mut command,
+            last,
+            lifeline,
+            capture,
+        } = new;
+        let mut held = self.lock();
+        held.check(&conversation)?;
+        let known = held.of(&conversation).map(|entry| entry.job.job).max();
+        let job = known.unwrap_or_default().max(last) + 1;
+        command.truncate(command.floor_char_boundary(MAX_COMMAND));
+        let (end, ended) = watch::channel(None);
+        let key = Key {
+            conversation: conversation.clone(),
+            job,
+        };
+        held.entries.push(Entry {
+            conversation,
+            job: Job {
+                job,
+                call,
+                command,
+                since: self.0.clock.unix_seconds(),
+            },
+            began: Instant::now(),
+            lifeline: lifeline.clone(),
+            capture,
+            end,
+            stopper: None,
+            is_begun: false,
+            looked_at: 0,
+        });
+        drop(held);
+        let starting = Starting {
+            jobs: self.clone(),
+            key: key.clone(),
+            lifeline,
+            end: ended,
+        };
+        let jobs = self.clone();
+        Ok((starting, Running { jobs, key }))
+    }
+
+    /// Looks at a job: how it is, and at most so many bytes of the end of what it has written. None if
+    /// there is none of that number. Blocks while the output is written down.
+    pub(super) fn look(
+        &self,
+        conversation: &ConversationId,
+        job: u64,
+        most: usize,
+    ) -> Option<Look> {
+        let key = Key {
+            conversation: conversation.clone(),
+            job,
+        };
+        let (job, capture, took, end) = {
+            let mut held = self.lock();
+            let entry = held.find(&key).filter(|entry| entry.is_begun)?;
+            let end = entry.end.borrow().clone();
+            let took = end.as_ref().map_or(entry.began.elapsed(), |end| end.took);
+            (
+                entry.job.clone(),
+                Arc::clone(&entry.capture),
+                took,
+                end.map(|end| end.how),
+            )
+        };
+        let (total, tail) = {
+            let capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+            let tail = match end {
+                None => capture.growing_tail(most),
+                Some(_) => capture.tail(most),
+            };
+            (capture.total(), tail)
+        };
+        let mut held = self.lock();
+        let seen = held.find(&key).map_or(total, |entry| {
+            let seen = entry.looked_at;
+            entry.looked_at = seen.max(total);
+            seen
+        });
+        Some(Look {
+            job,
+            end,
+            took,
+            total,
+            new: total.saturating_sub(seen),
+            tail,
+        })
+    }
+
+    /// The jobs of a conversation that are known, those that have ended with how.
+    pub(super) fn known(&self, conversation: &ConversationId) -> Vec<(Job, Option<JobEnd>)> {
+        let held = self.lock();
+        let begun = held.of(conversation).filter(|entry| entry.is_begun);
+        let known = begun.map(|entry| {
+            let end = entry.end.borrow().as_ref().map(|end| end.how.clone());
+            (entry.job.clone(), end)
+        });
+        known.collect()
+    }
+
+    /// Notes that a command has ended.
+    fn note_end(&self, key: &Key, ended: JobEnd) {
+        let mut held = self.lock();
+        let Some(entry) = held.find(key) else {
+            return; // It was given up.
+        };
+        let how = match (entry.stopper.take(), ended) {
+            // It was ended before for another reason, or by itself.
+            (_, own @ JobEnd::OverLimit { .. }) | (None, own) => own,
+            // What is ended by force reports no end of its own.
+            (Some(Stopper::Somebody(by)), _) => JobEnd::Stopped { by },
+            (Some(Stopper::Service), _) => JobEnd::WithService,
+        };
+        let took = entry.began.elapsed();
+        entry.end.send_replace(Some(End { how, took }));
+        if entry.is_begun {
+            held.forget_old();
+            if !held.news.contains(&key.conversation) {
+                held.news.push_back(key.conversation.clone());
+            }
+            drop(held);
+            self.0.news.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self::new(Clock::system())
+    }
+}
+
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = self.lock();
+        let jobs = held.entries.iter().map(|entry| &entry.job);
+        f.debug_list().entries(jobs).finish()
+    }
+}
+
+impl Held {
+    fn of<'a>(&'a self, conversation: &'a ConversationId) -> impl Iterator<Item = &'a Entry> {
+        let entries = self.entries.iter();
+        entries.filter(|entry| entry.conversation == *conversation)
+    }
+
+    /// Ends those that are meant, for the service.
+    fn end(
+        &mut self,
+        is_meant: &dyn Fn(&mut Entry) -> bool,
+    ) -> Vec<impl Future<Output = Option<JobEnd>> + use<>> {
+        let mut ending = Vec::new();
+        for entry in &mut self.entries {
+            if is_meant(entry) && entry.is_alive() {
+                entry.stopped_by(Stopper::Service);
+                ending.push(finish(entry.lifeline.clone(), entry.end.subscribe()));
+            }
+        }
+        ending
+    }
+
+    fn find(&mut self, key: &Key) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.is(key))
+    }
+
+    fn check(&self, conversation: &ConversationId) -> Result<(), ToolError> {
+        if self.is_closed {
+            return Err("the service is stopping".into());
+        }
+        let own: Vec<String> = self
+            .of(conversation)
+            .filter(|entry| entry.is_alive())
+            .map(|entry| named(&entry.job))
+            .collect();
+        let all = self.entries.iter().filter(|entry| entry.is_alive()).count();
+        let most = if own.len() >= MAX_OF_CONVERSATION {
+            format!("a conversation has at most {MAX_OF_CONVERSATION} jobs at once")
+        } else if all >= MAX_RUNNING {
+            format!("the service has at most {MAX_RUNNING} jobs at once")
+        } else {
+            return Ok(());
+        };
+        let own = match own.is_empty() {
+            true => "none of them is this conversation's".to_owned(),
+            false => format!("stop one with job: {}", own.join(", ")),
+        };
+        Err(ToolError(format!("{most}; {own}")))
+    }
+
+    /// Forgets the jobs that ended first when there are too many of them.
+    fn forget_old(&mut self) {
+        let over = self.entries.iter().filter(|entry| !entry.is_alive());
+        let mut over = over.count().saturating_sub(MAX_ENDED);
+        self.entries.retain(|entry| {
+            let stays = over == 0 || entry.is_alive();
+            over -= usize::from(!stays);
+            stays
+        });
+    }
+}
+
+impl Entry {
+    fn is(&self, key: &Key) -> bool {
+        self.job.job == key.job && self.conversation == key.conversation
+    }
+
+    /// Whether its command has not ended.
+    fn is_alive(&self) -> bool {
+        self.end.borrow().is_none()
+    }
+
+    /// Whether it is a job that has not ended.
+    fn is_running(&self) -> bool {
+        self.is_begun && self.is_alive()
+    }
+
+    fn stopped_by(&mut self, stopper: Stopper) {
+        if self.is_alive() {
+            self.stopper.get_or_insert(stopper);
+        }
+    }
+}
+
+impl Starting {
+    /// Waits for the end of the command.
+    pub(super) async fn ended(&mut self) {
+        // An error means that it is forgotten, which is an end as well.
+        drop(self.end.wait_for(Option::is_some).await);
+    }
+
+    /// Makes it a job; none if it has ended, and then it is forgotten.
+    pub(super) fn settle(self) -> Option<Job> {
+        let mut held = self.jobs.lock();
+        let entry = held.find(&self.key).filter(|entry| entry.is_alive())?;
+        entry.is_begun = true;
+        Some(entry.job.clone())
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let mut held = self.jobs.lock();
+        let is_ours = |entry: &Entry| !entry.is_begun && entry.is(&self.key);
+        let before = held.entries.len();
+        held.entries.retain(|entry| !is_ours(entry));
+        if held.entries.len() < before {
+            self.lifeline.cut();
+        }
+    }
+}
+
+impl Running {
+    /// Says how the command ended.
+    pub(super) fn end(&self, ended: &io::Result<Ended>) {
+        self.jobs.note_end(&self.key, how(ended));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let is_open = {
+            let mut held = self.jobs.lock();
+            held.find(&self.key).is_some_and(|entry| entry.is_alive())
+        };
+        if is_open {
+            let reason = "what held it panicked; this is a bug".to_owned();
+            self.jobs.note_end(&self.key, JobEnd::Failed { reason });
+        }
+    }
+}
+
+/// Asks a command to end and waits for that; ends it when it takes too long. Tells how it ended.
+async fn finish(lifeline: Lifeline, mut end: watch::Receiver<Option<End>>) -> Option<JobEnd> {
+    if end.borrow().is_none() {
+        lifeline.stop();
+        if !ends_within(GRACE, &mut end).await {
+            lifeline.cut();
+            if !ends_within(END_LIMIT, &mut end).await {
+                log::warn!("a job does not end");
+            }
+        }
+    }
+    let how = end.borrow().as_ref().map(|end| end.how.clone());
+    let slow = || JobEnd::Failed {
+        reason: "it was ended, and that takes long".to_owned(),
+    };
+    Some(how.unwrap_or_else(slow))
+}
+
+async fn ends_within(limit: Duration, end: &mut watch::Receiver<Option<End>>) -> bool {
+    let ended = end.wait_for(Option::is_some);
+    tokio::time::timeout(limit, ended).await.is_ok()
+}
+
+/// How a command ended that nobody stopped.
+fn how(ended: &io::Result<Ended>) -> JobEnd {
+    match ended {
+        Err(error) => JobEnd::Failed {
+            reason: error.to_string(),
+        },
+        Ok(Ended {
+            over: Some(what), ..
+        }) => JobEnd::OverLimit { what: what.clone() },
+        Ok(Ended {
+            code: Some(code), ..
+        }) => JobEnd::Exited { code: *code },
+        Ok(Ended {
+            signal: Some(signal),
+            ..
+        }) => JobEnd::Killed { signal: *signal },
+        Ok(Ended { .. }) => JobEnd::Failed {
+            reason: "from outside".to_owned(),
+        },
+    }
+}
+
+/// A job as it is named to the model: `1 (cargo watch)`.
+fn named(job: &Job) -> String {
+    format!("{} ({})", job.job, words::short_command(&job.command))
+}
+
+#[cfg(test)]
+#[path = "jobs_tests.rs"]
+mod tests;

@@ -1,0 +1,241 @@
+use tokio::time::{advance, pause};
+
+use super::*;
+use crate::secret::Redaction;
+
+/// A job that the test ends.
+struct Held {
+    job: u64,
+    running: Running,
+    capture: Arc<Mutex<Capture>>,
+}
+
+fn conversation(name: &str) -> ConversationId {
+    ConversationId::new(name)
+}
+
+fn starting(jobs: &Jobs, name: &str, last: u64) -> Result<(Starting, Held), ToolError> {
+    let capture = Capture::keeping_all(Redaction::new(vec!["sk-0123456789".into()]), None);
+    let capture = Arc::new(Mutex::new(capture));
+    let new = NewJob {
+        conversation: conversation(name),
+        call: format!("call of {name}"),
+        command: "make  all".to_owned(),
+        last,
+        lifeline: Lifeline::default(),
+        capture: Arc::clone(&capture),
+    };
+    let (starting, running) = jobs.begin(new)?;
+    let job = starting.key.job;
+    Ok((
+        starting,
+        Held {
+            job,
+            running,
+            capture,
+        },
+    ))
+}
+
+fn begin(jobs: &Jobs, name: &str) -> Held {
+    let (starting, held) = starting(jobs, name, 0).unwrap();
+    assert_eq!(starting.settle().unwrap().job, held.job);
+    held
+}
+
+fn exit(code: i32) -> io::Result<Ended> {
+    Ok(Ended {
+        code: Some(code),
+        ..Ended::default()
+    })
+}
+
+fn numbers(jobs: &Jobs, name: &str) -> Vec<u64> {
+    let running = jobs.running(&conversation(name));
+    running.iter().map(|job| job.job).collect()
+}
+
+impl Held {
+    fn writes(&self, text: &str) {
+        self.capture.lock().unwrap().add(text.as_bytes());
+    }
+}
+
+/// Spec: [BASH-14]
+#[tokio::test]
+async fn b11_there_are_so_many_jobs_and_no_more() {
+    let jobs = Jobs::default();
+    let mut held: Vec<Held> = (0..8).map(|_| begin(&jobs, "ana")).collect();
+    assert_eq!(numbers(&jobs, "ana"), (1..=8).collect::<Vec<_>>());
+    let error = starting(&jobs, "ana", 0).err().unwrap().to_string();
+    assert!(
+        error.contains("at most 8 jobs") && error.contains("3 (make all), 4"),
+        "{error}"
+    );
+    for name in ["ben", "cid", "dora"] {
+        held.extend((0..8).map(|_| begin(&jobs, name)));
+    }
+    let error = starting(&jobs, "eva", 0).err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "the service has at most 32 jobs at once; none of them is this conversation's"
+    );
+    // One that has ended makes room, and its number is not used again.
+    held[7].running.end(&exit(0));
+    let ninth = begin(&jobs, "ana");
+    assert_eq!(ninth.job, 9);
+    assert!(starting(&jobs, "ana", 0).is_err());
+}
+
+/// Spec: [BASH-13]
+#[tokio::test]
+async fn b11_what_ends_at_once_is_no_job() {
+    let jobs = Jobs::default();
+    let (mut waits, held) = starting(&jobs, "ana", 0).unwrap();
+    assert_eq!(numbers(&jobs, "ana"), [0; 0]);
+    held.running.end(&exit(1));
+    waits.ended().await;
+    assert!(waits.settle().is_none());
+    assert!(jobs.known(&conversation("ana")).is_empty());
+    // Nor is one whose call is given up; its command is ended.
+    let (waits, held) = starting(&jobs, "ana", 0).unwrap();
+    drop(waits);
+    assert!(jobs.lock().entries.is_empty());
+    held.running.end(&exit(0));
+    assert!(jobs.lock().entries.is_empty() && jobs.lock().news.is_empty());
+    // The numbers go on behind those of the records.
+    let (waits, _held) = starting(&jobs, "ana", 6).unwrap();
+    assert_eq!(waits.settle().unwrap().job, 7);
+}
+
+/// Spec: [BASH-15]
+#[tokio::test]
+async fn b11_a_look_tells_how_a_job_is_and_what_is_new() {
+    pause();
+    let jobs = Jobs::default();
+    let held = begin(&jobs, "ana");
+    let ana = conversation("ana");
+    let look = || jobs.look(&ana, held.job, 8).unwrap();
+    assert_eq!((look().total, look().tail), (0, String::new()));
+    held.writes("one\ntwo\nthree\n");
+    advance(Duration::from_secs(3)).await;
+    let first = look();
+    assert_eq!((first.total, first.new, first.end), (14, 14, None));
+    assert_eq!((first.tail.as_str(), first.took.as_secs()), ("three\n", 3));
+    assert_eq!(look().new, 0);
+    // What may become a secret is not told before it is known to be none.
+    held.writes("sk-01234");
+    let text = jobs.look(&ana, held.job, 64).unwrap().tail;
+    assert_eq!(text, "one\ntwo\nthree\n");
+    held.writes("56789\n");
+    let text = jobs.look(&ana, held.job, 64).unwrap().tail;
+    assert_eq!(text, "one\ntwo\nthree\n***\n");
+    advance(Duration::from_secs(3)).await;
+    held.running.end(&exit(2));
+    advance(Duration::from_secs(30)).await;
+    let last = look();
+    assert_eq!(last.end, Some(JobEnd::Exited { code: 2 }));
+    assert_eq!((last.took.as_secs(), last.new), (6, 0));
+    assert_eq!(jobs.look(&ana, 2, 8), None);
+    assert_eq!(jobs.look(&conversation("ben"), 1, 8), None);
+}
+
+/// Spec: [BASH-16]
+#[tokio::test]
+async fn b11_an_end_says_what_caused_it() {
+    pause();
+    let jobs = Jobs::default();
+    let ana = conversation("ana");
+    let killed = Ended {
+        signal: Some(9),
+        ..Ended::default()
+    };
+    let over = Ended {
+        over: Some("memory".to_owned()),
+        signal: Some(9),
+        ..Ended::default()
+    };
+    let failed = |reason: &str| JobEnd::Failed {
+        reason: reason.to_owned(),
+    };
+    for (number, (ended, expected)) in [
+        (exit(0), JobEnd::Exited { code: 0 }),
+        (Ok(killed), JobEnd::Killed { signal: 9 }),
+        (
+            Ok(over),
+            JobEnd::OverLimit {
+                what: "memory".to_owned(),
+            },
+        ),
+        (Ok(Ended::default()), failed("from outside")),
+        (Err(io::Error::other("no bash")), failed("no bash")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let held = begin(&jobs, "ana");
+        assert_eq!(jobs.ended(&ana, &[held.job]), []);
+        held.running.end(&ended);
+        let job = number as u64 + 1;
+        assert_eq!(jobs.ended(&ana, &[job]), [(job, expected.clone())]);
+        // A stop that comes later changes nothing.
+        assert_eq!(jobs.stop(&ana, job, Some("ben")).await, Some(expected));
+    }
+    assert_eq!(jobs.next_ended().await, ana);
+    // Stopped: who asked first is told.
+    let held = begin(&jobs, "ana");
+    let stops = async {
+        let (first, second) = tokio::join!(
+            jobs.stop(&ana, held.job, Some("ben")),
+            jobs.stop(&ana, held.job, Some("cid"))
+        );
+        assert_eq!(first, second);
+        first
+    };
+    let ends = async { held.running.end(&exit(143)) };
+    let (stopped, ()) = tokio::join!(stops, ends);
+    let by = Some("ben".to_owned());
+    assert_eq!(stopped, Some(JobEnd::Stopped { by }));
+    assert_eq!(jobs.stop(&ana, 99, None).await, None);
+    // What held it panicked.
+    let held = begin(&jobs, "ana");
+    let job = held.job;
+    drop(held);
+    let end = jobs.ended(&ana, &[job]).remove(0).1;
+    assert!(matches!(end, JobEnd::Failed { reason } if reason.contains("panicked")));
+    // One of a service that is gone.
+    assert_eq!(jobs.ended(&ana, &[77]), []);
+    let open = begin(&jobs, "ana");
+    let gone = jobs.gone(&ana, &[1, 77, open.job]);
+    let expected = [(1, JobEnd::Exited { code: 0 }), (77, JobEnd::WithService)];
+    assert_eq!(gone, expected);
+    // With the service; then none begins.
+    let held = begin(&jobs, "ben");
+    let ends = async { held.running.end(&exit(0)) };
+    tokio::join!(jobs.end_all(), ends);
+    let ben = conversation("ben");
+    assert_eq!(jobs.ended(&ben, &[1]), [(1, JobEnd::WithService)]);
+    assert!(starting(&jobs, "ben", 0).is_err());
+}
+
+/// Spec: [BASH-17]
+#[tokio::test]
+async fn b11_the_jobs_of_a_conversation_that_is_gone_are_forgotten() {
+    pause();
+    let jobs = Jobs::default();
+    let (ana, ben) = (begin(&jobs, "ana"), begin(&jobs, "ben"));
+    let gone = conversation("ana");
+    let ends = async { ana.running.end(&exit(0)) };
+    tokio::join!(jobs.remove(&gone), ends);
+    assert!(jobs.known(&gone).is_empty() && jobs.lock().news.is_empty());
+    assert_eq!(numbers(&jobs, "ben"), [1]);
+    ben.running.end(&exit(0));
+    assert_eq!(jobs.next_ended().await, conversation("ben"));
+    // Of those that have ended only the last ones are held.
+    for _ in 0..40 {
+        begin(&jobs, "ben").running.end(&exit(0));
+    }
+    let known = jobs.known(&conversation("ben"));
+    assert_eq!(known.len(), MAX_ENDED);
+    assert_eq!(known.last().unwrap().0.job, 41);
+}

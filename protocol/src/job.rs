@@ -1,0 +1,98 @@
+//! Jobs: commands that run in the background while the conversation goes on.
+
+use serde::{Deserialize, Serialize};
+
+/// A job that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Names it within its conversation; counts from 1.
+    pub job: u64,
+    /// The id of the call that started it. Its output is that of the call.
+    pub call: String,
+    /// What the shell was given, at most its first 1,024 bytes.
+    pub command: String,
+    /// When it was started, in seconds since the Unix epoch.
+    pub since: u64,
+}
+
+/// The answer to `GET /v1/conversations/{id}/jobs`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct JobList {
+    /// Those that run, the oldest first.
+    pub jobs: Vec<Job>,
+}
+
+/// The body of `POST /v1/conversations/{id}/jobs/{job}/stop`; may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopJobOrder {
+    /// Who asks for it, for the other clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The answer to `POST /v1/conversations/{id}/jobs/{job}/stop`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopJobAnswer {
+    /// The job.
+    pub job: u64,
+    /// How it ended, which may have been before.
+    #[serde(flatten)]
+    pub end: JobEnd,
+}
+
+impl JobEnd {
+    /// Who stopped it, if somebody did and that is known.
+    #[must_use]
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Self::Stopped { by } => by.as_deref(),
+            Self::Exited { .. }
+            | Self::Killed { .. }
+            | Self::OverLimit { .. }
+            | Self::WithService
+            | Self::Forked
+            | Self::Failed { .. }
+            | Self::Unknown => None,
+        }
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum JobEnd {
+    /// Its shell ended by itself.
+    Exited {
+        /// The exit code.
+        code: i32,
+    },
+    /// A signal ended its shell.
+    Killed {
+        /// The number of the signal.
+        signal: i32,
+    },
+    /// Somebody stopped it.
+    Stopped {
+        /// Who.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// It took too much.
+    OverLimit {
+        /// Which, and how much there may be.
+        what: String,
+    },
+    /// The service stopped or died.
+    WithService,
+    /// The conversation is a fork, and the job is its origin's.
+    Forked,
+    /// What held it failed.
+    Failed {
+        /// How.
+        reason: String,
+    },
+    /// An end that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,306 @@
+//! Commands that run in the background, over HTTP: how they start, are read, and end.
+
+use std::time::Duration;
+
+use harness_standin::Reply;
+use nix::sys::signal::Signal;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::bash::{marked, none_left, processes, run};
+use crate::changing::{Changing, Result};
+use crate::client::within;
+
+/// Lets the model start a command in the background, and allows it.
+async fn start(here: &Changing, command: &str) -> Result {
+    run(here, json!({"command": command, "background": true})).await
+}
+
+/// Lets the model look at a job, until what it is told holds.
+async fn look(here: &Changing, job: u64, wanted: &str) -> String {
+    within(wanted, async {
+        loop {
+            let (told, is_error) = here.call("job", json!({"id": job})).await;
+            assert!(!is_error, "{told}");
+            if told.contains(wanted) {
+                return told;
+            }
+        }
+    })
+    .await
+}
+
+/// Spec: [BASH-13]
+#[tokio::test]
+async fn b11_a_job_runs_on_and_is_read_while_it_does() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(41));
+    let text = format!("echo begun; read x <fifo; echo more $x; {sleep}");
+    let (made, _) = run(&here, json!({"command": "mkfifo fifo"})).await;
+    assert!(made.starts_with("[exit 0"), "{made}");
+    let before = Instant::now();
+    let call = here
+        .begin("bash", json!({"command": text, "background": true}))
+        .await;
+    let approval = here.asked().await.unwrap();
+    assert_eq!(approval["command"]["background"], true);
+    assert_eq!(approval["command"]["timeout_s"], 0);
+    assert_eq!(here.answer(&approval, "allow").await.status, 200);
+    let (result, is_error) = here.result(&call).await;
+    assert!(!is_error, "{result}");
+    assert_eq!(
+        result,
+        "begun\n[job 1 started in the background; read it with job]"
+    );
+    assert!(before.elapsed() < Duration::from_secs(5));
+    let told = look(&here, 1, "running for").await;
+    assert!(
+        told.starts_with("begun\n[job 1: running for ") && told.contains("nothing new"),
+        "{told}"
+    );
+    // Another call goes on meanwhile, and what it leaves is ended, but not the job.
+    let (result, _) = run(&here, json!({"command": "echo now >fifo"})).await;
+    assert!(result.starts_with("[exit 0"), "{result}");
+    let told = look(&here, 1, "more now").await;
+    assert!(told.starts_with("begun\nmore now\n[job 1: running for "));
+    // All of it is in a file from the first byte on.
+    let path = json!({"path": format!("output:{call}")});
+    let (read, is_error) = here.call("read", path).await;
+    assert!(!is_error && read.contains("begun\\nmore now\\n"), "{read}");
+    let (told, is_error) = here.call("job", json!({"id": 1, "action": "stop"})).await;
+    assert!(
+        !is_error && told.contains("[job 1: stopped by the model after "),
+        "{told}"
+    );
+    none_left(&sleep, Duration::from_millis(500)).await;
+    let (again, is_error) = here.call("job", json!({"id": 1, "action": "stop"})).await;
+    assert!(
+        !is_error && again.contains("stopped by the model"),
+        "{again}"
+    );
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [BASH-13]
+#[tokio::test]
+async fn b11_what_ends_at_once_is_told_like_any_other_command() {
+    let here = Changing::in_mode("ask").await;
+    let (result, is_error) = start(&here, "echo no >&2; exit 3").await;
+    assert!(is_error && result.starts_with("no\n[exit 3 · "), "{result}");
+    let (result, is_error) = start(&here, "true").await;
+    assert!(!is_error && result.starts_with("[exit 0 · "), "{result}");
+    let (told, is_error) = here.call("job", json!({"id": 1})).await;
+    assert!(
+        is_error && told.contains("there is no job 1; there are none"),
+        "{told}"
+    );
+    let limited = json!({"command": "sleep 1", "background": true, "timeout_s": 5});
+    let (result, is_error) = run(&here, limited).await;
+    assert!(
+        is_error && result.contains("timeout_s cannot be"),
+        "{result}"
+    );
+}
+
+/// Spec: [BASH-15]
+#[tokio::test]
+async fn b11_a_job_tells_how_it_ended_and_which_there_are() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(42));
+    start(&here, "sleep 0.5; echo last; exit 5").await;
+    let told = look(&here, 1, "exit 5").await;
+    assert!(told.starts_with("last\n[job 1: exit 5 after "), "{told}");
+    start(&here, &sleep).await;
+    for id in [0, 3, -1] {
+        let (told, is_error) = here.call("job", json!({"id": id})).await;
+        let known = format!(
+            "there is no job {id}; there are: 1 (sleep 0.5; echo last; exit 5): exit 5, 2 ({sleep}): running"
+        );
+        assert!(is_error && told.contains(&known), "{told}");
+    }
+    for (input, wanted) in [
+        (json!({"id": 2, "tail": 24577}), "0 to 24576"),
+        (json!({"id": 2, "tail": -1}), "0 to 24576"),
+        (json!({"id": 2, "action": "start"}), "output or stop"),
+    ] {
+        let (told, is_error) = here.call("job", input).await;
+        assert!(is_error && told.contains(wanted), "{told}");
+    }
+    // Jobs are those of their conversation.
+    let mut here = here;
+    here.begin_another("plan").await;
+    let (told, is_error) = here.call("job", json!({"id": 2})).await;
+    assert!(is_error && told.contains("there are none"), "{told}");
+}
+
+/// Spec: [BASH-14]
+#[tokio::test]
+async fn b11_a_ninth_job_is_refused_by_name_before_anybody_is_asked() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(43));
+    for number in 1..=8 {
+        let (result, _) = start(&here, &sleep).await;
+        let started = format!("[job {number} started");
+        assert!(result.starts_with(&started), "{result}");
+    }
+    let input = json!({"command": sleep, "background": true});
+    let (result, is_error) = here.call("bash", input).await;
+    assert!(
+        is_error && result.contains("at most 8 jobs at once; stop one with job: 1 (sleep "),
+        "{result}"
+    );
+    // All end with the service, killed or not.
+    within("the jobs", async {
+        while processes(&sleep).len() < 8 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let mut here = here;
+    here.service.kill();
+    none_left(&sleep, Duration::from_secs(1)).await;
+}
+
+/// Spec: [BASH-17]
+#[tokio::test]
+async fn b11_jobs_end_with_their_conversation_and_with_the_service() {
+    let mut here = Changing::in_mode("ask").await;
+    let (gone, stays) = (marked(44), marked(45));
+    start(&here, &format!("trap '' TERM; sleep {gone}; sleep {gone}")).await;
+    let first = here.id.clone();
+    here.begin_another("ask").await;
+    let (result, _) = start(&here, &format!("sleep {stays}")).await;
+    assert!(result.starts_with("[job 1 started"), "{result}");
+    let path = format!("/v1/conversations/{first}");
+    let deleted = here.service.send("DELETE", &path, "", "").await;
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    none_left(&format!("sleep {gone}"), Duration::from_secs(3)).await;
+    assert!(!processes(&format!("sleep {stays}")).is_empty());
+    let before = Instant::now();
+    here.service.signal(Signal::SIGTERM);
+    here.service.ended().await;
+    assert!(before.elapsed() < Duration::from_secs(4));
+    none_left(&format!("sleep {stays}"), Duration::from_millis(100)).await;
+}
+
+/// Spec: [BASH-15]
+#[tokio::test]
+async fn b11_a_job_is_looked_at_in_mode_plan() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(46));
+    start(&here, &format!("echo x; {sleep}")).await;
+    here.set_mode("plan").await;
+    let told = look(&here, 1, "running for").await;
+    assert!(told.starts_with("x\n"), "{told}");
+    let call = Reply::tool_calls([
+        ("a", "job", json!({"id": 1, "action": "stop"})),
+        ("b", "job", json!({"id": 1})),
+    ]);
+    here.script.extend([call, Reply::text("done")]);
+    here.talk().prompt("go on").await;
+    let (told, _) = here.result("b").await;
+    assert!(told.contains("stopped by the model"), "{told}");
+}
+
+/// The events of the conversation of those types, with what is said of jobs.
+async fn recorded(here: &Changing) -> Vec<String> {
+    let path = format!("/v1/conversations/{}?tail=200", here.id);
+    let snapshot = here.service.get(&path).await;
+    let events = snapshot["history"]["events"].as_array().unwrap().iter();
+    let jobs = events.map(|past| &past["event"]).filter_map(|event| {
+        let kind = event["type"].as_str().unwrap();
+        let how = event["how"].as_str().unwrap_or_default();
+        kind.starts_with("job_")
+            .then(|| format!("{kind} {} {how}", event["job"]))
+    });
+    jobs.collect()
+}
+
+/// What the model was sent last.
+fn sent(here: &Changing) -> String {
+    here.standin.requests().last().unwrap().json().to_string()
+}
+
+/// Spec: [EVENT-40] [JRNL-120]
+#[tokio::test]
+async fn b11_a_jobs_start_and_end_are_events_also_while_no_run_goes() {
+    let here = Changing::in_mode("ask").await;
+    run(&here, json!({"command": "mkfifo fifo"})).await;
+    let mut follower = here.service.follow(&here.id, "", "").await;
+    let (result, _) = start(&here, "read x <fifo; exit 4").await;
+    assert!(result.contains("[job 1 started"), "{result}");
+    let began = follower.until("job_started").await;
+    assert_eq!(
+        (&began["job"], &began["command"]),
+        (&json!(1), &json!("read x <fifo; exit 4"))
+    );
+    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    let ended = follower.until("job_ended").await;
+    assert_eq!(
+        (&ended["job"], &ended["how"], &ended["code"]),
+        (&json!(1), &json!("exited"), &json!(4))
+    );
+    // The model is told with the next run, once.
+    let (told, _) = here.call("job", json!({"id": 1})).await;
+    assert!(told.contains("[job 1: exit 4 after "), "{told}");
+    assert!(sent(&here).contains("[Jobs that ended since: job 1 (read x <fifo; exit 4): exit 4]"));
+    here.call("job", json!({"id": 1})).await;
+    assert_eq!(sent(&here).matches("[Jobs that ended since").count(), 1);
+    assert_eq!(
+        recorded(&here).await,
+        ["job_started 1 ", "job_ended 1 exited"]
+    );
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [JRNL-121] [BASH-15]
+#[tokio::test]
+async fn b11_jobs_end_with_a_service_that_is_killed_and_looking_writes_nothing() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(47));
+    start(&here, &format!("echo kept; {sleep}")).await;
+    let journal = here.service.journal(&here.id);
+    let here = here.restarted().await;
+    none_left(&sleep, Duration::from_secs(1)).await;
+    let before = std::fs::read(&journal).unwrap();
+    assert_eq!(recorded(&here).await, ["job_started 1 "]);
+    assert!(std::fs::read(&journal).unwrap() == before);
+    let (told, is_error) = here.call("job", json!({"id": 1})).await;
+    assert!(
+        !is_error && told.starts_with("kept\n[job 1: ended with the service · all of it"),
+        "{told}"
+    );
+    assert!(sent(&here).contains("ended with the service]"));
+    let expected = ["job_started 1 ", "job_ended 1 with_service"];
+    assert_eq!(recorded(&here).await, expected);
+    // Numbers are not used again.
+    let (result, _) = start(&here, &sleep).await;
+    assert!(result.contains("[job 2 started"), "{result}");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [JRNL-121]
+#[tokio::test]
+async fn b11_the_end_with_a_service_that_stops_is_on_record_and_a_fork_has_no_jobs() {
+    let mut here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(48));
+    start(&here, &sleep).await;
+    let fork = here.order("POST", "/fork", &json!({})).await.json();
+    let origin = std::mem::replace(&mut here.id, fork["id"].as_str().unwrap().to_owned());
+    assert_eq!(
+        recorded(&here).await,
+        ["job_started 1 ", "job_ended 1 forked"]
+    );
+    here.id = origin;
+    assert!(!processes(&sleep).is_empty());
+    let journal = here.service.journal(&here.id);
+    here.service.signal(Signal::SIGTERM);
+    here.service.ended().await;
+    let past = std::fs::read_to_string(journal).unwrap();
+    let last = past.lines().last().unwrap();
+    assert!(
+        last.contains(r#""job_ended""#) && last.contains(r#""with_service""#),
+        "{last}"
+    );
+    assert!(processes(&sleep).is_empty());
+}
