@@ -57,7 +57,10 @@ async fn a_run_with_tools_shows_every_event_in_order() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["read", "list_dir", "grep", "edit", "write", "bash"]);
+    assert_eq!(
+        names,
+        ["read", "list_dir", "grep", "edit", "write", "bash", "job"]
+    );
     assert_eq!(first.get("system"), None);
     let second = requests[1].json();
     assert_eq!(second["tools"], first["tools"]);

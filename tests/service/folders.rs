@@ -301,7 +301,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     assert_eq!(offered(0), ["old"]);
     let settings = service.get("/v1/conversations/old/settings").await;
     assert_eq!(settings["tools"], json!(["old"]));
-    let there = json!(["read", "list_dir", "grep", "edit", "write", "bash"]);
+    let there = json!(["read", "list_dir", "grep", "edit", "write", "bash", "job"]);
     for _ in 0..2 {
         let (status, view) = post(&service, "old", "tools", &json!({"by": "ana"})).await;
         assert_eq!((status, &view["tools"]), (200, &there), "{view}");
@@ -311,7 +311,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     say("on").await;
     assert_eq!(
         offered(1),
-        ["read", "list_dir", "grep", "edit", "write", "bash"]
+        ["read", "list_dir", "grep", "edit", "write", "bash", "job"]
     );
     // At the command line, too.
     let shown = in_folder(
@@ -319,7 +319,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
         service.home.path(),
         &["tools", "-c", "old", "--renew"],
     );
-    assert_eq!(shown, "read\nlist_dir\ngrep\nedit\nwrite\nbash");
+    assert_eq!(shown, "read\nlist_dir\ngrep\nedit\nwrite\nbash\njob");
     let settings = json!({"settings": {"active_tools": ["grep"]}}).to_string();
     let headers = "content-type: application/json\r\n";
     let path = "/v1/conversations/old/settings";
@@ -328,7 +328,7 @@ async fn the_tools_on_offer_are_renewed_by_an_order() {
     let shown = in_folder(&service, service.home.path(), &["tools", "-c", "old"]);
     assert_eq!(
         shown,
-        "read  (not active)\nlist_dir  (not active)\ngrep\nedit  (not active)\nwrite  (not active)\nbash  (not active)"
+        "read  (not active)\nlist_dir  (not active)\ngrep\nedit  (not active)\nwrite  (not active)\nbash  (not active)\njob  (not active)"
     );
     // The second and the third order changed nothing.
     let shown = service.get("/v1/conversations/old").await;

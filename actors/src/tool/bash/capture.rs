@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 
+use super::lines::{from_line, to_line};
 use super::outputs::{MAX_KEPT, NewOutput};
 use crate::secret::Redaction;
 
@@ -170,24 +171,6 @@ impl Capture {
             left_out,
             kept,
         }
-    }
-}
-
-/// The whole lines at the start of a text that have at most `most` bytes; part of a line if the first one
-/// is longer.
-fn to_line(text: &str, most: usize) -> &str {
-    let cut = &text[..text.floor_char_boundary(most)];
-    cut.rfind('\n').map_or(cut, |end| &cut[..=end])
-}
-
-/// The whole lines at the end of a text that have at most `most` bytes; part of a line if the last one is
-/// longer.
-pub(super) fn from_line(text: &str, most: usize) -> &str {
-    let from = text.len().saturating_sub(most);
-    let cut = &text[text.ceil_char_boundary(from)..];
-    match cut.find('\n') {
-        Some(end) if end + 1 < cut.len() => &cut[end + 1..],
-        Some(_) | None => cut,
     }
 }
 

@@ -6,6 +6,7 @@ mod environment;
 mod guard;
 mod job;
 mod jobs;
+mod lines;
 mod new_repository;
 mod outputs;
 mod process;
@@ -27,7 +28,7 @@ use tokio::time::Instant;
 use self::capture::Capture;
 use self::environment::environment;
 use self::guard::Guard;
-use self::process::{Ended, Lifeline};
+use self::process::{Ended, GRACE, Lifeline};
 use self::reach::Reach;
 use self::result::{Ending, Finished};
 use self::temp::TempFolder;
@@ -49,8 +50,6 @@ const MAX_TIMEOUT: u64 = 600;
 const MAX_COMMAND: usize = 120 * 1024;
 /// How long the model's reason may be, in bytes.
 const MAX_WHY: usize = 1024;
-/// How long a command that was asked to end has, before it is ended.
-const GRACE: Duration = Duration::from_millis(800);
 
 /// What the shell runs: the command in its argument, and at the end it notes where it was. `eval` gives the
 /// command the lines of its own text in what the shell says of errors.

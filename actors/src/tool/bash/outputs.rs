@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::capture::from_line;
+use super::lines::from_line;
 use crate::attachment::sha256;
 use crate::ids::ConversationId;
 use crate::secret::Redaction;

@@ -3,11 +3,14 @@
 use std::io::{self, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::capture::Capture;
 use crate::tool::LiveOutput;
 use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
 
+/// How long a command that was asked to end has, before it is ended.
+pub(super) const GRACE: Duration = Duration::from_millis(800);
 /// How much is read at once, in bytes.
 const PIECE: usize = 64 * 1024;
 /// How much of a launcher's reports is read, in bytes.
