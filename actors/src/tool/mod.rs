@@ -31,7 +31,7 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
-pub use bash::{Bash, JobTool, Jobs, Outputs};
+pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
 pub use change::{BeforeStore, Undo};
 pub use definition::{
     Cancellation, StartedJob, Tool, ToolCall, ToolContext, ToolFuture, ToolOutcome, Touched,

@@ -13,6 +13,10 @@ use crate::tool::ToolCall;
 
 /// What is to be done. What follows a record is done when the record is in the journal.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most effects are records, and there are a few of them at a time"
+)]
 pub enum Effect {
     /// Write this down, then show it.
     Record(Record),

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::capture::Capture;
 use super::job::{DEFAULT_TAIL, ended_line};
 use super::jobs::{Jobs, NewJob, Starting};
-use super::process::{self, Ended, Lifeline};
+use super::process::{self, Ended, GRACE, Lifeline};
 use super::result::{Ending, Finished};
 use super::temp::TempFolder;
-use super::{Bash, GRACE, Ready, failed};
+use super::{Bash, Ready, failed};
 use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
 use crate::{blocking, start_thread};
 
@@ -59,10 +59,9 @@ impl Bash {
             let lifeline = lifeline.clone();
             move || {
                 let ended = self.run_to_end(&ready, &lifeline, &capture, closed);
-                let end = running.end(&ended);
+                running.end(&ended);
                 // It is wanted only of what ends at once.
                 drop(done.send(ended));
-                end
             }
         };
         start_thread("job", work).map_err(|error| failed(&error))?;

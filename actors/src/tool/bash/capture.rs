@@ -4,16 +4,13 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 
-use super::outputs::NewOutput;
+use super::outputs::{MAX_KEPT, NewOutput};
 use crate::secret::Redaction;
 
 /// How much of the start the model is shown, in bytes, if not all of it.
 const HEAD: usize = 8 * 1024;
 /// How much of the end, in bytes.
 const TAIL: usize = 24 * 1024;
-
-/// How much is kept of one command, in bytes.
-pub(super) const MAX_KEPT: u64 = 64 * 1024 * 1024;
 
 /// What a command has written so far. Its size does not depend on how much that is.
 #[derive(Debug)]

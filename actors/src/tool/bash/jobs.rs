@@ -14,9 +14,8 @@ use harness_protocol::{Job, JobEnd, words};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::GRACE;
 use super::capture::Capture;
-use super::process::{Ended, Lifeline};
+use super::process::{Ended, GRACE, Lifeline};
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::tool::ToolError;

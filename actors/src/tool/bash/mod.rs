@@ -5,6 +5,7 @@ mod capture;
 mod environment;
 mod job;
 mod jobs;
+mod kept;
 mod outputs;
 mod process;
 mod result;
@@ -22,7 +23,7 @@ use tokio::time::Instant;
 
 use self::capture::Capture;
 use self::environment::environment;
-use self::process::Lifeline;
+use self::process::{GRACE, Lifeline};
 use self::result::{Ending, Finished};
 use self::temp::TempFolder;
 use super::launch::{LaunchOrder, Launcher};
@@ -33,6 +34,7 @@ use crate::reply::Object;
 
 pub use job::JobTool;
 pub use jobs::Jobs;
+pub use kept::OutputRange;
 pub use outputs::Outputs;
 
 /// How long a command may run that asks for no other time, in seconds.
@@ -43,8 +45,6 @@ const MAX_TIMEOUT: u64 = 600;
 const MAX_COMMAND: usize = 120 * 1024;
 /// How long the model's reason may be, in bytes.
 const MAX_WHY: usize = 1024;
-/// How long a command that was asked to end has, before it is ended.
-const GRACE: Duration = Duration::from_millis(800);
 
 /// What the shell runs: the command in its argument, and at the end it notes where it was. `eval` gives the
 /// command the lines of its own text in what the shell says of errors.
