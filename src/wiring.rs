@@ -76,6 +76,7 @@ pub(crate) fn start(
     let guidance = GuidanceSources::load(&config.home, &config.workspace, redaction.clone(), clock);
     let sources = guidance.clone();
     let guidance_of = Arc::new(move |folder: &Path| sources.shelf(folder));
+    let outputs = Outputs::at(&config.home);
     let rules = KeptRules::within(&config.home)?;
     let seams = Seams {
         guidance_of: Some(guidance_of),
@@ -87,7 +88,7 @@ pub(crate) fn start(
         rules: rules.book(),
         closed: closed_to_tools(config),
         before: Some(BeforeStore::at(&config.home, clock)),
-        outputs: Some(Outputs::at(&config.home)),
+        outputs: Some(outputs.clone()),
         launcher: commands.launcher,
         jobs: jobs.clone(),
         ..Seams::default()
@@ -120,6 +121,9 @@ pub(crate) fn start(
         rules,
         tools: shelf,
         contained_by: commands.contained_by,
+        jobs,
+        outputs,
+        redaction: redaction.clone(),
         key_sources: config.key_sources.names().into(),
         kept_for: match config.prompt_cache {
             Caching::OneHour => KeptFor::OneHour,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Approval, Event, QueueItem, Settings, State, Usage};
+use crate::{Approval, Event, Job, QueueItem, Settings, State, Usage};
 
 /// The body of `POST /v1/conversations`; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -78,9 +78,17 @@ pub struct Summary {
     pub created_at: u64,
     /// When its last record was written, in Unix seconds.
     pub active_at: u64,
+    /// How many of its commands run in the background.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub jobs: u64,
     /// Why it cannot be read, if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What a conversation is doing, as a list shows it.
@@ -143,6 +151,9 @@ pub struct Snapshot {
     /// What waits for an operator's answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
+    /// What runs in the background, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// Where the snapshot was taken: events follow from here.
     pub position: String,
     /// What of the journal could not be read.

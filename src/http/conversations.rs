@@ -168,6 +168,7 @@ fn listed_summary(shared: &Shared, row: Row) -> Summary {
             usage: Usage::default(),
             created_at: 0,
             active_at: listed.changed_at / 1_000_000_000,
+            jobs: 0,
             error: Some(error),
         },
     }

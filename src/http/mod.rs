@@ -12,6 +12,7 @@ mod events;
 mod given;
 mod guard;
 mod history;
+mod jobs;
 mod lent;
 mod models;
 mod names;

@@ -91,6 +91,8 @@ kinds! {
     ApprovalAnswered CONFLICT "approval-answered", "Somebody answered before";
     ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
     NothingToUndo CONFLICT "nothing-to-undo", "There is nothing to take back";
+    NoJob NOT_FOUND "no-job", "There is no such job";
+    NoOutput NOT_FOUND "no-output", "No output of the call is kept";
     NoRule NOT_FOUND "no-rule", "There is no such rule";
     OtherChange CONFLICT "other-change", "The answer is to another change";
     Cancelled CONFLICT "cancelled", "It was cancelled";

@@ -6,8 +6,8 @@ use actix_web::{Route, web};
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
-    approvals, attachments, compaction, conversations, events, given, history, models, prompt,
-    queue, rules, run, service, settings, skills, snapshot, tools, undo, usage,
+    approvals, attachments, compaction, conversations, events, given, history, jobs, models,
+    prompt, queue, rules, run, service, settings, skills, snapshot, tools, undo, usage,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -49,6 +49,9 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/approvals" => GET approvals::list;
         "/v1/conversations/{id}/approvals/{approval}" => POST approvals::answer;
+        "/v1/conversations/{id}/jobs" => GET jobs::list;
+        "/v1/conversations/{id}/jobs/{job}/stop" => POST jobs::stop;
+        "/v1/conversations/{id}/calls/{call}/output" => GET jobs::output;
         "/v1/conversations/{id}/undo" => POST undo::undo;
         "/v1/conversations/{id}/rules" => GET rules::list, PATCH rules::change;
         "/v1/conversations/{id}/usage" => GET usage::read;

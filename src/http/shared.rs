@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Addr, Recipient};
-use harness_actors::AttachmentStore;
 use harness_actors::broadcast::ReadBudget;
 use harness_actors::directory::DirectoryActor;
 use harness_actors::model::messages::ListModels;
-use harness_actors::tool::ToolShelf;
+use harness_actors::tool::{Jobs, Outputs, ToolShelf};
+use harness_actors::{AttachmentStore, Redaction};
 use harness_protocol::ServiceInfo;
 use tokio::sync::Semaphore;
 
@@ -57,6 +57,12 @@ pub(crate) struct Shared {
     pub(crate) rules: KeptRules,
     /// The tools that there are.
     pub(crate) tools: ToolShelf,
+    /// What runs in the background.
+    pub(crate) jobs: Jobs,
+    /// The outputs of commands that are kept.
+    pub(crate) outputs: Outputs,
+    /// What is shown to nobody.
+    pub(crate) redaction: Redaction,
     /// The names of the keys that conversations can choose.
     pub(crate) key_sources: Arc<[String]>,
     /// What contains the commands of tools.

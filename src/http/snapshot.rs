@@ -86,6 +86,7 @@ pub(super) async fn snapshot(
             .iter()
             .map(|open| (**open).clone())
             .collect(),
+        jobs: shared.jobs.running(&journal.header().conversation),
         position: overview.position.to_string(),
         damage: (!damage.is_none()).then_some(Damage {
             parts: damage.parts,

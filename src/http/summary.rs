@@ -38,6 +38,7 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
         usage: usage(totals),
         created_at: header.created_at / 1000,
         active_at: overview.active_at.max(header.created_at) / 1000,
+        jobs: shared.jobs.running(&header.conversation).len() as u64,
         error: None,
     }
 }

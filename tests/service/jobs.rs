@@ -304,3 +304,91 @@ async fn b11_the_end_with_a_service_that_stops_is_on_record_and_a_fork_has_no_jo
     );
     assert!(processes(&sleep).is_empty());
 }
+
+/// Spec: [HTTP-109] [HTTP-110]
+#[tokio::test]
+async fn b11_what_runs_is_listed_and_stopped_over_http() {
+    let here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(49));
+    let at = format!("/v1/conversations/{}", here.id);
+    let nothing = here.service.get(&format!("{at}/jobs")).await;
+    assert_eq!(nothing, json!({"jobs": []}));
+    start(&here, &format!("echo one; {sleep}")).await;
+    start(&here, &sleep).await;
+    let jobs = here.service.get(&format!("{at}/jobs")).await["jobs"].clone();
+    assert_eq!(jobs.as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&jobs[0]["job"], &jobs[1]["command"]),
+        (&json!(1), &json!(sleep))
+    );
+    assert!(jobs[0]["since"].as_u64().unwrap() > 1_700_000_000);
+    let snapshot = here.service.get(&at).await;
+    assert_eq!(
+        (&snapshot["jobs"], &snapshot["summary"]["jobs"]),
+        (&jobs, &json!(2))
+    );
+    let rows = here.service.get("/v1/conversations").await["conversations"].clone();
+    let row = rows.as_array().unwrap().iter();
+    let row = row.clone().find(|row| row["id"] == here.id).unwrap();
+    assert_eq!(row["jobs"], 2);
+    // Stopping needs no token.
+    let mut follower = here.service.follow(&here.id, "", "").await;
+    let path = format!("{at}/jobs/2/stop");
+    for by in ["ana", "ben"] {
+        let body = json!({"by": by}).to_string();
+        let stopped = here.service.post(&path, &body).await;
+        assert_eq!(stopped.status, 200, "{stopped:?}");
+        let expected = json!({"job": 2, "how": "stopped", "by": "ana"});
+        assert_eq!(stopped.json(), expected);
+    }
+    let listed = here.service.get(&format!("{at}/jobs")).await;
+    assert_eq!(listed["jobs"].as_array().unwrap().len(), 1);
+    for (path, kind) in [
+        (format!("{at}/jobs/9/stop"), "no-job"),
+        (format!("{at}/jobs/x/stop"), "no-job"),
+        (
+            "/v1/conversations/none/jobs/1/stop".to_owned(),
+            "no-conversation",
+        ),
+    ] {
+        let answer = here.service.post(&path, "").await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(answer.json()["type"].as_str().unwrap().ends_with(kind));
+    }
+    // The model is told who stopped it.
+    assert_eq!(follower.until("job_ended").await["by"], "ana");
+    here.call("job", json!({"id": 1})).await;
+    assert!(sent(&here).contains("stopped by ana]"));
+}
+
+/// Spec: [HTTP-111]
+#[tokio::test]
+async fn b11_the_whole_output_of_a_call_is_read_over_http() {
+    let here = Changing::in_mode("ask").await;
+    let call = here.begin("bash", json!({"command": "seq 1 20000"})).await;
+    let approval = here.asked().await.unwrap();
+    here.answer(&approval, "allow").await;
+    here.result(&call).await;
+    let at = format!("/v1/conversations/{}/calls/{call}/output", here.id);
+    let read = async |query: &str| {
+        let answer = here
+            .service
+            .send("GET", &format!("{at}{query}"), "", "")
+            .await;
+        (answer.status, answer.body.clone())
+    };
+    let whole: String = (1..=20_000).map(|line| format!("{line}\n")).collect();
+    let (status, all) = read("").await;
+    assert!(status == 200 && all == whole, "{status}");
+    assert_eq!(read("?lines=3-4").await, (200, "3\n4\n".to_owned()));
+    assert_eq!(read("?bytes=0-3").await, (200, "1\n2\n".to_owned()));
+    assert_eq!(read("?lines=30000-").await, (200, String::new()));
+    for wrong in ["?lines=0-1", "?bytes=x", "?lines=1-2&bytes=1-2"] {
+        assert_eq!(read(wrong).await.0, 400, "{wrong}");
+    }
+    let other = at.replace(&call, "other");
+    let answer = here.service.send("GET", &other, "", "").await;
+    assert_eq!(answer.status, 404);
+    let (short, _) = run(&here, json!({"command": "echo short"})).await;
+    assert!(short.starts_with("short"), "{short}");
+}

@@ -32,7 +32,7 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
-pub use bash::{Bash, JobTool, Jobs, Outputs};
+pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
 pub use change::{BeforeStore, Undo};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touched};
 pub use edit::Edit;

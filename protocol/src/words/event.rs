@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::names::{
-    action, by, delta_kind, job_end, outcome, queue, reason, rule, scope, state, undone, verdict,
-    withdrawal,
+    action, by, delta_kind, job_end, outcome, queue, reason, rule, scope, short_command, state,
+    undone, verdict, withdrawal,
 };
 use super::settings::settings;
 use crate::{
@@ -208,7 +208,9 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             let each: Vec<String> = files.iter().map(undone).collect();
             (each.join(", "), None)
         }
-        Event::JobStarted { job, command, .. } => (format!("{job}"), Some(command)),
+        Event::JobStarted { job, command, .. } => {
+            (format!("{job} {}", short_command(command)), None)
+        }
         Event::JobEnded { job, end, .. } => {
             // Who stopped it is said of the event.
             let how = match end {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use harness_protocol::{
     AnswerOrder, Answered, AnyOrder, Approvals, CancelAnswer, CancelOrder, ChangeConversation,
     ChangeRules, ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage,
-    Deleted, ForkOrder, History, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer,
-    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, Summary, UndoAnswer, UndoOrder,
-    UsageAnswer, WithdrawAnswer,
+    Deleted, ForkOrder, History, JobList, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer,
+    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, StopJobAnswer, StopJobOrder, Summary,
+    UndoAnswer, UndoOrder, UsageAnswer, WithdrawAnswer,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -172,6 +172,16 @@ pub(crate) fn all_approvals() -> Route<Approvals> {
 /// Takes back what tools changed.
 pub(crate) fn undo(conversation: &str, order: &UndoOrder) -> Route<UndoAnswer> {
     Route::post(path(conversation, "/undo"), order)
+}
+
+/// What runs in the background of a conversation.
+pub(crate) fn jobs(conversation: &str) -> Route<JobList> {
+    Route::get(path(conversation, "/jobs"))
+}
+
+/// Stops a job.
+pub(crate) fn stop_job(conversation: &str, job: u64, order: &StopJobOrder) -> Route<StopJobAnswer> {
+    Route::post(path(conversation, &format!("/jobs/{job}/stop")), order)
 }
 
 /// The rules that hold in a conversation.

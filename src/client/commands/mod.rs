@@ -9,7 +9,8 @@ mod compact;
 mod conversations;
 mod events;
 pub(super) mod follow;
-pub(super) mod life;
+pub(super) mod jobs;
+pub(crate) mod life;
 mod listing;
 mod models;
 mod prompt;
@@ -79,6 +80,8 @@ pub(crate) enum ClientCommand {
     Deny(approvals::Deny),
     /// Show or change the rules of what tools may change
     Rules(rules::Rules),
+    /// Show or stop what runs in the background
+    Jobs(jobs::Jobs),
     /// Take back what tools changed
     Undo(undo::Undo),
     /// Go on without a new prompt and stream the reply
@@ -149,6 +152,7 @@ impl ClientCommand {
             Self::Approve(it) => asked(it, approvals::approve, config, output).await,
             Self::Deny(it) => asked(it, approvals::deny, config, output).await,
             Self::Rules(it) => asked(it, rules::run, config, output).await,
+            Self::Jobs(it) => asked(it, jobs::run, config, output).await,
             Self::Undo(it) => asked(it, undo::run, config, output).await,
             Self::Settings(it) => asked(it, settings::run, config, output).await,
             Self::Tools(it) => asked(it, tools::run, config, output).await,

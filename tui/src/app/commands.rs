@@ -1,5 +1,7 @@
 //! What can be written after a slash.
 
+use harness_protocol::{Job, words};
+
 use super::{App, Effect, LinkState, Overlay};
 use crate::link::{Order, Recipe, View};
 use crate::part_view::Fold;
@@ -38,6 +40,7 @@ pub(crate) const COMMANDS: &[Command] = commands! {
     "cancel" "[clear]" => "cancel the run, and clear what waits, for all clients";
     "approve" "[run|conversation|folder]" => "allow what waits for an answer, once or for longer";
     "deny" "[words]" => "refuse what waits for an answer, and tell the model why";
+    "jobs" "" => "what runs in the background";
     "undo" "" => "take back what the tools changed last, for all clients";
     "continue" "" => "go on without a prompt, with what waits in the queue";
     "retry" "" => "ask for the last reply again";
@@ -102,6 +105,7 @@ impl App {
             "cancel" => return self.cancel_command(argument),
             "approve" => return self.approve_command(argument),
             "deny" => return self.deny_command(argument),
+            "jobs" => self.jobs(),
             "undo" => return self.undo_changes(),
             "continue" => return self.go_on(false),
             "retry" => return self.go_on(true),
@@ -163,6 +167,21 @@ impl App {
         let unnamed = status.clients.saturating_sub(status.names.len());
         if unnamed > 0 {
             lines.push(format!("  {unnamed} without a name"));
+        }
+        self.overlay = Some(Overlay::Facts(lines));
+    }
+
+    fn jobs(&mut self) {
+        let jobs = &self.conversation.status().jobs;
+        let line = |job: &Job| {
+            let command = words::short_command(&job.command);
+            format!("{:>3}  {command}", job.job)
+        };
+        let mut lines: Vec<String> = jobs.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push("nothing runs in the background".to_owned());
+        } else {
+            lines.push("harness jobs stop N ends one".to_owned());
         }
         self.overlay = Some(Overlay::Facts(lines));
     }

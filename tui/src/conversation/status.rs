@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness_protocol::{ConversationState, Event, Family, Settings, Snapshot, State, Usage};
+use harness_protocol::{ConversationState, Event, Family, Job, Settings, Snapshot, State, Usage};
 
 /// What a state is about while the past is being summarized.
 const COMPACTING: &str = "compacting";
@@ -42,6 +42,8 @@ pub(crate) struct Status {
     pub(crate) settings: Settings,
     /// The past is being summarized.
     pub(crate) is_compacting: bool,
+    /// What runs in the background.
+    pub(crate) jobs: Vec<Job>,
 }
 
 impl Status {
@@ -63,6 +65,7 @@ impl Status {
             unknown: 0,
             settings: Settings::default(),
             is_compacting: false,
+            jobs: Vec::new(),
         }
     }
 
@@ -87,6 +90,7 @@ impl Status {
         self.folder.clone_from(&summary.workspace);
         self.usage = summary.usage;
         self.clients = snapshot.attached;
+        self.jobs.clone_from(&snapshot.jobs);
         self.settings.clone_from(&snapshot.settings);
         if self.model.is_none() {
             self.model.clone_from(&snapshot.settings.model);
@@ -134,6 +138,21 @@ impl Status {
             Event::ApprovalAsked { approval, .. } => {
                 self.enter(State::WaitingApproval, &approval.tool, now);
             }
+            Event::JobStarted {
+                job,
+                call,
+                command,
+                timestamp,
+            } => {
+                self.jobs.retain(|known| known.job != *job);
+                self.jobs.push(Job {
+                    job: *job,
+                    call: call.clone(),
+                    command: command.clone(),
+                    since: *timestamp,
+                });
+            }
+            Event::JobEnded { job, .. } => self.jobs.retain(|known| known.job != *job),
             Event::CompactionStarted { .. } => self.is_compacting = true,
             Event::Compacted { .. } | Event::CompactionFailed { .. } => self.is_compacting = false,
             event if event.family() == Family::Foreign => self.unknown += 1,

@@ -77,6 +77,7 @@ pub(crate) fn history(records: &[Event], first: u64, last: u64) -> History {
 pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
     Snapshot {
         approvals: Vec::new(),
+        jobs: Vec::new(),
         summary: Summary {
             workspace: None,
             id: "c".to_owned(),
@@ -89,6 +90,7 @@ pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
             usage: Usage::default(),
             created_at: 0,
             active_at: 0,
+            jobs: 0,
             error: None,
         },
         state: State::Thinking,

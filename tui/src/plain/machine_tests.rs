@@ -45,6 +45,7 @@ fn summary(id: &str, run_id: Option<u64>) -> Summary {
         usage: Usage::default(),
         created_at: 0,
         active_at: 0,
+        jobs: 0,
         error: None,
     }
 }
@@ -80,6 +81,7 @@ fn snapshot_with(summary: Summary, events: Vec<PastEvent>) -> Input {
                 events,
                 ..History::default()
             },
+            jobs: vec![],
             position: String::new(),
             damage: None,
             unfinished: Vec::new(),

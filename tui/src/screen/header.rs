@@ -46,6 +46,14 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
             Look::new(Token::Status),
         );
     }
+    let jobs = match status.jobs.len() {
+        0 => String::new(),
+        1 => format!("{BETWEEN}1 job"),
+        jobs => format!("{BETWEEN}{jobs} jobs"),
+    };
+    if width(&jobs) <= line.room() {
+        line.say(&jobs, Look::new(Token::Status));
+    }
     let id = format!("{BETWEEN}{id}");
     if status.title.is_some() && width(&id) + GAP <= line.room() {
         line.say(&id, dim);

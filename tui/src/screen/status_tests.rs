@@ -3,10 +3,11 @@ use serde_json::json;
 
 use super::picture::rows;
 use super::*;
-use crate::app::Msg;
 use crate::app::testing::*;
+use crate::app::{Msg, Overlay};
 use crate::conversation::testing::{event, status};
 use crate::link::News;
+use crate::terminal::Key;
 use crate::text::width;
 
 fn resize(app: &mut App, width: u16, height: u16) {
@@ -169,6 +170,45 @@ fn the_header_names_the_conversation_and_who_is_attached() {
             "c 3 clients: x y, 2 more",
         ]
     );
+}
+
+/// Spec: [TUI-110]
+#[test]
+fn b11_the_header_counts_jobs_and_the_command_lists_them() {
+    let header = |app: &mut App| -> String {
+        let row = rows(app).swap_remove(0);
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let started = |job: u64| {
+        let command = "cargo  watch\n-x test";
+        event(json!({"type": "job_started", "job": job, "call": "t", "command": command}))
+    };
+    let ended =
+        |job: u64| event(json!({"type": "job_ended", "job": job, "how": "exited", "code": 1}));
+    let told = |events: &[Event]| {
+        let mut app = attached(events);
+        let header = header(&mut app);
+        for letter in "/jobs".chars() {
+            key(&mut app, Key::Char(letter));
+        }
+        key(&mut app, Key::Enter);
+        let Some(Overlay::Facts(lines)) = &app.overlay else {
+            panic!("{:?}", app.overlay);
+        };
+        (header, lines.join("|"))
+    };
+    let row = |header: &str, lines: &str| (header.to_owned(), lines.to_owned());
+    let none = row("c 1 client", "nothing runs in the background");
+    assert_eq!(told(&[]), none);
+    assert_eq!(told(&[started(1), ended(1)]), none);
+    assert_eq!(
+        told(&[started(1), started(2), ended(1)]),
+        row(
+            "c · 1 job 1 client",
+            "  2  cargo watch -x test|harness jobs stop N ends one"
+        )
+    );
+    assert_eq!(told(&[started(1), started(2)]).0, "c · 2 jobs 1 client");
 }
 
 /// Spec: [TUI-03]

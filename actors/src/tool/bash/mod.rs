@@ -6,6 +6,7 @@ mod environment;
 mod guard;
 mod job;
 mod jobs;
+mod kept;
 mod lines;
 mod new_repository;
 mod outputs;
@@ -40,6 +41,7 @@ use crate::reply::Object;
 
 pub use job::JobTool;
 pub use jobs::Jobs;
+pub use kept::OutputRange;
 pub use outputs::Outputs;
 
 /// How long a command may run that asks for no other time, in seconds.

@@ -1,16 +1,14 @@
 //! The outputs of commands that are too long to be shown whole, a file each.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::lines::from_line;
 use crate::attachment::sha256;
 use crate::ids::ConversationId;
-use crate::secret::Redaction;
 
 /// How much is kept of one command, in bytes.
 pub(super) const MAX_KEPT: u64 = 64 * 1024 * 1024;
@@ -54,31 +52,6 @@ impl Outputs {
             outputs: self.clone(),
             path: self.path(conversation, call),
         }
-    }
-
-    /// The end of an output, whole lines of at most so many bytes, without what is secret. Blocks.
-    ///
-    /// # Errors
-    /// What the disk says; also if there is none.
-    pub(super) fn tail(
-        &self,
-        conversation: &ConversationId,
-        call: &str,
-        most: usize,
-        redaction: &Redaction,
-    ) -> io::Result<String> {
-        let mut file = File::open(self.path(conversation, call))?;
-        let size = file.metadata()?.len();
-        // A secret may begin in front of what is shown.
-        let wanted = (most + redaction.reach()) as u64;
-        file.seek(SeekFrom::Start(size.saturating_sub(wanted)))?;
-        let mut end = Vec::new();
-        file.take(wanted).read_to_end(&mut end)?;
-        let text = redaction.apply(String::from_utf8_lossy(&end).into_owned());
-        if size <= wanted && text.len() <= most {
-            return Ok(text);
-        }
-        Ok(from_line(&text, most).to_owned())
     }
 
     /// Removes the outputs of a conversation. Blocks.

@@ -13,6 +13,8 @@ use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
 pub(super) const GRACE: Duration = Duration::from_millis(800);
 /// How much is read at once, in bytes.
 const PIECE: usize = 64 * 1024;
+/// How long a command that was asked to end has, before it is ended.
+pub(super) const GRACE: Duration = Duration::from_millis(800);
 /// How much of a launcher's reports is read, in bytes.
 const MAX_REPORTS: u64 = 256 * 1024;
 
@@ -182,12 +184,12 @@ fn ended(lines: &str) -> io::Result<Ended> {
 
 /// Makes text of bytes that come in pieces: a character that is not whole waits for the rest.
 #[derive(Debug, Default)]
-struct Characters {
+pub(super) struct Characters {
     rest: Vec<u8>,
 }
 
 impl Characters {
-    fn next(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn next(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.rest) {
             Ok(_) => self.rest.len(),
@@ -196,6 +198,11 @@ impl Characters {
         let text = String::from_utf8_lossy(&self.rest[..whole]).into_owned();
         self.rest.drain(..whole);
         text
+    }
+
+    /// What is left at the end.
+    pub(super) fn rest(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
     }
 }
 

@@ -1,0 +1,163 @@
+//! `harness jobs`: shows what runs in the background of a conversation, and stops it.
+
+use clap::{Args, Subcommand};
+use harness_protocol::{JobList, StopJobAnswer, StopJobOrder, words};
+
+use crate::client::api::connection::Connection;
+use crate::client::api::routes;
+use crate::client::commands::common::{Changing, Common};
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::exit_codes::exits;
+use crate::visible;
+
+const JOBS_HELP: &str = "\
+Examples:
+  harness jobs                                 what runs in the background
+  harness jobs stop 2                          end job 2";
+
+/// How many characters of a command are shown.
+const MAX_SHOWN: usize = 200;
+
+/// The flags of `harness jobs`.
+#[derive(Debug, Args)]
+#[command(after_help = exits(JOBS_HELP, "done, also if the job had ended before", "failed, there is no such job, or no service runs", None), args_conflicts_with_subcommands = true)]
+pub(crate) struct Jobs {
+    /// What to do; shows what runs if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<JobAction>,
+    /// What all commands take.
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What can be done with what runs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobAction {
+    /// Ask a job to end, and end it
+    Stop(Stop),
+}
+
+/// The flags of `harness jobs stop`.
+#[derive(Debug, Args)]
+pub(crate) struct Stop {
+    /// The number of the job
+    #[arg(value_name = "JOB")]
+    pub(super) job: u64,
+    /// Who stops it, and where.
+    #[command(flatten)]
+    pub(super) changing: Changing,
+}
+
+/// Shows what runs, or stops it.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn run(
+    jobs: &Jobs,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    match &jobs.action {
+        None => jobs.common.show(routes::jobs, service, output, table).await,
+        Some(JobAction::Stop(Stop { job, changing })) => {
+            let Changing { caller, common } = changing;
+            let by = caller.name();
+            let order = StopJobOrder { by };
+            let route = |conversation: &str| routes::stop_job(conversation, *job, &order);
+            common.show(route, service, output, ended).await
+        }
+    }
+}
+
+/// What runs, one job a line.
+fn table(JobList { jobs }: JobList) -> Vec<String> {
+    if jobs.is_empty() {
+        return vec!["nothing runs in the background".to_owned()];
+    }
+    let line = |job: harness_protocol::Job| {
+        let command = visible::short(&job.command, MAX_SHOWN);
+        format!("{} {command}", job.job)
+    };
+    jobs.into_iter().map(line).collect()
+}
+
+fn ended(StopJobAnswer { job, end }: StopJobAnswer) -> Vec<String> {
+    let how = visible::line(&words::job_end(&end));
+    vec![format!("job {job}: {how}")]
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::client::ClientCommand;
+    use crate::client::testing::{Home, Server, answer, recorded};
+
+    /// Spec: [CLI-122]
+    #[actix::test]
+    async fn what_runs_is_shown_and_stopped() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let jobs = json!({"jobs": [
+            {"job": 2, "call": "a", "command": "cargo watch\n-x test", "since": 1},
+        ]});
+        let listed = answer(200, &jobs);
+        let none = answer(200, &json!({"jobs": []}));
+        server.on(
+            "/v1/conversations/default/jobs",
+            vec![listed.clone(), none, listed],
+        );
+        let stopped = json!({"job": 2, "how": "stopped", "by": "ana"});
+        server.on(
+            "/v1/conversations/default/jobs/2/stop",
+            vec![answer(200, &stopped)],
+        );
+        for (arguments, first_line, printed) in [
+            (
+                &["jobs"][..],
+                "GET /v1/conversations/default/jobs HTTP/1.1",
+                "2 cargo watch\\n-x test\n".to_owned(),
+            ),
+            (
+                &["jobs"],
+                "GET /v1/conversations/default/jobs HTTP/1.1",
+                "nothing runs in the background\n".to_owned(),
+            ),
+            (
+                &["jobs", "--json"],
+                "GET /v1/conversations/default/jobs HTTP/1.1",
+                format!("{jobs}\n"),
+            ),
+            (
+                &["jobs", "stop", "2", "--name", "ana"],
+                "POST /v1/conversations/default/jobs/2/stop HTTP/1.1",
+                "job 2: stopped by ana\n".to_owned(),
+            ),
+        ] {
+            let line = ["harness"].iter().chain(arguments);
+            let Some(Command::Client(ClientCommand::Jobs(jobs))) =
+                Cli::try_parse_from(line).unwrap().command
+            else {
+                panic!("{arguments:?}");
+            };
+            let (mut output, record) = recorded();
+            run(&jobs, &home.service().await, &mut output)
+                .await
+                .unwrap();
+            assert_eq!(record.out(), printed);
+            let request = server.requests().pop().unwrap();
+            assert_eq!(request.lines().next(), Some(first_line));
+        }
+        assert!(
+            server
+                .requests()
+                .pop()
+                .unwrap()
+                .ends_with(r#"{"by":"ana"}"#)
+        );
+    }
+}
