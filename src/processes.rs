@@ -69,6 +69,14 @@ pub(crate) fn descendants(of: u32) -> HashSet<u32> {
     known
 }
 
+/// Whether a process has no child. One that has is not looked for further.
+pub(crate) fn has_started_none(pid: u32) -> bool {
+    match children_of(pid) {
+        Ok(children) => children.is_empty(),
+        Err(_) => by_parents(pid).is_empty(),
+    }
+}
+
 /// What a process started, by all of its threads.
 fn children_of(pid: u32) -> io::Result<Vec<u32>> {
     let mut children = Vec::new();

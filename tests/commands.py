@@ -4,11 +4,12 @@ built with `cargo build --release`. Each part gets a service of its own, with a 
 `commands.py NAME…` runs some of them. A table in the end says what was measured; a bound that is missed
 is a failure.
 
-Spec: [BASH-08] [BASH-09] [BASH-12] [EVENT-33] [TOOL-52]
+Spec: [BASH-08] [BASH-09] [BASH-12] [EVENT-33] [SEC-57] [TOOL-52]
 """
 
 import http.client
 import json
+import math
 import re
 import socket
 import statistics
@@ -194,12 +195,17 @@ class Bench:
 
 
 def sampled(sample, until):
-    """Takes samples in a thread until it is told to stop; gives the thread and what was sampled."""
+    """Takes samples in a thread until it is told to stop; gives the thread and what was sampled. One that
+    fails is over every bound."""
     samples = []
 
     def run():
         while not until.is_set():
-            samples.append(sample())
+            try:
+                samples.append(sample())
+            except Exception as error:  # noqa: BLE001 - told, whatever it is
+                print(f"  {error!r}", flush=True)
+                samples.append(math.inf)
             until.wait(0.02)
 
     thread = threading.Thread(target=run)
@@ -264,46 +270,57 @@ def without_end(bench, part):
     output(bench, part, "yes", False)
 
 
-def too_much(bench, part, command):
-    """A command that is ended because it takes too much, while somebody asks how the service is."""
-    done = threading.Event()
+def too_much(bench, part, command, times):
+    """A command that is ended because it takes too much, while a client that is connected and one that
+    comes anew each time ask how the service is. What counts is the middle one of some times."""
+    connection = http.client.HTTPConnection("127.0.0.1", bench.service.port, timeout=LIMIT)
 
-    def ask():
+    def connected():
+        begun = time.monotonic()
+        connection.request("GET", "/healthz")
+        if (answer := connection.getresponse()).status != 200:
+            raise Failure(f"the service is not well: {answer.status}")
+        answer.read()
+        return 1000 * (time.monotonic() - begun)
+
+    def anew():
         begun = time.monotonic()
         bench.service.expect(200, "GET", "/healthz")
         return 1000 * (time.monotonic() - begun)
 
-    thread, quiet = sampled(ask, done)
-    time.sleep(1)
-    done.set()
-    thread.join()
-    measured(part, "longest answer before, ms", max(quiet))
-    done.clear()
-    thread, answers = sampled(ask, done)
-    begun = time.monotonic()
-    try:
-        bench.begin(command)
-        result = bench.result()
-    finally:
-        time.sleep(0.5)
-        done.set()
-        thread.join()
-    measured(part, "time of the command, s", time.monotonic() - begun)
-    measured(part, "longest answer, ms", max(answers), 1000 * MOST_ANSWER)
-    if "it took too much: " not in result:
-        raise Failure(f"the result is {result[-300:]}")
+    longest, longest_anew, took = [], [], []
+    for _ in range(times):
+        done = threading.Event()
+        threads, answers = zip(*(sampled(ask, done) for ask in (connected, anew)))
+        begun = time.monotonic()
+        try:
+            bench.begin(command)
+            result = bench.result()
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+        took.append(time.monotonic() - begun)
+        if "it took too much: " not in result:
+            raise Failure(f"the result is {result[-300:]}")
+        longest.append(max(answers[0]))
+        longest_anew.append(max(answers[1]))
     print(f"  {result.rsplit('[', 1)[-1]}", flush=True)
+    measured(part, "time of the command, s", statistics.median(took))
+    # Whether it is one of the command's processes is looked up for each connection.
+    measured(part, "longest answer, connected anew each time, ms", statistics.median(longest_anew), 1000)
+    measured(part, "longest answer, ms", statistics.median(longest), 1000 * MOST_ANSWER)
 
 
 def many_processes(bench, part):
     """B12: a storm of processes, which ends by itself at 3,000."""
-    too_much(bench, part, "for i in $(seq 3000); do sleep 60 & done; wait")
+    too_much(bench, part, "for i in $(seq 3000); do sleep 60 & done; wait", 3)
 
 
 def much_memory(bench, part):
     """B12: memory that is touched, far more than the machine has."""
     touched = r"x=[bytearray(b'\1')*(1<<20) for _ in range(10**6)]"
-    too_much(bench, part, f'python3 -c "{touched}"')
+    too_much(bench, part, f'python3 -c "{touched}"', 1)
 
 
 def alike(bench, part):

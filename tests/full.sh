@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 limit=3600
 parts=(
     crash replies queues compaction writes commands approvals contents cancels drops attaches together random corpus folders
-    durability limits strangers soak crowd benches
+    durability limits costs work strangers soak crowd benches
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -55,6 +55,8 @@ run() {
             HARNESS_CHANGES=10000 service corpus:: && PROPTEST_CASES=10000 properties harness-tui corpus:: ;;
         durability) count="each system call"; script tests/durability.sh ;;
         limits) count="all limits"; script tests/limits.py ;;
+        costs) count="all parts"; script tests/commands.py ;;
+        work) count="all kinds"; script tests/real_work.sh ;;
         strangers) count="all of it"; script tests/strangers.py ;;
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
         crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd ;;

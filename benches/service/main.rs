@@ -1,7 +1,7 @@
 //! What the service adds to the model's own time, beside a bare baseline of the same run.
 //!
 //! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
-//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `changes`, `together` and `terminal`.
+//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `changes`, `commands`, `together` and `terminal`.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@
 mod asking;
 mod baseline;
 mod changes;
+mod commands;
 mod crowd;
 mod delivery;
 mod keeping;
@@ -42,7 +43,7 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 12] = [
+    let parts: [(&str, fn()); 13] = [
         ("decoding", decoding),
         ("machine", machine),
         ("asking", asking::run),
@@ -53,6 +54,7 @@ fn main() {
         ("long", long::run),
         ("rounds", rounds::run),
         ("changes", changes::run),
+        ("commands", commands::run),
         ("together", together::run),
         ("terminal", terminal::run),
     ];

@@ -114,7 +114,11 @@ pub(crate) fn serve(
                 }
             });
             let reception = Rc::new(Reception::new(Arc::clone(&door), owner));
-            fn_service(move |stream| ready(reception.take(stream).ok_or_else(gone))).and_then(http)
+            let take = move |stream| {
+                let reception = Rc::clone(&reception);
+                async move { reception.take(stream).await.ok_or_else(gone) }
+            };
+            fn_service(take).and_then(http)
         })?
         .run();
     Ok(server)

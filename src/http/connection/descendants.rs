@@ -5,9 +5,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::processes::descendants;
+use crate::processes::{descendants, has_started_none};
 
-/// Whether a process that descends from this one has that socket.
+/// Whether no process descends from this one.
+pub(super) fn are_none() -> bool {
+    has_started_none(std::process::id())
+}
+
+/// Whether a process that descends from this one has that socket. Blocks, for long if there are many.
 pub(super) fn have_socket(inode: u64) -> bool {
     let link = format!("socket:[{inode}]");
     let own = std::process::id();
@@ -55,6 +60,7 @@ mod tests {
         while !have_socket(inode) {
             std::thread::yield_now();
         }
+        assert!(!are_none());
         let known = descendants(std::process::id());
         assert!(known.contains(&child.id()));
         for pid in descendants(child.id()) {

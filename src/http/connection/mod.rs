@@ -55,7 +55,7 @@ impl Reception {
 
     /// Prepares a connection that was accepted. Called by the server for each one, before anything
     /// is read; nothing if it is gone already.
-    pub(super) fn take(&self, stream: TcpStream) -> Option<(Socket, Option<SocketAddr>)> {
+    pub(super) async fn take(&self, stream: TcpStream) -> Option<(Socket, Option<SocketAddr>)> {
         let (Ok(address), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else {
             return None;
         };
@@ -66,12 +66,13 @@ impl Reception {
         if let Err(error) = stream.set_nodelay(true) {
             log::warn!("a connection delays small answers: {error}");
         }
+        let place = self.door.admit(Instant::now());
         let is_local = [address, local].map(|it| it.ip().to_canonical().is_loopback());
-        let peer = match (is_local, self.peers.of(address, local)) {
+        let peer = match (is_local, self.peers.of(address, local).await) {
             ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
-        let watch = Watch::new(self.door.admit(Instant::now()), peer, local);
+        let watch = Watch::new(place, peer, local);
         if matches!(peer, Peer::Uid(uid) if uid == self.owner && uid::can_be_told(uid)) {
             // Many at a time are no strangers to each other. One more than there may be is told so
             // at its first request.

@@ -3,6 +3,11 @@
 use std::net::SocketAddr;
 
 #[cfg(target_os = "linux")]
+use harness_actors::start_thread;
+#[cfg(target_os = "linux")]
+use tokio::sync::{Mutex, oneshot};
+
+#[cfg(target_os = "linux")]
 use super::descendants;
 
 /// Who is at the other end of a connection.
@@ -33,6 +38,9 @@ struct Owner {
 pub(in crate::http) struct Peers {
     #[cfg(target_os = "linux")]
     link: Option<sock_diag::Link>,
+    /// Held while processes are looked at: who connects again and again takes one thread for it.
+    #[cfg(target_os = "linux")]
+    turn: Mutex<()>,
 }
 
 impl Peers {
@@ -43,12 +51,14 @@ impl Peers {
             link: sock_diag::Link::open()
                 .inspect_err(|error| log::debug!("sock_diag is not available: {error}"))
                 .ok(),
+            #[cfg(target_os = "linux")]
+            turn: Mutex::new(()),
         }
     }
 
     /// Who has the socket `peer`, connected to `local` on this machine.
     #[cfg(target_os = "linux")]
-    pub(in crate::http) fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
+    pub(in crate::http) async fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
         let asked = self.link.as_ref().map(|link| link.owner(peer, local));
         let owner = match asked {
             Some(Ok(owner)) => Ok(owner),
@@ -61,14 +71,37 @@ impl Peers {
         match owner {
             Err(_) => Peer::NotNow,
             Ok(None) => Peer::Unknown,
-            Ok(Some(Owner { inode, .. })) if descendants::have_socket(inode) => Peer::Descendant,
-            Ok(Some(Owner { uid, .. })) => Peer::Uid(uid),
+            Ok(Some(Owner { uid, inode })) => match self.is_descendants(inode).await {
+                Some(true) => Peer::Descendant,
+                Some(false) => Peer::Uid(uid),
+                None => Peer::NotNow,
+            },
+        }
+    }
+
+    /// Whether a process that descends from this one has that socket. A command may have a thousand, and
+    /// no other connection waits while they are looked at.
+    #[cfg(target_os = "linux")]
+    async fn is_descendants(&self, inode: u64) -> Option<bool> {
+        if descendants::are_none() {
+            return Some(false);
+        }
+        let _turn = self.turn.lock().await;
+        let (reply, answer) = oneshot::channel();
+        // Who does not wait any more does not need it.
+        let work = move || drop(reply.send(descendants::have_socket(inode)));
+        match start_thread("descendants", work) {
+            Ok(()) => answer.await.ok(),
+            Err(error) => {
+                log::warn!("no thread can be started: {error}");
+                Some(descendants::have_socket(inode))
+            }
         }
     }
 
     /// Who has the socket `peer`, connected to `local` on this machine.
     #[cfg(not(target_os = "linux"))]
-    pub(in crate::http) fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
+    pub(in crate::http) async fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
         Peer::Unknown
     }
 }
@@ -302,8 +335,8 @@ mod tests {
     use super::*;
 
     /// Spec: [SEC-05]
-    #[test]
-    fn the_owner_of_a_connection_is_found_and_a_closed_one_has_none() {
+    #[actix::test]
+    async fn the_owner_of_a_connection_is_found_and_a_closed_one_has_none() {
         let peers = Peers::new();
         assert!(peers.link.is_some(), "sock_diag is part of every kernel");
         for host in ["127.0.0.1:0", "[::1]:0"] {
@@ -316,13 +349,13 @@ mod tests {
             let peer = client.local_addr().unwrap();
             let (_accepted, _) = listener.accept().unwrap();
             let us = Uid::effective().as_raw();
-            assert_eq!(peers.of(peer, local), Peer::Uid(us));
+            assert_eq!(peers.of(peer, local).await, Peer::Uid(us));
             let found = proc_net::owner(peer, local).unwrap().unwrap();
             assert_eq!(found.uid, us);
             let link = peers.link.as_ref().unwrap();
             assert_eq!(link.owner(peer, local), Ok(Some(found)));
             drop(client);
-            assert_eq!(peers.of(peer, local), Peer::Unknown);
+            assert_eq!(peers.of(peer, local).await, Peer::Unknown);
             assert_eq!(proc_net::owner(peer, local).unwrap(), None);
         }
     }
