@@ -83,6 +83,9 @@ mod tests {
         let words = "cannot make namespaces: No space left on device (os error 28)";
         assert_eq!(error.to_string(), words);
         let error = ContainError::unknown();
-        assert_eq!(error.to_string(), "cannot contain: the backend is not known");
+        assert_eq!(
+            error.to_string(),
+            "cannot contain: the backend is not known"
+        );
     }
 }
