@@ -88,8 +88,10 @@ impl Peers {
         }
         let _turn = self.turn.lock().await;
         let (reply, answer) = oneshot::channel();
-        // Who does not wait any more does not need it.
-        let work = move || drop(reply.send(descendants::have_socket(inode)));
+        let work = move || match reply.send(descendants::have_socket(inode)) {
+            // Who does not wait any more does not need it.
+            Ok(()) | Err(_) => {}
+        };
         match start_thread("descendants", work) {
             Ok(()) => answer.await.ok(),
             Err(error) => {

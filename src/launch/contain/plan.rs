@@ -72,6 +72,16 @@ enum Layer {
     Kept,
 }
 
+impl Layer {
+    /// Whether nothing of what was there before is left in sight.
+    const fn is_empty(self) -> bool {
+        match self {
+            Self::Hidden | Self::Temporary | Self::Run | Self::Devices => true,
+            Self::ThrowAway | Self::Kept => false,
+        }
+    }
+}
+
 /// The paths of whose kind the view has to know.
 pub(super) fn paths(containment: &Containment) -> impl Iterator<Item = &Path> {
     let named = [
@@ -93,7 +103,7 @@ pub(super) fn steps(containment: &Containment, view: &View) -> Vec<MountStep> {
     if !containment.full {
         let own = own(containment, view);
         steps.extend(own.iter().cloned().map(MountStep::Own));
-        steps.extend(read_only(containment, view, &own));
+        steps.extend(read_only(containment, view, &own, &layers));
     }
     let (over, restored) = over(&layers, view);
     steps.extend(restored.iter().cloned().map(MountStep::Hold));
@@ -143,8 +153,13 @@ fn own(containment: &Containment, view: &View) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Every mount of the machine but what may be written.
-fn read_only(containment: &Containment, view: &View, own: &[PathBuf]) -> Vec<MountStep> {
+/// Every mount of the machine but what may be written and what is out of sight afterwards.
+fn read_only(
+    containment: &Containment,
+    view: &View,
+    own: &[PathBuf],
+    layers: &BTreeMap<PathBuf, Layer>,
+) -> Vec<MountStep> {
     if containment
         .writable
         .iter()
@@ -152,10 +167,17 @@ fn read_only(containment: &Containment, view: &View, own: &[PathBuf]) -> Vec<Mou
     {
         return vec![];
     }
-    let mounts = view.in_sight().filter(|mount| {
-        let is_replaced = mount.path.starts_with(PROCESSES);
-        let is_writable = own.iter().any(|path| mount.path.starts_with(path));
-        !mount.is_read_only && !is_replaced && !is_writable
+    let is_replaced = |path: &Path| {
+        let nearest = path.ancestors().find_map(|outer| layers.get(outer));
+        // What is put there again from this mount has its flags.
+        let mut kept = layers.iter().filter(|(_, layer)| **layer == Layer::Kept);
+        path.starts_with(PROCESSES)
+            || nearest.is_some_and(|layer| layer.is_empty())
+                && !kept.any(|(kept, _)| kept.starts_with(path))
+    };
+    let is_writable = |path: &Path| own.iter().any(|outer| path.starts_with(outer));
+    let mounts = view.mounts.iter().filter(|mount| {
+        !mount.is_read_only && !is_writable(&mount.path) && !is_replaced(&mount.path)
     });
     let steps = mounts.map(|mount| MountStep::ReadOnly(mount.path.clone(), mount.flags));
     steps.collect()
@@ -216,7 +238,7 @@ fn layers(containment: &Containment, view: &View) -> BTreeMap<PathBuf, Layer> {
 /// The mounts below a folder that are in no other one below it.
 fn mounts_right_below(view: &View, folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    let below = view.in_sight().map(|mount| &mount.path);
+    let below = view.mounts.iter().map(|mount| &mount.path);
     let below: BTreeSet<_> = below
         .filter(|path| *path != folder && path.starts_with(folder))
         .collect();
@@ -240,13 +262,7 @@ fn over(
         let around = path.ancestors().skip(1);
         let around = around.filter_map(|outer| in_effect.get_key_value(outer));
         let around = around.map(|(outer, layer)| (*outer, *layer)).next();
-        let is_empty_around = matches!(
-            around,
-            Some((
-                _,
-                Layer::Hidden | Layer::Temporary | Layer::Run | Layer::Devices
-            ))
-        );
+        let is_empty_around = around.is_some_and(|(_, layer)| layer.is_empty());
         if let (Layer::ThrowAway, Some((outer, _)), true) = (layer, around, is_empty_around) {
             // Programs are in the home folder, also where that is in a folder that is replaced.
             let place = (path.clone(), Kind::Folder);
@@ -334,7 +350,7 @@ fn protect(
         own.extend(in_git.filter(|outer| may_be_written(&&outer.to_path_buf())));
     }
     let own_steps = own.iter().map(|path| MountStep::Own(path.to_path_buf()));
-    let inner = view.in_sight().filter(|mount| {
+    let inner = view.mounts.iter().filter(|mount| {
         let is_below = |path: &&PathBuf| mount.path != **path && mount.path.starts_with(path);
         !mount.is_read_only && protected.iter().any(is_below)
     });

@@ -233,8 +233,29 @@ fn every_mount_but_what_may_be_written_is_closed_with_its_flags() {
         })
         .collect();
     let none = MsFlags::empty();
-    assert_eq!(closed, [("/", none), ("/data", fixed), ("/sys/a", fixed)]);
+    assert_eq!(closed, [("/", none), ("/data", fixed)]);
     assert!(steps.contains(&cover("/sys/a", empty())));
+}
+
+/// Spec: [BOX-04], [BOX-09]
+#[test]
+fn what_is_put_back_to_be_read_is_closed_and_what_is_out_of_sight_is_left_alone() {
+    let containment = Containment {
+        visible: paths_of(&["/run/media/disk/work"]),
+        ..containment()
+    };
+    let none = MsFlags::empty();
+    let mounts = [
+        ("/run/media/disk", none),
+        ("/run/media/disk/work/inner", none),
+        ("/run/other", none),
+        ("/dev/shm", none),
+    ];
+    let steps = steps(&containment, &view(&containment, &mounts));
+    let is_closed = |path: &str| steps.contains(&closed(path));
+    assert!(is_closed("/run/media/disk") && is_closed("/run/media/disk/work/inner"));
+    assert!(!is_closed("/run/other") && !is_closed("/dev/shm"));
+    assert!(steps.contains(&restore("/run/media/disk/work")));
 }
 
 /// Spec: [BOX-03]

@@ -1,7 +1,7 @@
 //! What the plan of the mounts has to know of the file system: the mounts that there are, and of what kind
 //! the paths are that it is about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -34,7 +34,7 @@ pub(super) struct Mount {
 /// The file system as the plan sees it.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    /// Parents before what lies on them.
+    /// Those that a path leads to.
     pub(super) mounts: Vec<Mount>,
     /// What exists of the paths that the plan is about.
     pub(super) kinds: BTreeMap<PathBuf, Kind>,
@@ -55,41 +55,17 @@ impl View {
             links.filter_map(|entry| Some((entry.path(), fs::read_link(entry.path()).ok()?)));
         let resolver = fs::canonicalize("/etc/resolv.conf").ok();
         Ok(Self {
-            mounts: parse(&mounts),
+            mounts: in_sight(&parse(&mounts)),
             kinds: kinds.collect(),
             run_links: links.collect(),
             resolver: resolver.filter(|path| path.starts_with("/run")),
         })
     }
 
-    /// The mounts that a path leads to: those that another one covers are left out.
-    pub(super) fn in_sight(&self) -> impl Iterator<Item = &Mount> {
-        self.mounts.iter().filter(|mount| !self.is_covered(mount))
-    }
-
-    fn is_covered(&self, mount: &Mount) -> bool {
-        let covers = |other: &&Mount| {
-            other.id != mount.id
-                && (other.parent == mount.id && other.path == mount.path
-                    || other.parent == mount.parent
-                        && other.path != mount.path
-                        && mount.path.starts_with(&other.path))
-        };
-        if self.mounts.iter().any(|other| covers(&other)) {
-            return true;
-        }
-        let parent = self.mounts.iter().find(|other| other.id == mount.parent);
-        // A mount right on top of another one is in sight although it covers its parent.
-        parent.is_some_and(|parent| {
-            parent.id != mount.id && parent.path != mount.path && self.is_covered(parent)
-        })
-    }
-
     /// The flags of the mount that a path is on.
     pub(super) fn flags_at(&self, path: &Path) -> MsFlags {
-        let around = self
-            .in_sight()
-            .filter(|mount| path.starts_with(&mount.path));
+        let around = self.mounts.iter();
+        let around = around.filter(|mount| path.starts_with(&mount.path));
         let nearest = around.max_by_key(|mount| mount.path.components().count());
         nearest.map_or(MsFlags::empty(), |mount| mount.flags)
     }
@@ -105,6 +81,33 @@ pub(super) fn kind_of(path: &Path) -> Option<Kind> {
     } else {
         Kind::File
     })
+}
+
+/// The mounts that a path leads to: those that another one covers are left out.
+fn in_sight(mounts: &[Mount]) -> Vec<Mount> {
+    let by_id: HashMap<u64, &Mount> = mounts.iter().map(|mount| (mount.id, mount)).collect();
+    let places: HashSet<(u64, &Path)> = mounts
+        .iter()
+        .map(|mount| (mount.parent, mount.path.as_path()))
+        .collect();
+    let is_reached = |mount: &Mount| {
+        let mut mount = mount;
+        loop {
+            let mut above = mount.path.ancestors().skip(1);
+            if above.any(|outer| places.contains(&(mount.parent, outer))) {
+                return false;
+            }
+            match by_id.get(&mount.parent) {
+                Some(parent) if parent.id != mount.id => mount = parent,
+                Some(_) | None => return true,
+            }
+        }
+    };
+    let is_on_top = |mount: &Mount| !places.contains(&(mount.id, mount.path.as_path()));
+    let in_sight = mounts
+        .iter()
+        .filter(|mount| is_reached(mount) && is_on_top(mount));
+    in_sight.cloned().collect()
 }
 
 /// Reads `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`); lines that are none are passed over.
@@ -179,16 +182,17 @@ not a mount
     /// Spec: [BOX-09]
     #[test]
     fn mounts_that_others_cover_are_out_of_sight() {
+        let all = parse(TABLE.as_bytes());
+        assert_eq!(all.len(), 8);
+        assert_eq!(all[3].path, Path::new("/a/in ner"));
+        assert!(all[2].is_read_only);
+        assert_eq!(all[2].flags, MsFlags::MS_NOSUID);
         let view = View {
-            mounts: parse(TABLE.as_bytes()),
+            mounts: in_sight(&all),
             ..View::default()
         };
-        assert_eq!(view.mounts.len(), 8);
-        assert_eq!(view.mounts[3].path, Path::new("/a/in ner"));
-        let in_sight: Vec<u64> = view.in_sight().map(|mount| mount.id).collect();
-        assert_eq!(in_sight, [21, 22, 25, 26, 28]);
-        assert!(view.mounts[2].is_read_only);
-        assert_eq!(view.mounts[2].flags, MsFlags::MS_NOSUID);
+        let ids: Vec<u64> = view.mounts.iter().map(|mount| mount.id).collect();
+        assert_eq!(ids, [21, 22, 25, 26, 28]);
         let all = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         assert_eq!(view.flags_at(Path::new("/proc/self")), all);
         assert_eq!(view.flags_at(Path::new("/a/x")), MsFlags::MS_NODEV);

@@ -9,8 +9,6 @@ use super::capture::Capture;
 use crate::tool::LiveOutput;
 use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
 
-/// How long a command that was asked to end has, before it is ended.
-pub(super) const GRACE: Duration = Duration::from_millis(800);
 /// How much is read at once, in bytes.
 const PIECE: usize = 64 * 1024;
 /// How long a command that was asked to end has, before it is ended.
