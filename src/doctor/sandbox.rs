@@ -89,7 +89,7 @@ fn to_json(found: &Found) -> Value {
 mod tests {
     use super::*;
 
-    /// Spec: [CLI-122]
+    /// Spec: [CLI-129]
     #[test]
     fn what_contains_commands_is_told_with_what_it_does_not_hold() {
         let found = Found {
