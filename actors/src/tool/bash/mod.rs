@@ -3,6 +3,7 @@
 mod background;
 mod capture;
 mod environment;
+mod held;
 mod job;
 mod jobs;
 mod kept;
