@@ -2,6 +2,7 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::secret::Redaction;
+use crate::tool::bash::held::MAX_ENDED;
 
 /// A job that the test ends.
 struct Held {

@@ -4,6 +4,7 @@ mod background;
 mod capture;
 mod environment;
 mod guard;
+mod held;
 mod job;
 mod jobs;
 mod kept;

@@ -1,0 +1,206 @@
+//! The jobs that a service holds: how many there may be, and how one is ended.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use harness_protocol::{Job, JobEnd, words};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::capture::Capture;
+use super::process::{Ended, GRACE, Lifeline};
+use crate::ids::ConversationId;
+use crate::tool::ToolError;
+
+/// How many jobs of one conversation run at most.
+const MAX_OF_CONVERSATION: usize = 8;
+/// How many run in the service at most.
+const MAX_RUNNING: usize = 32;
+/// How many that have ended are held, with the ends of what they wrote.
+pub(super) const MAX_ENDED: usize = 32;
+/// How long a job has to be gone that was ended.
+const END_LIMIT: Duration = Duration::from_millis(1000);
+#[derive(Default)]
+pub(super) struct Held {
+    pub(super) entries: Vec<Entry>,
+    /// The conversations whose jobs have ended, for the directory.
+    pub(super) news: VecDeque<ConversationId>,
+    /// Whether no job may begin any more.
+    pub(super) is_closed: bool,
+}
+
+pub(super) struct Entry {
+    pub(super) conversation: ConversationId,
+    pub(super) job: Job,
+    pub(super) began: Instant,
+    pub(super) lifeline: Lifeline,
+    pub(super) capture: Arc<Mutex<Capture>>,
+    pub(super) end: watch::Sender<Option<End>>,
+    /// Who asked first to end it.
+    pub(super) stopper: Option<Stopper>,
+    /// Whether it is a job by now: what ends at once is none.
+    pub(super) is_begun: bool,
+    /// How much was written at the last look.
+    pub(super) looked_at: u64,
+}
+
+/// Who ends a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stopper {
+    /// An operator, or the model.
+    Somebody(Option<String>),
+    Service,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    pub(super) how: JobEnd,
+    pub(super) took: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) conversation: ConversationId,
+    pub(super) job: u64,
+}
+
+impl Held {
+    pub(super) fn of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> impl Iterator<Item = &'a Entry> {
+        let entries = self.entries.iter();
+        entries.filter(|entry| entry.conversation == *conversation)
+    }
+
+    /// Ends those that are meant, for the service.
+    pub(super) fn end(
+        &mut self,
+        is_meant: &dyn Fn(&mut Entry) -> bool,
+    ) -> Vec<impl Future<Output = Option<JobEnd>> + use<>> {
+        let mut ending = Vec::new();
+        for entry in &mut self.entries {
+            if is_meant(entry) && entry.is_alive() {
+                entry.stopped_by(Stopper::Service);
+                ending.push(finish(entry.lifeline.clone(), entry.end.subscribe()));
+            }
+        }
+        ending
+    }
+
+    pub(super) fn find(&mut self, key: &Key) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.is(key))
+    }
+
+    pub(super) fn check(&self, conversation: &ConversationId) -> Result<(), ToolError> {
+        if self.is_closed {
+            return Err("the service is stopping".into());
+        }
+        let own: Vec<String> = self
+            .of(conversation)
+            .filter(|entry| entry.is_alive())
+            .map(|entry| named(&entry.job))
+            .collect();
+        let all = self.entries.iter().filter(|entry| entry.is_alive()).count();
+        let most = if own.len() >= MAX_OF_CONVERSATION {
+            format!("a conversation has at most {MAX_OF_CONVERSATION} jobs at once")
+        } else if all >= MAX_RUNNING {
+            format!("the service has at most {MAX_RUNNING} jobs at once")
+        } else {
+            return Ok(());
+        };
+        let own = match own.is_empty() {
+            true => "none of them is this conversation's".to_owned(),
+            false => format!("stop one with job: {}", own.join(", ")),
+        };
+        Err(ToolError(format!("{most}; {own}")))
+    }
+
+    /// Forgets the jobs that ended first when there are too many of them.
+    pub(super) fn forget_old(&mut self) {
+        let over = self.entries.iter().filter(|entry| !entry.is_alive());
+        let mut over = over.count().saturating_sub(MAX_ENDED);
+        self.entries.retain(|entry| {
+            let stays = over == 0 || entry.is_alive();
+            over -= usize::from(!stays);
+            stays
+        });
+    }
+}
+
+impl Entry {
+    pub(super) fn is(&self, key: &Key) -> bool {
+        self.job.job == key.job && self.conversation == key.conversation
+    }
+
+    /// Whether its command has not ended.
+    pub(super) fn is_alive(&self) -> bool {
+        self.end.borrow().is_none()
+    }
+
+    /// Whether it is a job that has not ended.
+    pub(super) fn is_running(&self) -> bool {
+        self.is_begun && self.is_alive()
+    }
+
+    pub(super) fn stopped_by(&mut self, stopper: Stopper) {
+        if self.is_alive() {
+            self.stopper.get_or_insert(stopper);
+        }
+    }
+}
+
+/// Asks a command to end and waits for that; ends it when it takes too long. Tells how it ended.
+pub(super) async fn finish(
+    lifeline: Lifeline,
+    mut end: watch::Receiver<Option<End>>,
+) -> Option<JobEnd> {
+    if end.borrow().is_none() {
+        lifeline.stop();
+        if !ends_within(GRACE, &mut end).await {
+            lifeline.cut();
+            if !ends_within(END_LIMIT, &mut end).await {
+                log::warn!("a job does not end");
+            }
+        }
+    }
+    let how = end.borrow().as_ref().map(|end| end.how.clone());
+    let slow = || JobEnd::Failed {
+        reason: "it was ended, and that takes long".to_owned(),
+    };
+    Some(how.unwrap_or_else(slow))
+}
+
+async fn ends_within(limit: Duration, end: &mut watch::Receiver<Option<End>>) -> bool {
+    let ended = end.wait_for(Option::is_some);
+    tokio::time::timeout(limit, ended).await.is_ok()
+}
+
+/// How a command ended that nobody stopped.
+pub(super) fn how(ended: &io::Result<Ended>) -> JobEnd {
+    match ended {
+        Err(error) => JobEnd::Failed {
+            reason: error.to_string(),
+        },
+        Ok(Ended {
+            over: Some(what), ..
+        }) => JobEnd::OverLimit { what: what.clone() },
+        Ok(Ended {
+            code: Some(code), ..
+        }) => JobEnd::Exited { code: *code },
+        Ok(Ended {
+            signal: Some(signal),
+            ..
+        }) => JobEnd::Killed { signal: *signal },
+        Ok(Ended { .. }) => JobEnd::Failed {
+            reason: "from outside".to_owned(),
+        },
+    }
+}
+
+/// A job as it is named to the model: `1 (cargo watch)`.
+fn named(job: &Job) -> String {
+    format!("{} ({})", job.job, words::short_command(&job.command))
+}
