@@ -81,8 +81,10 @@ pub(super) fn end_all() {
         }
         // A group ends as a whole, also while its processes start others.
         for group in groups_of(&pids) {
-            // One that is gone by now has ended.
-            let _ = killpg(group, Signal::SIGKILL);
+            match killpg(group, Signal::SIGKILL) {
+                // One that is gone by now has ended, and the processes are ended one by one, too.
+                Ok(()) | Err(_) => {}
+            }
         }
         signal_all(&pids, Signal::SIGKILL);
         reap(Pid::from_raw(0));

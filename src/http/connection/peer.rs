@@ -88,8 +88,11 @@ impl Peers {
         }
         let _turn = self.turn.lock().await;
         let (reply, answer) = oneshot::channel();
-        // Who does not wait any more does not need it.
-        let work = move || drop(reply.send(descendants::have_socket(inode)));
+        let work = move || {
+            if reply.send(descendants::have_socket(inode)).is_err() {
+                log::debug!("a connection was gone before it was known whose it is");
+            }
+        };
         match start_thread("descendants", work) {
             Ok(()) => answer.await.ok(),
             Err(error) => {
