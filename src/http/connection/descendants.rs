@@ -57,7 +57,7 @@ mod tests {
             .stdin(Stdio::from(input))
             .spawn()
             .unwrap();
-        while !have_socket(inode) {
+        while !have_socket(inode) || descendants(child.id()).is_empty() {
             std::thread::yield_now();
         }
         assert!(!are_none());
