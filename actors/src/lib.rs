@@ -36,6 +36,7 @@ pub mod guidance;
 mod harness;
 mod ids;
 pub mod journal;
+mod lexical;
 mod limit;
 pub mod model;
 mod reply;

@@ -104,7 +104,9 @@ impl OwnLauncher {
                 protected: protected.into_iter().filter(|path| path.exists()).collect(),
                 visible: vec![workspace],
                 hidden: hidden.collect(),
-                throw_away: home.filter(|home| home.is_dir() && !is_written(home)),
+                // No layer can be laid over the root, which some containers have as the home folder.
+                throw_away: home
+                    .filter(|home| home.is_dir() && home.parent().is_some() && !is_written(home)),
                 network,
                 writable,
             },

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use harness_protocol::Backend;
 use serde::{Deserialize, Serialize};
 
-/// How one command is started. It crosses two pipes as one line of JSON.
+/// How one command is started. It crosses two pipes as JSON, behind its length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Policy {
     /// The program, by its absolute path, and its arguments.

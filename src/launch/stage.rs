@@ -32,7 +32,7 @@ impl Lifeline {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
-    /// Reads the policy: one line, and not a byte more.
+    /// Reads the policy, as [`told`] sends it, and not a byte more.
     pub(super) fn policy(&self) -> io::Result<(Policy, Vec<u8>)> {
         let mut file = File::from(self.0.try_clone()?);
         let mut line = Vec::new();

@@ -108,9 +108,8 @@ fn signal_all(pids: &HashSet<u32>, signal: Signal) {
             continue;
         };
         match kill(Pid::from_raw(pid), signal) {
-            Ok(()) | Err(Errno::ESRCH) => {}
-            // It has become somebody else's, and cannot be ended from here.
-            Err(_) => {}
+            // One that is gone has ended; one of another user cannot be ended from here.
+            Ok(()) | Err(_) => {}
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) type Parts = Vec<Vec<String>>;
 /// line runs there, as with another working folder. It takes time in the order of the line's length.
 ///
 /// # Errors
-/// What the line has that may mean more than it says.
+/// Names the first thing in the line to which the shell may give another meaning.
 pub(super) fn parse(line: &str) -> Result<Parts, Complex> {
     if line.len() > MAX_BYTES {
         return Err(Complex("more than 10000 bytes"));

@@ -27,7 +27,7 @@ impl Reach {
         }
     }
 
-    /// What a rule has behind the name of the tool.
+    /// How a rule says it, behind the name of the tool.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
             Self::Near => "",
@@ -54,7 +54,7 @@ pub(super) struct CommandPattern {
     words: Vec<Vec<Glob>>,
     /// Whether any words may follow.
     is_open: bool,
-    /// What is looked for in commands that cannot be read word by word.
+    /// The words that a rule that denies looks for in a command that cannot be read word by word.
     sequence: loose::Sequence,
     /// Why no rule that allows may say this, if none may.
     too_wide: Option<String>,
@@ -64,7 +64,7 @@ impl CommandPattern {
     /// Reads what stands in the parentheses of a rule.
     ///
     /// # Errors
-    /// What it has that is no plain word.
+    /// Names the first thing in the text that is no plain word.
     pub(super) fn parse(reach: Reach, text: &str) -> Result<Self, Complex> {
         let mut words = command_line::parse_pattern(text)?;
         let too_wide = too_wide(&words);
@@ -215,8 +215,7 @@ fn globs(word: &Word) -> Vec<Glob> {
     word.text.char_indices().map(of_character).collect()
 }
 
-/// What stands in the parentheses of the rule that covers a command of these words and nothing else, if a
-/// rule can say it in a line.
+/// The pattern that covers a command of exactly these words; none if one of them cannot be shown in a line.
 pub(super) fn exact(words: &[String]) -> Option<String> {
     let is_shown = |word: &String| !word.chars().any(|c| is_hidden(c) || c.is_control());
     let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();

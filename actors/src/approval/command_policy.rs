@@ -129,7 +129,7 @@ impl Policy<'_> {
         }
     }
 
-    /// What the operator needs to know who is asked.
+    /// Why an operator is asked, in one line.
     fn because(&self, line: &Line<'_>) -> String {
         let mut reasons = Vec::new();
         match line.reach {

@@ -7,7 +7,7 @@ pub(super) enum Glob {
     Any,
     /// Any one character.
     One,
-    /// That one.
+    /// This character.
     Just(char),
 }
 

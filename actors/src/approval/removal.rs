@@ -4,10 +4,11 @@
 //! Invariant: it only ever costs an approval. Links are not looked at, and a program that removes files in
 //! its own way is not seen.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::command_line::{Complex, Parts};
 use super::{loose, programs};
+use crate::lexical::lexical;
 
 /// How many folders deep changes of the folder are followed.
 const MAX_DEPTH: usize = 256;
@@ -206,17 +207,7 @@ fn resolved(folder: &Path, home: Option<&Path>, word: &str) -> Option<PathBuf> {
     } else {
         folder.join(whole)
     };
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                plain.push(component);
-            }
-        }
-    }
-    Some(plain)
+    Some(lexical(&path))
 }
 
 /// A path without its last name, and that name.

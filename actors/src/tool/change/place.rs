@@ -3,10 +3,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use harness_protocol::Place;
 
+use crate::lexical::lexical;
 use crate::tool::{ToolError, closed, path};
 
 /// Files that tell other programs what to do, wherever below the folder they are. `*` at the end stands
@@ -91,21 +92,6 @@ pub(in crate::tool) fn find(
         place,
         missing,
     })
-}
-
-/// A path without `.` and `..`, as its text says; links are not looked at.
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                plain.push(component);
-            }
-        }
-    }
-    plain
 }
 
 /// A path of which the last names are not there yet, and the folders among them.
