@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The first steps of the README, with the built program: start the demo, watch, prompt, cancel;
+# The first steps of the README and the manual, with the built program: start the demo, watch, prompt, cancel;
 # then prompt from the command line, kill the service in a reply, and come back; then queues,
-# settings, skills, templates, files, a summary, what it all cost, and changes that are asked about.
+# settings, skills, templates, files, a summary, what it all cost, and changes that are asked about. Last, the shell
+# blocks of README and docs/ as they stand there (tests/pages.py).
 #
 #   tests/first_steps.sh          checks the steps
 #   tests/first_steps.sh --show   prints what a newcomer sees, too
@@ -222,4 +223,5 @@ kill -TERM "$service"
 for _ in $(seq 50); do kill -0 "$service" 2>/dev/null || break; sleep 0.1; done
 kill -0 "$service" 2>/dev/null && fail "the service did not stop as asked"
 service=
-echo "first steps: as the README says"
+HARNESS_BIN=$program tests/pages.py
+echo "first steps: as README and the manual say"

@@ -13,6 +13,7 @@ limit=3600
 parts=(
     crash replies queues compaction writes commands approvals contents cancels drops attaches together random corpus folders
     durability limits costs work strangers soak crowd benches
+    workflows
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -59,6 +60,8 @@ run() {
         work) count="all kinds"; script tests/real_work.sh ;;
         strangers) count="all of it"; script tests/strangers.py ;;
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
+        workflows) count="all kills"
+            HARNESS_WORKFLOW_KILLS=all service workflow_life::crash && script tests/workflow_tally.py --kills 40 ;;
         crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd ;;
         benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
     esac

@@ -3,14 +3,18 @@
 # each attempt has to come to stands in specs/examples/sandbox.tsv; a difference is a failure.
 #
 #   tests/sandbox.sh                 every attempt
-#   tests/sandbox.sh NAME…           some of them
+#   tests/sandbox.sh NAME…           some of them; S7 names all of that case
 #   tests/sandbox.sh --table         prints what came out in the form of the table, and compares nothing
 #
 # As root it is tried as root and as an ordinary user, else as the one who runs it. Nothing is tried that would
 # harm the machine if it went through: without a backend it does.
 #
+# A row says the user, the case, the attempt, the backend and what came out. A backend that the machine does not have is
+# a row `not available`, and so is an attempt that cannot be made; where `CI` is set both are failures, unless they are
+# on record below. How the service gets along without a backend is in sandbox_fallback.py.
+#
 # Spec: [BOX-01], [BOX-02], [BOX-03], [BOX-04], [BOX-05], [BOX-06], [BOX-07], [BOX-08], [BOX-13], [BOX-14]
-# Spec: [BOX-15], [BOX-16], [BOX-18]
+# Spec: [BOX-15], [BOX-16], [BOX-18], [BOX-202], [BOX-203]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,6 +33,11 @@ if (( EUID == 0 )) && [[ -z "${HARNESS_APART:-}" ]]; then
     exec env HARNESS_APART=1 unshare --mount --propagation private "$0" "$@"
 fi
 
+# Attempts that some machines, or users, cannot make: without a disk, extended attributes, ports or root.
+may_lack=' attributes-outside read-disk make-disk bluetooth-socket ports socket-in-run setuid-program '
+# Backends that a machine of the checks is known to lack, as `[user backend]=words of the reason`. None is.
+declare -A may_miss=()
+
 table=false
 [[ "${1:-}" != --table ]] || { table=true; shift; }
 wanted=("$@")
@@ -39,6 +48,14 @@ else
     users=(ordinary) base=$(mktemp -d "$HOME/harness-sandbox.XXXXXX")
 fi
 mark=${base##*.}
+# The home folder of root, where the toolchain may be, is closed to the ordinary user.
+tools=
+if (( EUID == 0 )) && [[ -n "$toolchain" ]]; then
+    tools=/harness-tools.$mark
+    mkdir -m 755 "$tools"
+    mount --bind "$toolchain" "$tools"
+    export PATH=${PATH%:*}:$tools/bin
+fi
 lives=() waited=()
 # Takes away what an attempt mounted without a backend.
 unmount() {
@@ -53,6 +70,7 @@ finish() {
     wait "${waited[@]}" || true
     unmount
     rmdir "/sys/fs/cgroup/harness-$mark" || true
+    [[ -z "$tools" ]] || { umount -l "$tools"; rmdir "$tools"; }
     rm -rf "$base" "/run/harness-$mark" {/tmp,/var/tmp,/dev/shm}/harness-"$mark"* {/etc,/usr/bin}/harness-"$mark"
 }
 trap 'finish 2>/dev/null' EXIT
@@ -61,12 +79,13 @@ trap 'finish 2>/dev/null' EXIT
 # Each has a kind, a name, whether the network is on, an access, and what the command does. Kinds: `escape` is
 # held if the command fails, or if `proof`, which runs outside afterwards, does; `works` works if it succeeds.
 # A command that ends with 77 says that it cannot be tried here.
-names=()
-declare -A kind network access command proof
+# `of` is the case that those below it belong to.
+names=() of=
+declare -A kind network access command proof case_of
 add() {
     local name=$2
     names+=("$name")
-    kind[$name]=$1 command[$name]=$3 proof[$name]=${4:-} network[$name]=false access[$name]=write
+    case_of[$name]=$of kind[$name]=$1 command[$name]=$3 proof[$name]=${4:-} network[$name]=false access[$name]=write
     case $name in
         network-*) network[$name]=true ;;
         read-only-*) access[$name]=read ;;
@@ -77,6 +96,7 @@ escape() { add escape "$@"; }
 works() { add works "$@"; }
 
 # Files outside.
+of=S1
 escape write-outside 'echo x >$OUT/file' 'grep -qx x $OUT/file'
 escape append-outside 'echo x >>$OUT/file' 'grep -qx x $OUT/file'
 escape make-outside 'touch $OUT/new' '[[ -e $OUT/new ]]'
@@ -114,7 +134,14 @@ escape write-shared-memory 'touch /dev/shm/harness-$MARK-x' '[[ -e /dev/shm/harn
 escape read-only-write 'echo x >new' '[[ -e $WORK/new ]]'
 escape read-only-commit 'git commit -qm x --allow-empty' '[[ $(git -C $WORK log --oneline | wc -l) -gt 1 ]]'
 
+# Descriptors that whoever starts a command has open, as the service has many: 8 to write, 9 to read.
+of=B9
+escape inherited-to-read 'grep -q . <&9'
+escape inherited-to-write 'echo x >&8' 'grep -qx x $OUT/opened'
+escape inherited-by-path 'echo x >/proc/self/fd/8' 'grep -qx x $OUT/opened'
+
 # What is hidden.
+of=S3
 escape hidden-read 'grep -q . $HOME/.ssh/id'
 escape hidden-file 'grep -q . $HOME/.netrc'
 escape hidden-by-dots 'grep -q . $WORK/../.ssh/../.ssh/id'
@@ -144,6 +171,7 @@ escape read-disk '$CALLS read-disk'
 escape make-disk '$CALLS make-disk $WORK/disk'
 
 # What of git runs programs.
+of=S4
 escape hook-write 'echo x >.git/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
 escape hook-by-link 'ln -s .git g && echo x >g/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
 escape hook-by-rename 'mkdir h && touch h/new && mv -T .git/hooks .git/old && mv -T h .git/hooks' \
@@ -161,6 +189,7 @@ escape guidance-by-rename 'echo x >a && mv -f a AGENTS.md' 'grep -qx x $WORK/AGE
 escape guidance-remove 'rm -f AGENTS.md' '[[ ! -e $WORK/AGENTS.md ]]'
 
 # Other processes.
+of=S6
 escape see-process '[[ -d /proc/$VICTIM ]]'
 escape process-environment 'grep -q SECRET /proc/$VICTIM/environ'
 escape process-memory '$CALLS read-memory $VICTIM'
@@ -183,13 +212,22 @@ escape service-memory '$CALLS read-memory $SERVICE'
 escape service-files 'readlink /proc/$SERVICE/fd/0'
 escape service-api 'curl -sf -m2 $URL/v1/conversations >/dev/null'
 escape service-api-with-token 'curl -sf -m2 -H "authorization: Bearer $(cat $HOME/.state/token)" $URL/v1/rules >/dev/null'
+# With the network a process reaches the API, and the service refuses it if it is a child of its own, which these are not:
+# that is in tests/service/contained.rs. Here it is held by the token being out of reach.
+escape service-api-real-token '$ALLOW $STATE/token' '$ALLOWED'
+escape service-api-token-in-reach '$ALLOW $STATE/token' '$ALLOWED'
+escape network-service-api-real-token '$ALLOW $STATE/token' '$ALLOWED'
+escape network-service-api-token-in-reach '$ALLOW $STATE/token' '$ALLOWED'
+escape full-service-api-real-token '$ALLOW $STATE/token' '$ALLOWED'
 escape outlive '(trap "" HUP TERM; setsid bash -c "sleep 0.4; touch $WORK/alive" >/dev/null 2>&1 &) ; exit 0' \
     'sleep 0.7; [[ -e $WORK/alive ]]'
 
 # Privileges.
+of=S7
 escape capabilities 'grep -E "^Cap(Inh|Prm|Eff|Amb)" /proc/self/status | grep -qv 0000000000000000'
 escape capabilities-bound 'grep ^CapBnd /proc/self/status | grep -qv 0000000000000000'
 escape new-privileges 'grep -q "NoNewPrivs:.*0" /proc/self/status'
+escape setuid-program '[[ -u $SETUID ]] || exit 77; (( $($SETUID -u) == $OWNER ))'
 escape chroot '$CALLS chroot'
 escape new-user-namespace '$CALLS unshare 10000000'
 escape new-mount-namespace '$CALLS unshare 20000'
@@ -229,6 +267,7 @@ escape fuse '$CALLS write-open /dev/fuse'
 escape terminals-of-others 'ls /dev/pts/ | grep -q "^[0-9]"'
 
 # The network.
+of=S2
 escape tcp '$CALLS to-port $PORT'
 escape udp '$CALLS to-port-by-datagram $DATAGRAM_PORT'
 escape socket-by-path '$CALLS to-path $OUT/socket'
@@ -249,46 +288,75 @@ escape bluetooth-socket '$CALLS family 31 3'
 escape add-address '$CALLS add-address'
 
 # Work.
+of=S11
 works work-write 'echo x >new && mkdir d && mv new d/ && ln d/new e && ln -s e f && rm -r d' '[[ -e $WORK/e ]]'
 works work-rename 'mkdir a b && touch a/x && mv a/x b/ && mv b c' '[[ -e $WORK/c/x ]]'
+of=S4
 works git-commit 'echo x >new && git add new && git commit -qm x' '[[ $(git -C $WORK log --oneline | wc -l) -eq 2 ]]'
 works git-branches 'git checkout -qb b && git commit -qm x --allow-empty && echo y >file && git stash -q &&
     git checkout -q - && git merge -q b && git stash pop -q && git worktree add -q $TMPDIR/tree' '[[ -d $WORK/.git/worktrees ]]'
+of=S10
 works temporary-folder 'f=$(mktemp) && echo "echo x" >$f && bash $f'
 works tmp 'echo x >/tmp/harness-$MARK-x && grep -q x /tmp/harness-$MARK-x && echo x >/var/tmp/harness-$MARK-x'
 works home 'mkdir -p $HOME/.cache/a && echo x >$HOME/.cache/a/b && mv $HOME/.cache/a $HOME/.cache/c && rm -r $HOME/.cache/c &&
     echo y >>$HOME/.bashrc && tail -1 $HOME/.bashrc | grep -q y'
+of=S11
 works shared-memory '$CALLS semaphore'
 works threads '$CALLS threads'
 works terminal '$CALLS terminal'
 works devices 'head -c9 /dev/urandom >/dev/null && echo x >/dev/stdout && cat /dev/zero | head -c9 >/dev/null && ! echo x >/dev/full'
 works descriptors 'diff <(echo x) <(echo x)'
 works pairs '$CALLS socketpair'
+of=S2
 works server '$CALLS own-server AF_INET 127.0.0.1'
 works server-of-six '$CALLS own-server AF_INET6 ::1'
 works server-by-path '$CALLS own-unix-server $WORK/socket'
 works network-tcp '$CALLS to-port $PORT'
 works network-names 'getent hosts localhost && cat /etc/resolv.conf'
+of=S1
 works read-only-read 'grep -q . file && git log -1 && git status -s'
 works full-write 'echo x >$OUT/new' '[[ -e $OUT/new ]]'
 works full-write-home 'touch $HOME/new' '[[ -e $HOME/new ]]'
 works full-tcp '$CALLS to-port $PORT'
+of=S11
 works compiler 'command -v gcc make >/dev/null || exit 77
     echo "int main(void) { return 0; }" >m.c && printf "m: m.c\n\tgcc -o m m.c\n" >Makefile && make -s && ./m'
 works cargo 'command -v cargo >/dev/null || exit 77
     cargo init -q --name tiny --vcs none t && cd t && cargo build -q --offline && ./target/debug/tiny'
+works go 'command -v go >/dev/null || exit 77
+    mkdir g && cd g && go mod init example.com/g 2>/dev/null && printf "package main\n\nfunc main() {}\n" >main.go &&
+    go build -o g . && ./g'
 works node 'command -v node >/dev/null || exit 77
     node -e "require(\"child_process\").execSync(\"true\"); require(\"fs\").writeFileSync(\"new\", \"x\")"'
 works python 'python3 -c "import subprocess, tempfile; tempfile.TemporaryFile(); subprocess.run([\"true\"], check=True)"'
 
 # --- the ground -------------------------------------------------------------------------------------------
-export BASE=$base MARK=$mark CALLS=$base/calls
+export BASE=$base MARK=$mark CALLS=$base/calls SETUID=$base/setuid-id OWNER=54322 ALLOW=$base/allow ALLOWED=$base/allowed
 git_settings=(GIT_CONFIG_COUNT 3 GIT_CONFIG_KEY_0 user.name GIT_CONFIG_VALUE_0 x GIT_CONFIG_KEY_1 user.email
     GIT_CONFIG_VALUE_1 x@x GIT_CONFIG_KEY_2 init.defaultBranch GIT_CONFIG_VALUE_2 main)
 chmod 755 "$base"
 install -m 755 "$binary" "$base/harness"
 install -m 755 tests/sandbox_calls.py "$base/calls"
 mkdir -p "$base/attempts"
+# A program that is another user's, and runs as that one.
+if (( EUID == 0 )); then
+    install -m 755 "$(command -v id)" "$SETUID"
+    chown "$OWNER:$OWNER" "$SETUID"
+    chmod 4755 "$SETUID"
+fi
+# Allows the model something with the token of a file, which the service takes from nobody without; and whether that
+# went through.
+cat >"$ALLOW" <<'END'
+#!/bin/bash
+curl -sf -m2 -X PATCH -H 'content-type: application/json' -H "authorization: Bearer $(<"$1")" \
+    -d '{"add": [{"action": "allow", "rule": "edit(allowed)"}]}' "$URL/v1/rules" >/dev/null
+END
+cat >"$ALLOWED" <<'END'
+#!/bin/bash
+rule() { curl -s -H 'content-type: application/json' -H "authorization: Bearer $(<"$STATE/token")" "$@" "$URL/v1/rules"; }
+rule | grep -q 'edit(allowed)' && rule -X PATCH -d '{"remove": [{"rule": "edit(allowed)"}]}' >/dev/null
+END
+chmod 755 "$ALLOW" "$ALLOWED"
 
 # Runs a program as root or as the ordinary user, and is that program then if it is run in a process of its own.
 as() {
@@ -327,7 +395,8 @@ begin() {
     URL=$(sed -n 's/^harness listens on //p' "$own/log")
     VICTIM=$(<"$own/victim") SERVICE=$(<"$own/pid")
     export PORT DATAGRAM_PORT URL VICTIM SERVICE ABSTRACT=harness-$mark-$user TMP_SOCKET=/tmp/harness-$mark-$user
-    variables=(PATH HOME TMPDIR WORK OUT STATE CALLS MARK VICTIM SERVICE URL PORT DATAGRAM_PORT ABSTRACT TMP_SOCKET)
+    variables=(PATH HOME TMPDIR WORK OUT STATE CALLS MARK VICTIM SERVICE URL PORT DATAGRAM_PORT ABSTRACT TMP_SOCKET
+        SETUID OWNER ALLOW)
 }
 
 # Makes everything anew that an attempt may have changed.
@@ -357,10 +426,12 @@ template='mkdir -p "$0/outside/empty" "$0/home/.ssh" "$0/home/work/hidden" "$0/h
 
 # What the service would say to the warden, in one line.
 policy() {
-    local backend=$1 name=$2 writable="\"$TMPDIR\"" protected='' hidden='' full=false environment='' one
+    local backend=$1 name=$2 writable="\"$TMPDIR\"" protected='' full=false environment='' one
+    local hidden="\"$HOME/.state\",\"$HOME/.ssh\",\"$HOME/.netrc\""
+    [[ "$name" == *-token-in-reach ]] || hidden+=",\"$STATE\""
     [[ "$name" != by-link-as-workspace ]] || writable+=",\"$HOME/link\""
     # Where something in it is hidden, Landlock lets no file be made right in the workspace.
-    [[ "$name" != hidden-in-workspace ]] || hidden=",\"$WORK/hidden\""
+    [[ "$name" != hidden-in-workspace ]] || hidden+=",\"$WORK/hidden\""
     case ${access[$name]} in
         write)
             writable+=",\"$WORK\""
@@ -374,8 +445,7 @@ policy() {
         "$base/attempts/$name" "${environment%,}" "$WORK"
     printf '"containment":{"backend":"%s","full":%s,"writable":[%s],"visible":["%s"],"protected":[%s],' \
         "$backend" "$full" "$writable" "$WORK" "$protected"
-    printf '"hidden":["%s","%s","%s","%s"%s],"throw_away":"%s","network":%s},' \
-        "$HOME/.state" "$STATE" "$HOME/.ssh" "$HOME/.netrc" "$hidden" "$HOME" "${network[$name]}"
+    printf '"hidden":[%s],"throw_away":"%s","network":%s},' "$hidden" "$HOME" "${network[$name]}"
     printf '"limits":{"processes":500,"memory":4294967296}}\n'
 }
 
@@ -383,7 +453,7 @@ policy() {
 # was not started.
 launch() {
     policy "$1" "$2" |
-        as "$user" bash -c '"$BASE/harness" __launch trial 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+        as "$user" bash -c '"$BASE/harness" __launch trial 2>&1 8>>"$OUT/opened" 9<"$OUT/file" | cat; exit "${PIPESTATUS[0]}"'
 }
 
 # What came out of an attempt.
@@ -410,16 +480,21 @@ verdict() {
 }
 
 # Whether a verdict is what a cell of the table expects. A cell is a verdict, `any`, `held from N` for a version
-# of Landlock, or two of those, the second after `; root`.
+# of Landlock, or two of those, the second after `; root`. The name of the attempt comes second.
 matches() {
-    local cell=$1 found=$2 verdict=not\ held
+    local cell=$1 found=$3 verdict=not\ held
     if [[ "$user" == root ]]; then cell=${cell##*; root }; else cell=${cell%%; root*}; fi
     if [[ "$cell" == 'held from '* ]]; then
         (( abi >= ${cell#held from } )) && verdict=held
         cell=$verdict
     fi
-    [[ "$cell" == any || "$found" == 'not available' || "$cell" == "$found" ]]
+    [[ "$cell" == any || "$cell" == "$found" ]] && return
+    # What the checks do not try has to be on record.
+    [[ "$found" == 'not available' ]] && [[ -z "${CI:-}" || "$may_lack" == *" $2 "* ]]
 }
+
+# Prints a row, and says so if it is not what it has to be.
+row() { printf '%-10s %-4s %-36s %-10s %s\n' "$user" "$@"; }
 
 failed=0 count=0
 declare -A cells
@@ -451,7 +526,17 @@ median() {
     printf '%s\n' "${times[@]}" | sort -n | sed -n 11p
 }
 
+# Those that are meant: an attempt by its name, or all of a case.
+chosen=()
+for one in "${wanted[@]:-${names[@]}}"; do
+    if [[ -n "${kind[$one]:-}" ]]; then chosen+=("$one"); continue; fi
+    before=${#chosen[@]}
+    for name in "${names[@]}"; do [[ "${case_of[$name]}" != "$one" ]] || chosen+=("$name"); done
+    (( ${#chosen[@]} > before )) || { echo "sandbox: there is no attempt $one" >&2; exit 2; }
+done
+
 declare -A results
+missing=0
 for user in "${users[@]}"; do
     begin "$user"
     abi=0
@@ -462,10 +547,14 @@ for user in "${users[@]}"; do
             tried+=("$backend")
             abi=$(sed -n 's/^landlock //p' <<<"$notes")
         else
-            echo "sandbox: $user, $backend: not available: $notes" >&2
+            row - - "$backend" "not available: $notes"
+            known=${may_miss[$user $backend]:-}
+            if [[ -z "$known" || "$notes" != *"$known"* ]]; then
+                missing=1
+                [[ -z "${CI:-}" ]] || { echo "sandbox: $user has no $backend, which is not on record" >&2; failed=1; }
+            fi
         fi
     done
-    [[ " ${tried[*]} " == *' namespaces '* || " ${tried[*]} " == *' landlock '* ]] || exit 77
     if ! $table && (( ${#wanted[@]} == 0 )); then
         prepare
         bare=$(median)
@@ -476,18 +565,18 @@ for user in "${users[@]}"; do
                 (( try > 1 && again >= more )) || more=$again
                 (( more > 20000 )) || break
             done
-            printf '%-10s %-28s %-10s %s µs more\n' "$user" 'true' "$backend" "$more"
+            row S9 true "$backend" "$more µs more"
             (( more <= 25000 )) || { echo "sandbox: $backend costs $more µs" >&2; failed=1; }
         done
     fi
-    for name in "${wanted[@]:-${names[@]}}"; do
+    for name in "${chosen[@]}"; do
         for backend in "${tried[@]}"; do
             found=$(verdict "$backend" "$name")
             count=$((count + 1))
             results[$name,$backend,$user]=$found
             $table && continue
-            printf '%-10s %-28s %-10s %s\n' "$user" "$name" "$backend" "$found"
-            matches "${cells[$name,$backend]:-}" "$found" && continue
+            row "${case_of[$name]}" "$name" "$backend" "$found"
+            matches "${cells[$name,$backend]:-}" "$name" "$found" && continue
             printf 'sandbox: %s of %s under %s is %s and not %s\n' "$name" "$user" "$backend" "$found" \
                 "${cells[$name,$backend]:-known}" >&2
             sed 's/^/    /' "$base/said" >&2
@@ -498,17 +587,18 @@ done
 
 if $table; then
     printf 'attempt\tnamespaces\tlandlock\tnone\n'
-    for name in "${wanted[@]:-${names[@]}}"; do
-        row=$name
+    for name in "${chosen[@]}"; do
+        line=$name
         for backend in "${backends[@]}"; do
             cell=${results[$name,$backend,ordinary]:-not available}
             root=${results[$name,$backend,root]:-$cell}
             [[ "$cell" == "$root" ]] || cell+="; root $root"
-            row+=$'\t'$cell
+            line+=$'\t'$cell
         done
-        printf '%s\n' "$row"
+        printf '%s\n' "$line"
     done
     exit
 fi
 (( failed )) || echo "sandbox: $count attempts came out as they have to"
+(( failed || !missing )) || { echo 'sandbox: a backend was not tried' >&2; exit 77; }
 exit "$failed"

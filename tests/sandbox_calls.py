@@ -2,8 +2,10 @@
 """What the attempts of `tests/sandbox.sh` need of a program: system calls by number, sockets, terminals.
 
     tests/sandbox_calls.py NAME [ARGUMENT…]
+    tests/sandbox_calls.py without namespaces|both PROGRAM [ARGUMENT…]
 
-Exit code 0: it went through. 1: it was refused. 77: it cannot be tried here.
+Exit code 0: it went through. 1: it was refused. 77: it cannot be tried here. `without` becomes a program on a machine
+that has no namespaces to give, or no Landlock either: a filter refuses the calls, as those of containers do.
 """
 
 import ctypes
@@ -24,7 +26,8 @@ X86 = os.uname().machine == "x86_64"
 CALLS = {
     "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51), "clone": (56, 220), "clone3": (435, 435),
     "fsopen": (430, 430), "init_module": (175, 105), "io_uring_setup": (425, 425), "iopl": (172, None),
-    "kcmp": (312, 272), "kexec_load": (246, 104), "keyctl": (250, 219), "mount": (165, 40),
+    "kcmp": (312, 272), "kexec_load": (246, 104), "keyctl": (250, 219), "landlock_create_ruleset": (444, 444),
+    "mount": (165, 40),
     "mount_setattr": (442, 442), "move_mount": (429, 429), "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265), "open_tree": (428, 428), "perf_event_open": (298, 241),
     "pidfd_getfd": (438, 438), "pidfd_open": (434, 434), "pivot_root": (155, 41),
@@ -249,6 +252,26 @@ def outside(folder, abstract, ready, *paths):
                 readable.accept()[0].send(b"hello")
 
 
+def without(missing, *command):
+    """Becomes a program for which some calls are refused, with all that it starts."""
+    refused = {"unshare": errno.EPERM}
+    if missing == "both":
+        refused["landlock_create_ruleset"] = errno.ENOSYS
+    load, jump_if_equal, answer = 0x20, 0x15, 0x06
+    errno_of, allow = 0x00050000, 0x7FFF0000
+    steps = [(load, 0, 0, 0)]
+    for name, error in refused.items():
+        steps += [(jump_if_equal, 0, 1, CALLS[name][0 if X86 else 1]), (answer, 0, 0, errno_of | error)]
+    steps.append((answer, 0, 0, allow))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(code))
+    no_new_privileges, seccomp, by_filter = 38, 22, 2
+    for request in ((no_new_privileges, 1, 0, 0, 0), (seccomp, by_filter, ctypes.c_char_p(program), 0, 0)):
+        if LIBC.prctl(*request) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+    os.execvp(command[0], command)
+
+
 ATTEMPTS = {
     "add-address": add_address,
     "add_key": lambda: passes("add_key", 0, 0, 0, 0, 0),
@@ -301,6 +324,7 @@ ATTEMPTS = {
     "umount": lambda path: passes("umount2", ctypes.c_char_p(path.encode()), 2),
     "unshare": lambda flags: call("unshare", int(flags, 16)),
     "userfaultfd": lambda: passes("userfaultfd", 0xFFFF),
+    "without": without,
     "write-open": lambda path: os.close(os.open(path, os.O_WRONLY)),
 }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Two terminal clients on one conversation, in tmux: a prompt in one is seen in both while the reply
 # streams, with its tools; Ctrl+C in the other cancels it; both end with the same text. Then what
-# only a real shell and a real multiplexer show: suspend and resume, pasting, another size.
+# only a real shell and a real multiplexer show: suspend and resume, pasting, another size; a file that
+# goes along, a command, the prompts of the past, and going back to one.
 #
 #   tests/terminal.sh          checks it
 #   tests/terminal.sh --show   prints the screens, too
 #
-# Spec: [TUI-50] [TUI-51] [TUI-52] [TUI-57] [TERM-04]
+# Spec: [TUI-50] [TUI-51] [TUI-52] [TUI-57] [TUI-162] [TUI-166] [TUI-169] [TUI-170] [TUI-171] [TERM-04]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -80,8 +81,8 @@ tm send-keys -t ana -l 'read README.md lines 1-3 and grep "fn main" in src'
 tm send-keys -t ana Enter
 for client in ana ben; do
     shows "$client" 'read README.md lines 1-3 and grep'
-    shows "$client" '▾ grep'
-    shows "$client" '# Harness'
+    shows "$client" '▸ read README.md lines 1 to 3 · 3 of '
+    shows "$client" '▸ grep "fn main" src · 1 hit in 1 file'
 done
 for client in ana ben; do
     shows "$client" 'The tools have answered'
@@ -119,6 +120,42 @@ tm send-keys -t ana C-j
 tm send-keys -t ana C-u
 shows ana 'Enter prompt'
 
+# A file of the folder is completed and goes along; both see it behind the prompt.
+tm send-keys -t ben -l 'sum up @specs/httpmd'
+shows ben 'specs/http.md'
+tm send-keys -t ben Enter
+shows ben 'attached  \[1\] specs/http.md'
+shown ben 'what ben sees of a file that goes along'
+tm send-keys -t ben Enter
+for client in ana ben; do
+    shows "$client" '\[http.md · text/plain'
+    hides "$client" 'Ctrl+C cancels'
+done
+
+# A command that one runs is seen by both.
+tm send-keys -t ben -l '!printf "%s-%s" run by-ben'
+tm send-keys -t ben Enter
+for client in ana ben; do
+    shows "$client" 'command ran'
+done
+
+# What was written before is found, and going back to it leaves the other where it is.
+tm send-keys -t ben C-r
+shows ben 'Prompts of the past'
+tm send-keys -t ben -l 'SUM UP'
+shows ben '1 of '
+tm send-keys -t ben Enter
+shows ben '│ sum up @specs/http.md'
+tm send-keys -t ben C-u
+tm send-keys -t ana -l '/rewind'
+tm send-keys -t ana Enter
+shows ana 'Go on from before'
+tm send-keys -t ana Enter
+shows ana '│ sum up'
+shows ben 'branched by ana'
+shown ana 'what ana sees of a branch'
+tm send-keys -t ana C-u
+
 # Back to the shell, and to the client again with its draft.
 tm send-keys -t ana -l 'a draft'
 shows ana 'a draft'
@@ -131,7 +168,8 @@ shows ana 'harness attach'
 
 # Who leaves is seen to leave; the conversation goes on.
 shows ben '1 client: you'
-tm send-keys -t ben C-c
+# Within a second of its cancel Ctrl+C does not leave.
+tm send-keys -t ben C-d
 shows ben 'harness attach'
 kill "$service"
 wait "$service" || fail 'the service did not end well'

@@ -22,7 +22,8 @@ pub(super) fn event_line(event: &Event) -> String {
         .to_owned()
 }
 
-fn time_of_day(timestamp: u64) -> String {
+/// The time of a Unix second on its day, in UTC.
+pub(super) fn time_of_day(timestamp: u64) -> String {
     let second = timestamp % 86_400;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{hour:02}:{minute:02}:{second:02}Z")
@@ -88,6 +89,7 @@ mod tests {
         let content = format!("\x1b]0;x\x07{}", "y".repeat(MAX_SHOWN));
         let line = event_line(&Event::Reasoning {
             content,
+            duration_ms: None,
             timestamp: 0,
         });
         assert!(line.starts_with("00:00:00Z reasoning          \\u{1b}]0;x\\u{7}yyy"));

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::client::{Events, within};
+use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
 
 /// How soon the connection to the API must be closed.
@@ -95,12 +96,7 @@ async fn while_a_tool_runs() {
     let mut events = service.events().await;
     service.submit("search").await;
     events.until("tool_call").await;
-    let running = async {
-        while children(&service).is_empty() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    within("a running grep", running).await;
+    eventually("a running grep", async || !children(&service).is_empty()).await;
     cancel(&service, &standin, &script, &mut events).await;
     assert_eq!(children(&service), [0; 0]);
     let answers = &standin.requests()[1].json()["messages"][2]["content"];

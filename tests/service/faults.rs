@@ -1,4 +1,4 @@
-//! What the API and the way to it can do wrong.
+//! The faults of the API and of the way to it.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn errors_that_another_attempt_would_not_cure_are_not_retried() {
         (
             Reply::error(401, "authentication_error", "invalid x-api-key")
                 .header("request-id", "req_1"),
-            "authentication_error: invalid x-api-key (HTTP 401, request req_1)",
+            "authentication_error: invalid x-api-key; the key that was sent is api_key from",
         ),
         (
             Reply::error(400, "invalid_request_error", "no"),

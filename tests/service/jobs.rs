@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::bash::{marked, none_left, processes, run};
 use crate::changing::{Changing, Result};
 use crate::client::within;
+use crate::eventually::eventually;
 
 /// Lets the model start a command in the background, and allows it.
 async fn start(here: &Changing, command: &str) -> Result {
@@ -150,12 +151,7 @@ async fn b11_a_ninth_job_is_refused_by_name_before_anybody_is_asked() {
         "{result}"
     );
     // All end with the service, killed or not.
-    within("the jobs", async {
-        while processes(&sleep).len() < 8 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the jobs", async || processes(&sleep).len() >= 8).await;
     let mut here = here;
     here.service.kill();
     none_left(&sleep, Duration::from_secs(1)).await;
@@ -216,7 +212,7 @@ async fn recorded(here: &Changing) -> Vec<String> {
     jobs.collect()
 }
 
-/// What the model was sent last.
+/// The last request to the model.
 fn sent(here: &Changing) -> String {
     here.standin.requests().last().unwrap().json().to_string()
 }

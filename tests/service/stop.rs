@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
 
 /// Spec: [HTTP-14] [CONV-25]
@@ -56,14 +57,7 @@ async fn no_child_process_is_left_behind() {
     let mut events = service.events().await;
     service.submit("search").await;
     events.until("tool_call").await;
-    let grep = within("a running grep", async {
-        loop {
-            if let Some(id) = process_in(service.home.path()) {
-                return id;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    });
+    let grep = eventually("a running grep", async || process_in(service.home.path()));
     let grep = grep.await;
     service.signal(Signal::SIGTERM);
     assert_eq!(service.ended().await.code(), Some(0));

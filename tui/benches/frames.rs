@@ -1,4 +1,4 @@
-//! What a frame costs in a conversation of 10,000 parts, beside drawing nothing but an empty screen.
+//! The cost of a frame in a conversation of 10,000 parts, beside drawing an empty screen.
 //!
 //! `cargo bench -p harness-tui`
 
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 const PARTS: u64 = 10_000;
 const SIZE: (u16, u16) = (200, 60);
 const FRAMES: usize = 2000;
-/// What a frame may cost at the 95th percentile.
+/// The limit for a frame at the 95th percentile.
 const LIMIT: Duration = Duration::from_millis(4);
 
 const TEXTS: [&str; 4] = [

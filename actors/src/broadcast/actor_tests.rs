@@ -209,7 +209,7 @@ async fn a_client_that_comes_back_soon_gets_what_it_lacks_from_memory() {
     assert!(matches!(joined, Joined::Live { .. }), "{joined:?}");
 }
 
-/// Spec: [EVENT-11] [HTTP-33]
+/// Spec: [EVENT-11] [HTTP-24]
 #[actix::test]
 async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
     let (broadcast, _) = broadcaster(0);
@@ -462,6 +462,8 @@ fn result(id: &str) -> Event {
         id: id.to_owned(),
         result: "done".to_owned(),
         is_error: false,
+        duration_ms: None,
+        extent: None,
         timestamp: 1,
     }
 }
@@ -515,6 +517,7 @@ async fn what_a_call_showed_is_gone_with_its_result_and_with_its_run() {
         message: String::new(),
         usage: harness_protocol::Usage::default(),
         run_usage: harness_protocol::Usage::default(),
+        duration_ms: None,
         by: None,
         timestamp: 1,
     };

@@ -43,7 +43,7 @@ impl Frame {
         }
     }
 
-    /// The frame of an event that passes and tells a position: whoever comes back shows that.
+    /// The frame of an event that passes and tells a position: a client that comes back shows that.
     #[must_use]
     pub fn marking(position: Position, event: &Event) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Frame {
         }
     }
 
-    /// What a client is sent, if it is shown the event.
+    /// The bytes for a client, if it is shown the event.
     #[must_use]
     pub fn bytes(&self, view: View) -> Option<&Bytes> {
         match view {

@@ -148,7 +148,14 @@ impl Bench {
     /// The next answer. The limit is over any that the actor has, as time may be paused.
     async fn answer(&mut self) -> (CallId, ToolOutcome) {
         match self.event().await {
-            ToolEvent::Finished { call_id, outcome } => (call_id, outcome),
+            // How long it took is another matter.
+            ToolEvent::Finished { call_id, outcome } => (
+                call_id,
+                ToolOutcome {
+                    took: None,
+                    ..outcome
+                },
+            ),
             shown @ (ToolEvent::Output { .. } | ToolEvent::Planned { .. }) => panic!("{shown:?}"),
         }
     }
@@ -177,9 +184,12 @@ fn done(result: &str) -> ToolOutcome {
         result: result.to_owned(),
         is_error: false,
         changes: Vec::new(),
+        changes_note: None,
         seen: Vec::new(),
         folder: None,
         job: None,
+        extent: None,
+        took: None,
     }
 }
 
@@ -188,9 +198,12 @@ fn failed(error: &str) -> ToolOutcome {
         result: format!(r#"{{"error":"{error}"}}"#),
         is_error: true,
         changes: Vec::new(),
+        changes_note: None,
         seen: Vec::new(),
         folder: None,
         job: None,
+        extent: None,
+        took: None,
     }
 }
 

@@ -85,7 +85,7 @@ async fn an_empty_list_says_so_and_no_list_is_a_failure() {
     assert_eq!(result.unwrap_err().exit_code(), 1);
 }
 
-/// What a command sends, and what it prints.
+/// The request of a command, and its output.
 async fn sent(arguments: &[&str], text: &str, route: &str) -> (i32, String, Value) {
     let server = Server::start().await;
     let home = Home::of(&server);
@@ -116,7 +116,10 @@ async fn sent(arguments: &[&str], text: &str, route: &str) -> (i32, String, Valu
     let mut interrupts = Interrupts::new(presses);
     let (mut output, record) = recorded();
     let patience: Patience = impatient();
-    let order = order.find(&home.service().await).await.unwrap();
+    let order = order
+        .find(&home.service().await, &mut recorded().0)
+        .await
+        .unwrap();
     let code = run::run(order, &home.config, patience, &mut interrupts, &mut output).await;
     let requests = server.requests();
     let posted = requests.iter().find(|request| request.starts_with("POST"));

@@ -1,11 +1,10 @@
 //! Colours that suit the terminal's background.
 
 use std::path::Path;
-use std::time::Duration;
 
 use vt100::Color;
 
-use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::screen::Screen;
 
@@ -19,12 +18,7 @@ fn ground(screen: &Screen) -> Color {
 }
 
 async fn grounded(screen: &Screen, color: Color) {
-    within("the ground", async {
-        while ground(screen) != color {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the ground", async || ground(screen) == color).await;
 }
 
 fn questions(screen: &Screen) -> usize {
@@ -36,12 +30,7 @@ fn questions(screen: &Screen) -> usize {
 }
 
 async fn asked(screen: &Screen) {
-    within("the question", async {
-        while questions(screen) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the question", async || questions(screen) != 0).await;
 }
 
 async fn attach(home: &Path, flags: &[&str], environment: &[(&str, &str)]) -> Screen {

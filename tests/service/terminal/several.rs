@@ -35,8 +35,7 @@ async fn a_prompt_is_seen_by_all_while_it_streams_and_anybody_cancels_it() {
     for screen in [&ana, &ben] {
         screen.shows("what is in notes?").await;
         screen.shows("I will look.").await;
-        screen.shows("read").await;
-        screen.shows("one").await;
+        screen.shows("read notes · 2 lines").await;
         screen.shows("Thinking...").await;
     }
     within("the second request", gate.reached()).await;
