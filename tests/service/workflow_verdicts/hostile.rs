@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::tally::{contains_commands, file, ready_on, repository, right};
+use super::tally::{file, ready_on, repository, right};
 use crate::bash::none_left;
+use crate::contained::contains_commands;
 use crate::workflow_ground::{BRANCH, Bench, Turn};
 
 /// The model's words at the end of each attempt.

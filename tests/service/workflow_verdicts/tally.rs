@@ -1,6 +1,5 @@
 //! The repository "tally": unfinished programs, a protected test for each, and a suite that runs them all.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -102,22 +101,6 @@ pub(super) fn leaves(turn: &Turn, files: &[(&str, &str)]) -> Reply {
     };
     let calls: Vec<_> = files.iter().flat_map(one).collect();
     turn.calls(&calls, "done")
-}
-
-/// Whether commands of the model run unasked here. Where nothing contains them that is said, and what they would
-/// do is not shown.
-pub(super) fn contains_commands() -> bool {
-    let contains = crate::contained::backend() != "none";
-    if !contains {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "nothing contains commands here, so what they do is not tried"
-        );
-        // Past the test's own output, which nobody sees.
-        let said = b"NOT TRIED: nothing contains commands here\n";
-        std::io::stderr().write_all(said).unwrap();
-    }
-    contains
 }
 
 /// The content of a file in the repository's own tree.

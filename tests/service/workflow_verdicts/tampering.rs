@@ -8,9 +8,8 @@ use std::sync::Arc;
 use harness_standin::Reply;
 use serde_json::{Value, json};
 
-use super::tally::{
-    ADD, ONCE, contains_commands, file, leaves, read, ready, ready_on, repository, right,
-};
+use super::tally::{ADD, ONCE, file, leaves, read, ready, ready_on, repository, right};
+use crate::contained::contains_commands;
 use crate::workflow_ground::{BRANCH, Bench, ID, Turn, git};
 
 /// A command of the model that may write.
