@@ -6,12 +6,13 @@ _list:
 # Format, lints, and the tests that need no built program: before each commit
 fast:
     cargo fmt --all --check
+    tests/wording.py
     cargo clippy --workspace --all-targets --locked -- -D warnings
     cargo test --workspace --lib --bins --locked
 
-# Everything that CI checks
-full:
-    .ci/run
+# Everything that CI checks, or some of its steps
+full *steps:
+    .ci/run {{ steps }}
 
 # The service with the demo in place of a model
 run *arguments:
