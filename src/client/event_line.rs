@@ -47,11 +47,11 @@ mod tests {
         };
         shown("21:20:00Z user               (ci) What is in src?");
         shown("21:20:01Z text               cut short: I will lo");
-        shown("21:20:02Z tool call          list_dir {\"path\":\"src\"}");
+        shown("21:20:02Z tool call          list_dir src");
         shown("21:20:03Z tool result        failed: {\"error\":\"path not found\"}");
         shown("21:20:06Z status             error: authentication_error: invalid x-api-key");
-        shown("21:20:06Z run ended          1 completed");
-        shown("21:20:06Z run ended          (ana@pts/3) 2 cancelled: cancelled");
+        shown("21:20:06Z run ended          1 completed (812 in, 64 out)");
+        shown("21:20:06Z run ended          (ana@pts/3) 2 cancelled (812 in, 64 out): cancelled");
         shown("21:20:07Z renamed            The folder src");
         shown("21:20:07Z renamed            (ana@pts/3) The folder src");
         shown("21:20:00Z turn started       1.1");

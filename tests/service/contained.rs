@@ -107,8 +107,8 @@ async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
         return;
     }
     let here = Changing::in_mode("sandbox").await;
-    // Not in a folder that may be the command's own, such as /tmp.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // The checkout may be in a folder that is the command's own, such as /tmp.
+    let folder = tempfile::tempdir_in(std::env::home_dir().unwrap()).unwrap();
     let outside = fs::canonicalize(folder.path()).unwrap().join("outside");
     fs::write(&outside, "old").unwrap();
     let path = outside.display();

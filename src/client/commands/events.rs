@@ -182,7 +182,7 @@ mod tests {
         let (out, target, error) = follow(&["--tail", "3"]).await;
         assert_eq!(
             out,
-            "21:20:02Z tool call          read {}\n          discarded\n"
+            "21:20:02Z tool call          read\n          discarded\n"
         );
         assert!(
             target.ends_with("/events?name=harness-events&tail=3"),

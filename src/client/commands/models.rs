@@ -129,8 +129,8 @@ mod tests {
             .unwrap();
         assert_eq!(
             record.out(),
-            "ID                WINDOW  OUTPUT  NAME             THINKING\n\
-             claude-opus-5-5  1000000  128000  Claude Opus 5.5  low xhigh\n\
+            "ID                WINDOW  OUTPUT  NAME                              THINKING\n\
+             claude-opus-5-5  1000000  128000  Claude Opus 5.5                   low xhigh\n\
              old                               Old (retired)\n\
              x                                 (deprecated)\n\
              m                                 (default, not listed by the API)\n"
