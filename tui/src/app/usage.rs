@@ -71,3 +71,59 @@ fn cost(dollars: Option<f64>) -> String {
         |dollars| format!("${dollars:.4}"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::*;
+    use super::*;
+    use crate::app::Effect;
+    use crate::link::News;
+    use crate::terminal::Key;
+
+    /// Spec: [TUI-381]
+    #[test]
+    fn the_usage_is_shown_by_model() {
+        let mut app = attached(&[]);
+        write(&mut app, "/usage");
+        let conversation = "c".to_owned();
+        let order = Effect::Order(Order::Usage { conversation });
+        assert_eq!(key(&mut app, Key::Enter), [order]);
+        let usage = |tokens: u64| {
+            json!({"input_tokens": tokens, "output_tokens": 2, "cache_creation_input_tokens": 3,
+                "cache_read_input_tokens": 4})
+        };
+        let answer = serde_json::from_value(json!({
+            "models": [
+                {"model": "", "usage": usage(1), "cost_usd": null},
+                {"model": "claude-opus-5-5", "usage": usage(5), "cost_usd": 0.25},
+            ],
+            "usage": usage(6),
+            "cost_usd": null,
+            "prices_as_of": "2026-10-24",
+            "last_run": {"run_id": 9, "usage": usage(7)},
+        }));
+        let answer = Box::new(answer.unwrap());
+        // An answer about another conversation is not shown.
+        for conversation in ["other", "c"] {
+            assert!(app.overlay.is_none());
+            let (conversation, answer) = (conversation.to_owned(), answer.clone());
+            tell(
+                &mut app,
+                News::Usage {
+                    conversation,
+                    answer,
+                },
+            );
+        }
+        let lines = [
+            "(unknown)   in 1 · out 2 · cache written 3, read 4   cost unknown",
+            "claude-opus-5-5   in 5 · out 2 · cache written 3, read 4   $0.2500",
+            "all   in 6 · out 2 · cache written 3, read 4   cost unknown",
+            "run 9   in 7 · out 2 · cache written 3, read 4",
+            "prices of 2026-10-24",
+        ];
+        assert!(matches!(&app.overlay, Some(Overlay::Facts(shown)) if *shown == lines));
+    }
+}
