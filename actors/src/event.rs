@@ -1,5 +1,7 @@
 //! The events that clients see of records: the one place where a kept fact becomes a shown one.
 
+use std::borrow::Cow;
+
 use harness_protocol::{DeltaKind, Event, Outcome as ShownOutcome, State, Usage};
 
 use crate::journal::{Activity, Outcome, Record, Totals};
@@ -309,24 +311,30 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
     }
 }
 
-/// Whether `GET /events` carries events of that type: the six of the first version.
+/// The event as `GET /events` carries it: with the fields of the first version. `None` if its type is not carried.
 #[must_use]
-pub fn is_plain(event: &Event) -> bool {
-    matches!(
+pub fn plain(event: &Event) -> Option<Cow<'_, Event>> {
+    let has_later_fields = matches!(
         event,
-        Event::User { .. }
-            | Event::Text { .. }
-            | Event::ToolCall { .. }
-            | Event::ToolResult { .. }
-            | Event::Reasoning { .. }
-            | Event::Status { .. }
-    )
+        Event::User { .. } | Event::ToolResult { .. } | Event::Reasoning { .. }
+    );
+    if !has_later_fields
+        && !matches!(
+            event,
+            Event::Text { .. } | Event::ToolCall { .. } | Event::Status { .. }
+        )
+    {
+        return None;
+    }
+    let mut plain = Cow::Borrowed(event);
+    if has_later_fields {
+        leave_later_fields_out(plain.to_mut());
+    }
+    Some(plain)
 }
 
-/// The event as `GET /events` carries it, if it does: with the fields of the first version.
-#[must_use]
-pub fn plain(event: &Event) -> Option<Event> {
-    let mut plain = is_plain(event).then(|| event.clone())?;
+/// Clears the fields that an event did not have in the first version.
+fn leave_later_fields_out(event: &mut Event) {
     if let Event::User {
         run_id,
         key,
@@ -335,7 +343,7 @@ pub fn plain(event: &Event) -> Option<Event> {
         item,
         attachments,
         ..
-    } = &mut plain
+    } = event
     {
         *run_id = None;
         *key = None;
@@ -347,14 +355,13 @@ pub fn plain(event: &Event) -> Option<Event> {
         duration_ms,
         extent,
         ..
-    } = &mut plain
+    } = event
     {
         *duration_ms = None;
         *extent = None;
-    } else if let Event::Reasoning { duration_ms, .. } = &mut plain {
+    } else if let Event::Reasoning { duration_ms, .. } = event {
         *duration_ms = None;
     }
-    Some(plain)
 }
 
 /// The event of what passes, with its time in Unix seconds.

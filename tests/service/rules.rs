@@ -642,7 +642,7 @@ async fn a14_in_a_pipe_an_approval_is_denied_and_the_exit_code_says_so() {
     let (code, _, err, left) = prompted(&flags, |_| {}).await;
     assert_eq!((code, &*left), (0, "one\ntwo\n"), "{err}");
     let (code, _, err, _) = prompted(&["--allow", "nonsense"], |_| {}).await;
-    assert_eq!(code, 1, "{err}");
+    assert_eq!(code, 2, "{err}");
     assert!(err.contains("\"nonsense\" is no rule"), "{err}");
 }
 

@@ -53,12 +53,14 @@ impl Turn {
             let blocks = message["content"].as_array().cloned().unwrap_or_default();
             for block in blocks {
                 let text = block["text"].as_str().unwrap_or_default();
-                let feature = text.split_once("# The feature `");
+                let feature = text.split_once("# The feature");
                 if let Some((_, rest)) = feature {
-                    rest.split('`')
-                        .next()
-                        .unwrap()
-                        .clone_into(&mut turn.feature);
+                    // The prompt of a repair names no feature.
+                    let name = match rest.strip_prefix(" `") {
+                        Some(rest) => rest.split('`').next().unwrap(),
+                        None => "workspace.health",
+                    };
+                    name.clone_into(&mut turn.feature);
                 }
                 if feature.is_some() || text.starts_with("What you left was not accepted") {
                     turn.attempt += 1;

@@ -1,9 +1,11 @@
 //! Events as they stand in an event stream, encoded once for all clients.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use harness_protocol::Event;
 
-use crate::event::{is_plain, plain};
+use crate::event::plain;
 use crate::journal::Position;
 
 /// Which events a client is shown.
@@ -30,12 +32,11 @@ impl Frame {
     pub fn lasting(position: Position, event: &Event) -> Self {
         let encode = |event: &Event| Bytes::from(format!("id: {position}\n{}", data(event)));
         let full = encode(event);
-        // A prompt has more fields in the full view; all else is the same bytes.
-        let plain = if matches!(event, Event::User { .. }) {
-            plain(event).map(|plain| encode(&plain))
-        } else {
-            is_plain(event).then(|| full.clone())
-        };
+        // An event without fields that the plain view lacks is the same bytes.
+        let plain = plain(event).map(|plain| match plain {
+            Cow::Borrowed(_) => full.clone(),
+            Cow::Owned(plain) => encode(&plain),
+        });
         Self {
             seq: Some(position.seq),
             plain,

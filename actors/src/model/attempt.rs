@@ -6,16 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::LocalBoxStream;
 use futures_util::{Stream, StreamExt as _};
 use harness_protocol::DeltaKind;
 use serde_json::Value;
 use sse_core::MessageEvent;
 
+use super::answer::{Answer, AttemptError};
 use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
-use super::http;
-use super::retry::{self, Advice};
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
 use crate::clock::Clock;
@@ -24,37 +22,6 @@ use crate::reply::{Block, Object, ReplyEnd};
 
 /// How long the rest of a finished answer may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Why an attempt gave no reply.
-#[derive(Debug)]
-pub(super) struct AttemptError {
-    pub(super) error: ModelError,
-    pub(super) advice: Advice,
-    /// Whether the stream had begun.
-    pub(super) in_stream: bool,
-    /// Whether there was a connection to the API.
-    pub(super) reached: bool,
-}
-
-impl AttemptError {
-    pub(super) fn before_stream(error: ModelError) -> Self {
-        Self {
-            advice: retry::advice_for(&error),
-            error,
-            in_stream: false,
-            reached: true,
-        }
-    }
-
-    fn in_stream(error: ModelError) -> Self {
-        Self {
-            advice: retry::advice_for(&error),
-            error,
-            in_stream: true,
-            reached: true,
-        }
-    }
-}
 
 /// A piece of an attempt while it goes on.
 #[derive(Debug, PartialEq)]
@@ -105,16 +72,14 @@ pub(super) async fn attempt(
         };
         send_through(transport, request, client.settings().head_timeout).await?
     } else {
-        http::send(client, clock, size, body).await?
+        let access = client.access();
+        client.http().send(&access, clock, size, body).await?
     };
 
     read_reply(answer, client.settings().idle_timeout, assembler, emit)
         .await
         .map_err(AttemptError::in_stream)
 }
-
-/// The bytes of a reply as they come.
-pub(super) type Answer = LocalBoxStream<'static, Result<Bytes, ModelError>>;
 
 /// Sends a request in another way.
 async fn send_through(

@@ -4,7 +4,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::http::Http;
-use super::{Credential, ModelError, ModelExtensions, RetryPolicy, Transport};
+use super::settings::ApiAccess;
+use super::{Credential, ModelError, ModelExtensions, ModelSettings, Transport};
 use crate::attachment::AttachmentStore;
 use crate::ids::ConversationId;
 use crate::limit::within;
@@ -19,43 +20,6 @@ const NO_KEY: &str = "; no key was sent: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH
 
 /// The hint behind the origin of a key that was refused.
 const OTHER_KEY: &str = ": `harness config` shows what is set, and `harness restart` takes another";
-
-/// Where and how the model is reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ModelSettings {
-    /// The part of the API's URLs before `/v1`, without a slash at its end. Without TLS it leads to
-    /// this machine or a private network, or no connection is made.
-    pub base_url: String,
-    /// The key or token.
-    pub credential: Credential,
-    /// How persistent a call is.
-    pub retry: RetryPolicy,
-    /// The limit for the address look-up with the connection, and again for the TLS handshake.
-    pub connect_timeout: Duration,
-    /// The limit from sending a request to the head of the answer.
-    pub head_timeout: Duration,
-    /// The limit for silence inside an answer; any byte starts it anew.
-    pub idle_timeout: Duration,
-}
-
-impl ModelSettings {
-    /// The defaults, with this key or token.
-    #[must_use]
-    pub fn new(credential: Credential) -> Self {
-        Self {
-            base_url: "https://api.anthropic.com".to_owned(),
-            credential,
-            retry: RetryPolicy {
-                max_retries: 4,
-                max_wait: Duration::from_secs(60),
-            },
-            connect_timeout: Duration::from_secs(5),
-            head_timeout: Duration::from_secs(120),
-            idle_timeout: Duration::from_secs(300),
-        }
-    }
-}
 
 /// A client for one arbiter.
 #[derive(Clone)]
@@ -176,10 +140,18 @@ impl ApiClient {
         &*self.extensions.attachments
     }
 
-    /// The way over HTTP.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "there is none"))]
+    /// The connections over HTTP.
     pub(super) fn http(&self) -> &Http {
         &self.http
+    }
+
+    /// The access to the API that a request of this call has.
+    pub(super) fn access(&self) -> ApiAccess<'_> {
+        ApiAccess {
+            settings: &self.settings,
+            credential: self.credential(),
+            redaction: &self.redaction,
+        }
     }
 
     /// The credential of this call.

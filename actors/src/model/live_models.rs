@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::client::ApiClient;
-use super::http;
 use super::{ModelError, ModelInfo};
 use crate::limit::within;
 
@@ -103,7 +102,7 @@ async fn page(client: &ApiClient, after: &str) -> Result<Page, ModelError> {
 /// Reads a JSON document.
 pub(super) async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelError> {
     let read = async {
-        let body = http::document(client, path).await?;
+        let body = client.http().document(&client.access(), path).await?;
         serde_json::from_slice(&body).map_err(|_| malformed())
     };
     let limit = PAGE_TIMEOUT;

@@ -1,6 +1,7 @@
 //! Asking the model: one request, its retries, its stream of events, its finished blocks.
 
 mod actor;
+mod answer;
 mod assemble;
 mod attempt;
 mod call;
@@ -30,6 +31,7 @@ mod properties;
 mod request;
 mod retry;
 mod scripted;
+mod settings;
 mod sse;
 mod surrogates;
 mod thinking;
@@ -38,7 +40,6 @@ mod transport;
 
 pub use actor::ModelActor;
 pub use assemble::{Assembler, Step};
-pub use client::ModelSettings;
 pub use error::{ModelError, ModelFailure};
 pub use extensions::ModelExtensions;
 pub use files::MAX_REQUEST_BYTES;
@@ -54,6 +55,7 @@ pub use request::{
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};
+pub use settings::ModelSettings;
 pub use sse::{MAX_EVENT_BYTES, SseLines};
 pub use transport::{Transport, TransportRequest, TransportStream};
 

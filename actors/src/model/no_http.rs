@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::attempt::{Answer, AttemptError};
-use super::client::ApiClient;
+use super::answer::{Answer, AttemptError};
+use super::settings::ApiAccess;
 use super::{ModelError, ModelSettings};
 use crate::clock::Clock;
 
@@ -16,19 +16,20 @@ impl Http {
     pub(super) fn new(_: &ModelSettings) -> Self {
         Self
     }
-}
 
-/// Sends nothing.
-pub(super) async fn send(
-    _: &ApiClient,
-    _: Clock,
-    _: usize,
-    _: Vec<Bytes>,
-) -> Result<Answer, AttemptError> {
-    Err(AttemptError::before_stream(ModelError::NoClient))
-}
+    /// Fails: there is no client.
+    pub(super) async fn send(
+        &self,
+        _: &ApiAccess<'_>,
+        _: Clock,
+        _: usize,
+        _: Vec<Bytes>,
+    ) -> Result<Answer, AttemptError> {
+        Err(AttemptError::before_stream(ModelError::NoClient))
+    }
 
-/// Reads nothing.
-pub(super) async fn document(_: &ApiClient, _: &str) -> Result<Vec<u8>, ModelError> {
-    Err(ModelError::NoClient)
+    /// Fails: there is no client.
+    pub(super) async fn document(&self, _: &ApiAccess<'_>, _: &str) -> Result<Vec<u8>, ModelError> {
+        Err(ModelError::NoClient)
+    }
 }

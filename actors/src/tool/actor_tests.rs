@@ -4,6 +4,7 @@ use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use harness_protocol::Extent;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Barrier, oneshot};
@@ -496,6 +497,11 @@ async fn a_call_runs_in_the_folder_of_its_conversation() {
         };
         let outcome = ToolOutcome {
             seen: vec![seen],
+            extent: Some(Box::new(Extent {
+                lines: Some(1),
+                of_lines: Some(1),
+                ..Extent::default()
+            })),
             ..done(&expected)
         };
         assert_eq!(bench.answer().await, (call_id, outcome));

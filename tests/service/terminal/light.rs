@@ -100,10 +100,14 @@ async fn who_chose_or_is_far_away_is_not_asked() {
 #[tokio::test]
 async fn the_answer_to_a_client_that_ends_at_once_is_not_typed_into_the_shell() {
     let (service, _standin, _script) = Service::scripted(&[]).await;
-    let mut screen = Screen::start(service.home.path(), &["attach", "-c", "nowhere"], &[]);
+    let mut screen = attach(service.home.path(), &[], &[]).await;
     asked(&screen).await;
+    // Ctrl+D ends the client, and the answer comes while it ends.
+    screen.keys("\x04");
     screen.keys(WHITE);
-    assert_eq!(screen.ended().await, 1);
-    screen.shows("nowhere").await;
+    assert_eq!(screen.ended().await, 0);
+    screen
+        .shows("to come back: harness attach -c default")
+        .await;
     assert!(!screen.text().contains("rgb"), "{}", screen.text());
 }

@@ -89,12 +89,12 @@ mod tests {
         write(&mut app, "/usage");
         let conversation = "c".to_owned();
         let order = Effect::Order(Order::Usage { conversation });
-        assert_eq!(key(&mut app, Key::Enter), [order]);
+        assert_eq!(key(&mut app, Key::Enter)[0], order);
         let usage = |tokens: u64| {
             json!({"input_tokens": tokens, "output_tokens": 2, "cache_creation_input_tokens": 3,
                 "cache_read_input_tokens": 4})
         };
-        let answer = serde_json::from_value(json!({
+        let answer: UsageAnswer = serde_json::from_value(json!({
             "models": [
                 {"model": "", "usage": usage(1), "cost_usd": null},
                 {"model": "claude-opus-5-5", "usage": usage(5), "cost_usd": 0.25},
@@ -103,8 +103,9 @@ mod tests {
             "cost_usd": null,
             "prices_as_of": "2026-10-24",
             "last_run": {"run_id": 9, "usage": usage(7)},
-        }));
-        let answer = Box::new(answer.unwrap());
+        }))
+        .unwrap();
+        let answer = Box::new(answer);
         // An answer about another conversation is not shown.
         for conversation in ["other", "c"] {
             assert!(app.overlay.is_none());

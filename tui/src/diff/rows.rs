@@ -82,7 +82,7 @@ impl Diff {
                     Code::new(Some(language.clone())),
                 ]);
             }
-            let place = at + line.range.start + 1..at + line.range.end;
+            let place = at + line.range.start + line.sign_len(&self.text)..at + line.range.end;
             let [.., old, new] = codes.as_mut_slice() else {
                 continue;
             };
@@ -114,10 +114,7 @@ impl Diff {
         };
         let has_sign = !matches!(line.kind, Kind::Hunk | Kind::Remark);
         let text = self.text.get(line.range.clone()).unwrap_or_default();
-        let behind_sign = match has_sign {
-            true => text.chars().next().map_or(0, char::len_utf8),
-            false => 0,
-        };
+        let behind_sign = line.sign_len(&self.text);
         let hanging = gutter + usize::from(has_sign);
         let room = width.saturating_sub(hanging).max(1);
         let hangs = hanging > 0 && hanging < width;
@@ -149,6 +146,16 @@ impl Diff {
 }
 
 impl Line {
+    /// Length of its sign in bytes. A line of a text that is not quite a diff may have none.
+    fn sign_len(&self, text: &str) -> usize {
+        let has_sign = match self.kind {
+            Kind::Added | Kind::Removed => true,
+            Kind::Same => text[self.range.clone()].starts_with(' '),
+            Kind::Hunk | Kind::Remark => false,
+        };
+        usize::from(has_sign)
+    }
+
     /// A part of it, with the words that differ on their ground.
     fn pieces(&self, at: usize, part: Range<usize>, look: Look) -> Vec<Piece> {
         let ground = match self.kind {

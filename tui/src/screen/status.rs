@@ -62,18 +62,9 @@ pub(crate) fn text(app: &App) -> (String, Token) {
         [usize::try_from(app.now.as_millis() / STEP.as_millis()).unwrap_or(0) % SPINNER.len()];
     let is_cancelling = app.cancelling.is_some() && app.cancelling == status.run_id;
     let elapsed = app.now.saturating_sub(status.since).as_secs();
-    let run = of_run(app, elapsed);
+    let time = time(app, elapsed);
     let who = who(app);
-    let going = |text: String| {
-        let elapsed = match elapsed {
-            0 => String::new(),
-            seconds => format!(" {seconds} s"),
-        };
-        (
-            format!("{spinner} {text}{elapsed}{run}{who}"),
-            Token::Status,
-        )
-    };
+    let going = |text: String| (format!("{spinner} {text}{time}{who}"), Token::Status);
     match status.state {
         _ if is_cancelling => going("Cancelling...".to_owned()),
         _ if status.is_compacting => going("Compacting...".to_owned()),
@@ -102,13 +93,17 @@ fn phase(app: &App, elapsed: u64) -> &'static str {
     }
 }
 
-/// The seconds of the whole run, where they are more than those of its present state.
-fn of_run(app: &App, elapsed: u64) -> String {
+/// The seconds of the present state, and those of the whole run if they are more. Empty in the first second.
+fn time(app: &App, elapsed: u64) -> String {
+    if elapsed == 0 {
+        return String::new();
+    }
     let since = app.conversation.status().run_since;
-    let whole = since.map(|since| app.now.saturating_sub(since).as_secs());
-    whole
-        .filter(|whole| *whole > elapsed)
-        .map_or_else(String::new, |whole| format!(" of {whole} s"))
+    let run = since.map(|since| app.now.saturating_sub(since).as_secs());
+    match run.filter(|run| *run > elapsed) {
+        Some(run) => format!(" {elapsed} s of {run} s"),
+        None => format!(" {elapsed} s"),
+    }
 }
 
 /// Whose run it is.

@@ -44,7 +44,13 @@ fn the_status_says_what_is_going_on() {
             "Thinking... waiting for the model 3 s",
         ),
         (4, "running_tool", "grep", 0, "Running: grep..."),
-        (5, "running_tool", "grep", 12, "Running: grep... 12 s"),
+        (
+            5,
+            "running_tool",
+            "grep",
+            12,
+            "Running: grep... 12 s of 15 s",
+        ),
         (6, "running_tool", "read", 0, "Running: read..."),
         (
             7,

@@ -15,10 +15,10 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 
 use self::connector::{ApiConnector, no_connection};
-use super::attempt::{Answer, AttemptError};
-use super::client::ApiClient;
+use super::answer::{Answer, AttemptError};
 use super::error::quote;
 use super::retry::{self, Hints};
+use super::settings::ApiAccess;
 use super::{Credential, ModelError, ModelSettings};
 use crate::clock::Clock;
 use crate::limit::within;
@@ -66,70 +66,79 @@ impl Http {
             .finish();
         Self(client)
     }
+
+    /// Sends a request for a reply.
+    pub(super) async fn send(
+        &self,
+        access: &ApiAccess<'_>,
+        clock: Clock,
+        size: usize,
+        body: Vec<Bytes>,
+    ) -> Result<Answer, AttemptError> {
+        let pieces = stream::iter(body.into_iter().map(Ok::<_, io::Error>));
+        let request = self
+            .0
+            .post(format!("{}/v1/messages", access.settings.base_url));
+        let sent = authorized(request, &access.credential)
+            .insert_header((header::CONTENT_TYPE, "application/json"))
+            .insert_header((header::ACCEPT, "text/event-stream"))
+            .send_body(SizedStream::new(size as u64, pieces));
+        let limit = access.settings.head_timeout;
+        let head = within(limit, sent)
+            .await
+            .ok_or_else(|| AttemptError::before_stream(ModelError::NoAnswer { limit }))?
+            .map_err(|error| AttemptError::unsent(&error, access.settings))?;
+        let answer = expect_stream(head, clock, access.redaction).await?;
+        Ok(answer
+            .map(|chunk| chunk.map_err(|error| broken(&error)))
+            .boxed_local())
+    }
+
+    /// Reads a document about models.
+    pub(super) async fn document(
+        &self,
+        access: &ApiAccess<'_>,
+        path: &str,
+    ) -> Result<Vec<u8>, ModelError> {
+        let request = self.0.get(format!("{}{path}", access.settings.base_url));
+        let sent = authorized(request, &access.credential).send().await;
+        let mut answer = sent.map_err(|error| unsent(&error, access.settings))?;
+        let status = answer.status();
+        if !status.is_success() {
+            return Err(ModelError::Api {
+                status: status.as_u16(),
+                kind: status.canonical_reason().unwrap_or("error").to_owned(),
+                message: "the models cannot be listed".to_owned(),
+                request_id: None,
+            });
+        }
+        let body = answer.body().limit(MAX_DOCUMENT_BYTES).await;
+        let body = body.map_err(|error| ModelError::Connection {
+            reason: error.to_string(),
+        })?;
+        Ok(body.to_vec())
+    }
+}
+
+/// Each request has its own connection: no connection is left open after a cancel, and none that
+/// the server closed in the meantime is used again, which awc does not notice in time.
+fn authorized(request: ClientRequest, credential: &Credential) -> ClientRequest {
+    let request = request.force_close();
+    match credential {
+        credential if credential.is_none() => request,
+        Credential::ApiKey(key) => request.insert_header(("x-api-key", key.expose())),
+        Credential::Bearer(token) => request.bearer_auth(token.expose()),
+    }
 }
 
 impl AttemptError {
     /// The request was not sent, or not answered.
-    fn unsent(error: &SendRequestError, client: &ApiClient) -> Self {
+    fn unsent(error: &SendRequestError, settings: &ModelSettings) -> Self {
         Self {
             reached: is_closed(error) || !matches!(error, SendRequestError::Connect(_)),
-            ..Self::before_stream(unsent(error, client))
+            ..Self::before_stream(unsent(error, settings))
         }
     }
-}
-
-impl ApiClient {
-    fn post(&self, path: &str) -> ClientRequest {
-        self.authorized(
-            self.http()
-                .0
-                .post(format!("{}{path}", self.settings().base_url)),
-        )
-    }
-
-    fn get(&self, path: &str) -> ClientRequest {
-        self.authorized(
-            self.http()
-                .0
-                .get(format!("{}{path}", self.settings().base_url)),
-        )
-    }
-
-    /// Each request has a connection of its own: no connection is left open after a cancel, and
-    /// none that the server closed in the meantime is used again, which awc does not notice in
-    /// time.
-    fn authorized(&self, request: ClientRequest) -> ClientRequest {
-        let request = request.force_close();
-        match self.credential() {
-            credential if credential.is_none() => request,
-            Credential::ApiKey(key) => request.insert_header(("x-api-key", key.expose())),
-            Credential::Bearer(token) => request.bearer_auth(token.expose()),
-        }
-    }
-}
-
-/// Sends a request.
-pub(super) async fn send(
-    client: &ApiClient,
-    clock: Clock,
-    size: usize,
-    body: Vec<Bytes>,
-) -> Result<Answer, AttemptError> {
-    let pieces = stream::iter(body.into_iter().map(Ok::<_, io::Error>));
-    let sent = client
-        .post("/v1/messages")
-        .insert_header((header::CONTENT_TYPE, "application/json"))
-        .insert_header((header::ACCEPT, "text/event-stream"))
-        .send_body(SizedStream::new(size as u64, pieces));
-    let limit = client.settings().head_timeout;
-    let head = within(limit, sent)
-        .await
-        .ok_or_else(|| AttemptError::before_stream(ModelError::NoAnswer { limit }))?
-        .map_err(|error| AttemptError::unsent(&error, client))?;
-    let answer = expect_stream(head, clock, client.redaction()).await?;
-    Ok(answer
-        .map(|chunk| chunk.map_err(|error| broken(&error)))
-        .boxed_local())
 }
 
 /// The error for a break inside an answer.
@@ -140,26 +149,6 @@ pub(super) fn broken(error: &PayloadError) -> ModelError {
         error.to_string()
     };
     ModelError::Connection { reason }
-}
-
-/// Reads a document about models.
-pub(super) async fn document(client: &ApiClient, path: &str) -> Result<Vec<u8>, ModelError> {
-    let request = client.get(path).send().await;
-    let mut answer = request.map_err(|error| unsent(&error, client))?;
-    let status = answer.status();
-    if !status.is_success() {
-        return Err(ModelError::Api {
-            status: status.as_u16(),
-            kind: status.canonical_reason().unwrap_or("error").to_owned(),
-            message: "the models cannot be listed".to_owned(),
-            request_id: None,
-        });
-    }
-    let body = answer.body().limit(MAX_DOCUMENT_BYTES).await;
-    let body = body.map_err(|error| ModelError::Connection {
-        reason: error.to_string(),
-    })?;
-    Ok(body.to_vec())
 }
 
 /// Passes an answer that is an event stream, and turns any other into its error.
@@ -301,8 +290,8 @@ fn is_own(error: &io::Error) -> bool {
 }
 
 /// Why a request was not answered.
-fn unsent(error: &SendRequestError, client: &ApiClient) -> ModelError {
-    let limit = client.settings().connect_timeout;
+fn unsent(error: &SendRequestError, settings: &ModelSettings) -> ModelError {
+    let limit = settings.connect_timeout;
     let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {
         no_connection(limit)
     } else if let SendRequestError::Connect(ConnectError::Io(own)) = error

@@ -211,7 +211,12 @@ impl WorkflowActor {
             self.parts
                 .room
                 .note(&self.id, self.machine.ledger().is_active());
-            self.set_alarm(ctx);
+            let (due, now) = (self.machine.alarm(), self.parts.clock.unix_millis());
+            self.alarm.set(due, now, ctx, |actor, ctx| {
+                actor.alarm.clear();
+                let has_room = actor.parts.room.has_for(&actor.id);
+                actor.advance(Input::Time { has_room }, ctx);
+            });
         }
         if is_idle && !self.machine.ledger().is_active() {
             let (site, uses) = (self.site.clone(), self.site.uses());

@@ -1,41 +1,44 @@
-//! Tells the machine the time when it wants to know it.
+//! An alarm of an actor: one sleep at a time, until the time that its machine waits for.
 
 use std::time::Duration;
 
 use actix::prelude::*;
-
-use super::actor::WorkflowActor;
-use crate::workflow::machine::Input;
 
 /// The longest sleep: a clock that is set, or a machine that slept, is noticed then.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The shortest sleep.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// The sleep that is under way.
+/// The sleep that is under way: its end in Unix milliseconds, and its handle.
 #[derive(Debug, Default)]
 pub(super) struct Alarm(Option<(u64, SpawnHandle)>);
 
-impl WorkflowActor {
-    /// Sleeps until the time that the machine waits for, if there is one.
-    pub(super) fn set_alarm(&mut self, ctx: &mut Context<Self>) {
-        let due = self.machine.alarm();
-        if self.alarm.0.map(|(due, _)| due) == due {
+impl Alarm {
+    /// Replaces the sleep by one until `due`, after which `wake` is called once. `None` ends the sleep. Both times are in
+    /// Unix milliseconds. A sleep until the same time continues.
+    pub(super) fn set<A: Actor<Context = Context<A>>>(
+        &mut self,
+        due: Option<u64>,
+        now: u64,
+        ctx: &mut Context<A>,
+        wake: fn(&mut A, &mut Context<A>),
+    ) {
+        if self.0.map(|(due, _)| due) == due {
             return;
         }
-        if let Some((_, handle)) = self.alarm.0.take() {
+        if let Some((_, handle)) = self.0.take() {
             ctx.cancel_future(handle);
         }
         let Some(due) = due else {
             return;
         };
-        let sleep = due.saturating_sub(self.parts.clock.unix_millis());
-        let sleep = Duration::from_millis(sleep).clamp(SHORTEST, LONGEST);
-        let handle = ctx.run_later(sleep, |actor, ctx| {
-            actor.alarm.0 = None;
-            let has_room = actor.parts.room.has_for(&actor.id);
-            actor.advance(Input::Time { has_room }, ctx);
-        });
-        self.alarm.0 = Some((due, handle));
+        let sleep = Duration::from_millis(due.saturating_sub(now)).clamp(SHORTEST, LONGEST);
+        let handle = ctx.run_later(sleep, wake);
+        self.0 = Some((due, handle));
+    }
+
+    /// Notes that the sleep has ended.
+    pub(super) fn clear(&mut self) {
+        self.0 = None;
     }
 }

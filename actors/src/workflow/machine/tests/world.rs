@@ -338,11 +338,17 @@ impl World {
         }
         let open = ledger.step().filter(|open| open.step == Step::Converse);
         let key = open.map(|open| format!("w/{}/{}", open.at.n, open.at.attempt));
+        // A wait is on record only after the end of the run that failed.
+        let waits = ledger
+            .iteration()
+            .is_some_and(|open| open.attempt.waits_until.is_some());
         let took = key.filter(|key| self.prompts.contains_key(key));
         let conversation = match took {
             None => FoundRun::NotSent,
             Some(key) => match self.ends.get(&key) {
-                Some(end) if self.journal.len().is_multiple_of(2) => FoundRun::Ended(end.clone()),
+                Some(end) if waits || self.journal.len().is_multiple_of(2) => {
+                    FoundRun::Ended(end.clone())
+                }
                 Some(_) | None => FoundRun::Open,
             },
         };
