@@ -497,8 +497,7 @@ policy() {
     printf '"limits":{"processes":500,"memory":4294967296}}\n'
 }
 
-# Runs a command under a backend, as the service would, with one pipe for all that it says. 125 says that it
-# was not started.
+# Runs a command under a backend, as the service would, with one pipe for all that it says.
 launch() {
     local run='"$BASE/harness" __launch trial'
     [[ "$1" != bare ]] || run='env -C "$WORK" bash "$BASE/attempts/'$2'"'
@@ -515,12 +514,11 @@ verdict() {
         echo 'not available'
         return
     fi
-    printf '%s\n' "${command[$name]}" >"$base/attempts/$name"
+    printf 'echo begun\n%s\n' "${command[$name]}" >"$base/attempts/$name"
     launch "$backend" "$name" >"$base/said" 2>&1 || code=$?
-    case $code in
-        77) echo 'not available'; return ;;
-        125) echo 'not started'; return ;;
-    esac
+    # A command that never ran tried nothing, such as one that cannot be read where it is contained.
+    grep -qx begun "$base/said" || { echo 'not started'; return; }
+    [[ $code != 77 ]] || { echo 'not available'; return; }
     if [[ -n "${proof[$name]}" ]] && [[ ${kind[$name]} == escape || $code -eq 0 ]]; then
         code=0
         GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
