@@ -163,16 +163,6 @@ def prompt(address, headers=(), limit=LIMIT):
     return ask(address, "POST", "/prompt", headers, b'{"content": "hello"}', limit)
 
 
-def idle(address):
-    """Waits until no run is going."""
-    for _ in range(400):
-        _, body = ask(address, "GET", "/v1/conversations/default?tail=0")
-        if json.loads(body)["summary"]["state"] != "running":
-            return
-        time.sleep(0.02)
-    raise AssertionError("the run does not end")
-
-
 def strangers_are_not_let_in(world):
     """A stranger gets no epoch and no route; the owner needs nothing; a forward is a stranger."""
     world.start()
@@ -250,21 +240,37 @@ def a_port_taken_over_learns_nothing(world):
 
 
 def a_flood_takes_nothing_of_the_owner(world):
-    """4,808 connections of a stranger, each with requests: the owner is served meanwhile."""
+    """4,808 connections of a stranger, each with requests: the owner is served meanwhile, and no later than if each of
+    them were a request of the owner that came before."""
     world.start()
+
+    def calm():
+        start = time.monotonic()
+        for _ in range(100):
+            ask(world.address, "GET", "/healthz")
+        return (time.monotonic() - start) / 100
+
+    each = as_user(OWNER, calm)
     stop = threading.Event()
-    slowest, failures = [0.0], []
+    slowest, failures, served = [0.0], [], [0]
+
+    def timed(request):
+        start = time.monotonic()
+        status, body = request()
+        if status != 200:
+            failures.append((status, body))
+        served[0] += 1
+        slowest[0] = max(slowest[0], time.monotonic() - start)
+        return body
 
     def owner():
+        state = lambda: ask(world.address, "GET", "/v1/conversations/default?tail=0")
         while not stop.is_set():
-            start = time.monotonic()
             try:
-                status, body = prompt(world.address)
-                if status != 200:
-                    failures.append((status, body))
-                slowest[0] = max(slowest[0], time.monotonic() - start)
-                idle(world.address)
-            except (OSError, AssertionError, ValueError, IndexError) as error:
+                timed(lambda: prompt(world.address))
+                while json.loads(timed(state))["summary"]["state"] == "running" and not stop.is_set():
+                    time.sleep(0.02)
+            except (OSError, ValueError, IndexError, KeyError) as error:
                 failures.append(repr(error))
             time.sleep(0.1)
 
@@ -280,7 +286,7 @@ def a_flood_takes_nothing_of_the_owner(world):
                 connections.append(connection)
             except OSError:
                 connection.close()
-        time.sleep(2)
+        time.sleep(5)
         alive = 0
         for connection in connections:
             connection.setblocking(False)
@@ -305,17 +311,22 @@ def a_flood_takes_nothing_of_the_owner(world):
         while not stop.is_set():
             time.sleep(0.05)
         thread.join()
-        (world.workspace / "owner.json").write_text(json.dumps([slowest[0], failures]))
+        (world.workspace / "owner.json").write_text(json.dumps([slowest[0], failures, served[0]]))
         os._exit(0)
     made, alive = as_user(STRANGER, flood)
     files = len(os.listdir(f"/proc/{world.process.pid}/fd"))
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
-    slowest, failures = json.loads((world.workspace / "owner.json").read_text())
+    slowest, failures, served = json.loads((world.workspace / "owner.json").read_text())
+    # Fewer connections are no flood, and an owner who asks nothing waits for nothing.
+    check(made > 4000, f"{made} connections of the stranger were made")
     check(not failures, failures[:3])
-    check(slowest <= 1.0, f"the owner waited {slowest:.2f} s")
+    check(served >= 5, f"the owner was answered {served} times, the slowest in {slowest:.2f} s")
+    most = max(1.0, made * each)
+    check(slowest <= most, f"the owner waited {slowest:.2f} s, of at most {most:.2f}")
     check(alive <= 300, f"{alive} connections of the stranger are open")
-    return f"{made} connections, {alive} kept, {files} files, the owner waited {slowest * 1000:.0f} ms at most"
+    return (f"{made} connections, {alive} kept, {files} files, the owner was answered {served} times and "
+            f"waited {slowest * 1000:.0f} ms of at most {most * 1000:.0f}")
 
 
 def slow_requests_end(world):
@@ -391,6 +402,8 @@ def answers_that_nobody_reads_cost_little(world):
     cpu, before = used()
     sent = as_user(STRANGER, send)
     after, resident = used()
+    # Less is no load.
+    check(sent >= 256 * 1000, f"{sent} bytes were sent")
     check(resident < before + 60, f"{resident:.0f} MiB, {before:.0f} before")
     check(after - cpu < 4, f"{after - cpu:.1f} s of CPU in 8 s")
     check(as_user(OWNER, lambda: ask(world.address, "GET", "/v1/service"))[0] == 200, "owner")
@@ -426,25 +439,47 @@ def user_namespaces_make_nobody_the_owner(world):
 
 def the_process_is_closed(world):
     """Not even the owner's other programs read the service's environment or memory; no core."""
+    # The service must give up the right to leave a core file, so it starts with that right.
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+    try:
+        check_closed(world)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+    return "core files were off before" if before[1] == 0 else None
+
+
+def check_closed(world):
+    """Looks into the service, and into another program of the owner, which shows that the look works."""
     world.start(ANTHROPIC_API_KEY="sk-ant-of-the-owner", AWS_SECRET_ACCESS_KEY="of-the-owner-0123456789")
     pid = world.process.pid
     core = [line.split()[4:6] for line in Path(f"/proc/{pid}/limits").read_text().splitlines()
             if line.startswith("Max core")]
     check(core == [["0", "0"]], core)
 
-    def look():
+    names = ["environ", "mem", "maps", "auxv"]
+
+    def look(pid):
         opened = []
-        for name in ("environ", "mem", "maps", "auxv"):
+        for name in names:
             try:
-                with open(f"/proc/{pid}/{name}", "rb") as file:
-                    file.read(16)
-                opened.append(name)
+                with open(f"/proc/{pid}/{name}", "rb"):
+                    opened.append(name)
             except PermissionError:
                 pass
         return opened
 
     for uid in (OWNER, STRANGER):
-        check(as_user(uid, look) == [], f"uid {uid} opened {as_user(uid, look)}")
+        opened = as_user(uid, lambda: look(pid))
+        check(opened == [], f"uid {uid} opened {opened}")
+    # The owner can look into a program that closes nothing; into its memory only if the kernel allows it (Yama).
+    other = subprocess.Popen(["sleep", "60"], preexec_fn=demote(OWNER), stdin=subprocess.DEVNULL)
+    try:
+        opened = as_user(OWNER, lambda: look(other.pid))
+    finally:
+        other.kill()
+        other.wait()
+    check(set(names) - {"mem"} <= set(opened), f"of a program that closes nothing only {opened} is open")
 
 
 def the_demo_listens_once(world):
@@ -477,6 +512,24 @@ def what_others_leave_above_is_not_told(world):
     workspace.mkdir()
     os.chown(workspace, OWNER, OWNER)
     world.workspace = workspace
+
+    def report_context_files():
+        """The context files of a conversation: the JSON of the service, and the text of its client."""
+        world.start()
+        _, shown = as_user(OWNER, lambda: ask(world.address, "GET", "/v1/conversations/default"))
+        ran = world.run("conversations", "show", "default")
+        world.kill()
+        return shown.replace(" ", ""), ran.stdout
+
+    # A file of the owner in a folder of the owner is reported.
+    os.chown(shared, OWNER, OWNER)
+    (shared / "AGENTS.md").write_text("the owner's words\n")
+    os.chown(shared / "AGENTS.md", OWNER, OWNER)
+    shown, ran = report_context_files()
+    check('"context_files":[{' in shown, shown)
+    check(f"told      {shared}" in ran, ran)
+    (shared / "AGENTS.md").unlink()
+    os.chown(shared, STRANGER, STRANGER)
     said = []
     for leave in (lambda: os.symlink(private, shared / "AGENTS.md"),
                   lambda: os.link(private, shared / "AGENTS.md"),
@@ -485,12 +538,9 @@ def what_others_leave_above_is_not_told(world):
             leave()
         except PermissionError:
             continue
-        world.start()
-        _, shown = as_user(OWNER, lambda: ask(world.address, "GET", "/v1/conversations/default"))
-        check("AGENTS.md (" not in shown and '"context_files":[{' not in shown.replace(" ", ""), shown)
-        ran = world.run("conversations", "show", "default")
-        check(f"told      {shared}" not in ran.stdout, ran.stdout)
-        world.kill()
+        shown, ran = report_context_files()
+        check("AGENTS.md(" not in shown and '"context_files":[{' not in shown, shown)
+        check(f"told      {shared}" not in ran, ran)
         (shared / "AGENTS.md").unlink()
         said.append("left out")
     return ", ".join(said)
