@@ -675,7 +675,7 @@ def everything_at_once(folder):
             if status != 201:
                 raise Failure(f"conversation {number} was refused: {made}")
         note(f"{count:,} conversations made")
-        beside.hold("the owner's longest wait", 10)
+        beside.hold("the owner's longest wait", 15)
         held = STREAM_BYTES + ANSWER_BYTES + BODY_BYTES
         hold("growth, beside what all may leave unread or send", highest[0] - before, held, 2, "MiB")
     finally:

@@ -85,6 +85,8 @@ def twice(run):
     current.clear()
     result = run()
     second = {bound.what: bound for bound in current}
+    if unmeasured := [what for what in missed if what not in second]:
+        raise Failure(f"not measured once more: {'; '.join(unmeasured)}")
     for what in missed:
         print(f"  {what}\n    first:  {first[what]}\n    second: {second[what]}", flush=True)
     failed = [what for what in missed if second[what].is_missed()]
