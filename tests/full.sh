@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What has chance in it, in full number, each part in under an hour; a table in the end says what ran.
-# `.ci/run` runs a twentieth of each.
+# What has chance in it or a number of clients, in full number, each part in under an hour; a table in the end says
+# what ran.
+# `.ci/run` runs a part of each.
 #
 #   tests/full.sh            all parts
 #   tests/full.sh PART…      some of them
@@ -55,8 +56,8 @@ run() {
         corpus) count="10000 changes"
             HARNESS_CHANGES=10000 service corpus:: && PROPTEST_CASES=10000 properties harness-tui corpus:: ;;
         durability) count="each system call"; script tests/durability.sh ;;
-        limits) count="all limits"; script tests/limits.py ;;
-        costs) count="all parts"; script tests/commands.py ;;
+        limits) count="all limits"; script tests/limits.py --full ;;
+        costs) count="all parts"; script tests/commands.py --full ;;
         work) count="all kinds"; script tests/real_work.sh ;;
         strangers) count="all of it"; script tests/strangers.py ;;
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;

@@ -14,14 +14,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 show=${1:-}
 binary=$(realpath "${HARNESS_BIN:-target/release/harness}")
 folder=$(mktemp -d)
-socket="harness-$$"
 
-tm() { tmux -L "$socket" "$@"; }
+# The server is this script's own: its socket is in the folder, so that nothing that runs beside it has the same.
+tm() { tmux -S "$folder/tmux" "$@"; }
 screen() { tm capture-pane -p -t "$1"; }
 # Clients that lose their terminal keep their drafts before they end, so they are waited for.
 finish() {
-    local clients
-    clients=$(pgrep -f -- "$binary attach --name" || true)
+    local clients panes
+    panes=$(tm list-panes -a -F '#{pane_pid}' 2>/dev/null | paste -sd, || true)
+    clients=$([[ -z "$panes" ]] || pgrep -P "$panes" || true)
     tm kill-server 2>/dev/null || true
     [[ -z "${service:-}" ]] || kill "$service" 2>/dev/null || true
     for client in $clients ${service:-}; do
@@ -56,8 +57,17 @@ hides() {
     done
     fail "$1 still shows: $2"
 }
+# Waits until both screens show the same of the conversation.
+alike() {
+    for _ in $(seq 150); do
+        [[ "$(said ana)" == "$(said ben)" ]] && return
+        sleep 0.1
+    done
+    fail "$1"
+}
 # What a screen shows of the conversation: without the first row, and only down to the line below.
-said() { screen "$1" | sed -e 1d -e '/^──/,$d' -e 's/^ *┃ you$/ ┃ ana/'; }
+# A client names itself `you`.
+said() { screen "$1" | sed -e 1d -e '/^──/,$d' -e 's/^ *┃ you$/ ┃ ana/' -e 's/by you$/by ben/'; }
 shown() { [[ -z "$show" ]] || { printf '\n-- %s\n' "$2"; screen "$1"; }; }
 
 export HARNESS_HOME="$folder/state" TERM=xterm-256color
@@ -88,7 +98,7 @@ for client in ana ben; do
     shows "$client" 'The tools have answered'
     hides "$client" 'Ctrl+C cancels'
 done
-[[ "$(said ana)" == "$(said ben)" ]] || fail 'the screens differ'
+alike 'the screens differ'
 shown ana 'what ana sees'
 shown ben 'what ben sees'
 
@@ -96,18 +106,18 @@ shown ben 'what ben sees'
 tm send-keys -t ana -l 'tell me a long story'
 tm send-keys -t ana Enter
 for client in ana ben; do
-    shows "$client" 'Thinking...'
+    # The word for the activity changes; that something can be cancelled lasts.
+    shows "$client" 'Ctrl+C cancels'
     shows "$client" 'Hour 1'
 done
 shown ben 'what ben sees of a reply that streams'
 tm send-keys -t ben C-c
 for client in ana ben; do
-    hides "$client" 'Thinking...'
+    hides "$client" 'Ctrl+C cancels'
     shows "$client" 'cancelled'
 done
 shows ana 'cancelled by ben'
-[[ "$(said ana | sed 's/by ben/by you/')" == "$(said ben)" ]] ||
-    [[ "$(said ana)" == "$(said ben)" ]] || fail 'the screens differ behind the cancel'
+alike 'the screens differ after the cancel'
 
 # Another size, and text pasted by tmux, with line ends that do not send it.
 tm resize-window -t ana -x 60 -y 20
@@ -136,7 +146,7 @@ done
 tm send-keys -t ben -l '!printf "%s-%s" run by-ben'
 tm send-keys -t ben Enter
 for client in ana ben; do
-    shows "$client" 'command ran'
+    shows "$client" 'run by-ben · exit 0'
 done
 
 # What was written before is found, and going back to it leaves the other where it is.

@@ -20,9 +20,10 @@ const PARTS_OF_A_RUN: u64 = 6;
 const SIZE: (u16, u16) = (200, 60);
 /// How long nothing happens.
 const IDLE: Duration = Duration::from_secs(60);
-/// The longest that the client may take.
-const FIRST_PAINT: Duration = Duration::from_millis(80);
-const MAX_KILOBYTES: u64 = 80_000;
+/// The limit for the first paint, as a multiple of that of an empty conversation.
+const FIRST_PAINT: f64 = 4.0;
+/// The limit for the memory with all parts, as a multiple of the size of the journal.
+const MEMORY: f64 = 2.0;
 
 /// The screen on which a reply is followed.
 const SIZE_TO_FOLLOW: (u16, u16) = (120, 40);
@@ -30,10 +31,11 @@ const SIZE_TO_FOLLOW: (u16, u16) = (120, 40);
 const REPLY: usize = 20_000;
 const WORDS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(7);
-/// The limits of following it: bytes to the terminal, time of a processor, memory.
-const MAX_BYTES: u64 = 300_000;
-const MAX_TIME: Duration = Duration::from_millis(800);
-const MAX_KILOBYTES_TO_FOLLOW: u64 = 20_000;
+/// The limits of following it: bytes to the terminal, as a multiple of the reply's; the share of a processor while
+/// the reply comes; and memory, as a multiple of that before the reply.
+const BYTES: usize = 15;
+const SHARE: f64 = 0.2;
+const MEMORY_TO_FOLLOW: f64 = 2.0;
 
 pub(crate) fn run() {
     follow();
@@ -52,18 +54,21 @@ pub(crate) fn run() {
         SIZE.0,
         SIZE.1
     );
-    let mut paints: Vec<f64> = (0..10)
-        .map(|_| first_paint(&state).as_secs_f64() * 1e3)
-        .collect();
-    paints.sort_by(f64::total_cmp);
-    println!(
-        "  first paint {:.0} ms behind the start of the process in the middle, {:.0} ms at most of 10",
-        paints[5], paints[9]
-    );
-    assert!(
-        paints[5] < FIRST_PAINT.as_secs_f64() * 1e3,
-        "the first paint is late"
-    );
+    let empty = Service::start("http://127.0.0.1:9");
+    // A bound that is missed is measured once more.
+    let paints_in_time = (0..2).any(|_| {
+        let (paint, baseline) = (
+            first_paint(&state, "part 10000"),
+            first_paint(&empty.state(), "Enter prompt..."),
+        );
+        let ratio = paint / baseline;
+        println!(
+            "  first paint {paint:.0} ms after the start of the process, {ratio:.1} × the {baseline:.0} ms of an empty conversation (at most {FIRST_PAINT} ×)"
+        );
+        ratio <= FIRST_PAINT
+    });
+    assert!(paints_in_time, "the first paint is late twice");
+    drop(empty);
 
     let mut client = Client::start(&state, SIZE);
     client.wait_for("Enter prompt...");
@@ -81,11 +86,15 @@ pub(crate) fn run() {
     }
     let kilobytes = client.kilobytes();
     println!(
-        "  RSS {} MB with all of them, which took {:.1} s to page through",
+        "  RSS {} MB with all of them, {:.2} × the journal (at most {MEMORY} ×), which took {:.1} s to page through",
         kilobytes / 1000,
+        kilobytes as f64 * 1e3 / size as f64,
         began.elapsed().as_secs_f64()
     );
-    assert!(kilobytes < MAX_KILOBYTES, "that is too much");
+    assert!(
+        kilobytes as f64 * 1e3 <= MEMORY * size as f64,
+        "that is too much"
+    );
     client.keys(b"\x1b[F");
     client.wait_for("part 10000");
     std::thread::park_timeout(Duration::from_secs(8));
@@ -130,6 +139,7 @@ fn follow() {
     let message = Message::new().text(&*reply);
     script.push(message.words_per_delta(WORDS).delta_pause(PAUSE));
     let (ticks, bytes, began) = (client.ticks(), client.written(), Instant::now());
+    let before = client.kilobytes();
     runtime.block_on(prompt(service.address, "tell"));
     while !client.text().contains("Here it ends.") {
         std::thread::park_timeout(Duration::from_millis(50));
@@ -146,25 +156,37 @@ fn follow() {
     let bytes = client.written() - bytes;
     let kilobytes = client.kilobytes();
     println!(
-        "a reply of {} bytes followed for {:.1} s on {}x{}: {bytes} bytes to the terminal, {time:?} of a processor, RSS {:.1} MB",
+        "a reply of {} bytes followed for {:.1} s on {}x{}: {bytes} bytes to the terminal, {time:?} of a processor, RSS {:.1} MB, {:.1} MB before",
         reply.len(),
         took.as_secs_f64(),
         SIZE_TO_FOLLOW.0,
         SIZE_TO_FOLLOW.1,
-        kilobytes as f64 / 1e3
+        kilobytes as f64 / 1e3,
+        before as f64 / 1e3
     );
-    assert!(bytes <= MAX_BYTES, "too much is written");
-    assert!(time <= MAX_TIME, "it takes too long");
-    assert!(kilobytes <= MAX_KILOBYTES_TO_FOLLOW, "that is too much");
+    let most = u64::try_from(BYTES * reply.len()).unwrap();
+    assert!(bytes <= most, "too much is written");
+    assert!(time <= took.mul_f64(SHARE), "it takes too long");
+    assert!(
+        kilobytes as f64 <= MEMORY_TO_FOLLOW * before as f64,
+        "that is too much"
+    );
     std::thread::park_timeout(Duration::from_secs(8));
     idle(&client);
 }
 
-fn first_paint(state: &std::path::Path) -> Duration {
-    let began = Instant::now();
-    let client = Client::start(state, SIZE);
-    client.wait_for("part 10000");
-    began.elapsed()
+/// The milliseconds until a client shows some words: the middle one of ten starts.
+fn first_paint(state: &std::path::Path, words: &str) -> f64 {
+    let mut paints: Vec<f64> = (0..10)
+        .map(|_| {
+            let began = Instant::now();
+            let client = Client::start(state, SIZE);
+            client.wait_for(words);
+            began.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    paints.sort_by(f64::total_cmp);
+    paints[5]
 }
 
 /// A journal of runs as models and tools make them.
