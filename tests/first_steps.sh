@@ -145,7 +145,7 @@ expect 'withdrawn: 3' -- harness queue withdraw 3
 expect 'the run was stopped' -- harness cancel
 wait "$client" && fail "a cancelled run is no success"
 client=
-expect 'steering: read README.md lines 1-3' '# Harness' 'follow-up by ana: list src' 'entries' \
+expect 'steering: read README.md lines 1-3' 'read: 3 of ' 'follow-up by ana: list src' 'entries' \
     -- harness continue
 expect 'nothing waits' -- harness queue
 harness continue >"$folder/shown" 2>&1 && fail "there was something to continue"
@@ -176,7 +176,7 @@ expect 'release  What to look at before a release' -- harness skills
 expect 'I will read `CHANGELOG.md` lines 1-8, then list `src`.' -- harness skill release Then list src
 expect 'look  read' -- harness templates
 expect 'I will read `Cargo.toml` lines 1-3.' -- harness template look Cargo.toml
-expect '"start_line":1,"end_line":2' -- harness template look src/main.rs 1-2
+expect 'read src/main.rs lines 1 to 2' -- harness template look src/main.rs 1-2
 
 expect 'not compacted: ' -- harness compact
 expect 'compacted from about ' '.archive in the state folder' -- harness compact --force

@@ -76,7 +76,7 @@ for number in 1 2 3 4 5; do
         4)
             # On a terminal, since it asks a person, who answers what was asked.
             touch "$output"
-            answer | timeout 60 script --quiet --flush --return --command "$command" /dev/null >"$output" \
+            answer | NO_COLOR=1 timeout 60 script --quiet --flush --return --command "$command" /dev/null >"$output" \
                 || fail "command $number failed: $(cat "$output")"
             ;;
         *)
