@@ -333,7 +333,7 @@ def flood_of_the_owner(world):
     check(made > 4000, f"{made} connections of the stranger were made")
     check(not failures, failures[:3])
     check(served >= 5, f"the owner was answered {served} times, the slowest in {slowest:.2f} s")
-    hold("the owner's longest wait", 1000 * slowest, 1000 * baseline, 10, "ms")
+    hold("the owner's longest wait", 1000 * slowest, 1000 * baseline, 30, "ms")
     check(alive <= 300, f"{alive} connections of the stranger are open")
     return (f"{made} connections, {alive} kept, {files} files, the owner was answered {served} times and "
             f"waited {slowest * 1000:.0f} ms at most")
