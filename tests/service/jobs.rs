@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::bash::{marked, none_left, processes, run};
+use crate::bounds::took_at_most;
 use crate::changing::{Changing, Result};
 use crate::client::within;
 use crate::eventually::eventually;
@@ -53,7 +54,7 @@ async fn b11_a_job_runs_on_and_is_read_while_it_does() {
         result,
         "begun\n[job 1 started in the background; read it with job]"
     );
-    assert!(before.elapsed() < Duration::from_secs(5));
+    took_at_most(Duration::from_secs(5), before.elapsed());
     let told = look(&here, 1, "running for").await;
     assert!(
         told.starts_with("begun\n[job 1: running for ") && told.contains("nothing new"),
@@ -175,7 +176,7 @@ async fn b11_jobs_end_with_their_conversation_and_with_the_service() {
     let before = Instant::now();
     here.service.signal(Signal::SIGTERM);
     here.service.ended().await;
-    assert!(before.elapsed() < Duration::from_secs(4));
+    took_at_most(Duration::from_secs(4), before.elapsed());
     none_left(&format!("sleep {stays}"), Duration::from_millis(100)).await;
 }
 

@@ -13,6 +13,7 @@ mod approvals;
 mod attach;
 mod attachments;
 mod bash;
+mod bounds;
 mod caching;
 mod cancel;
 mod change_records;

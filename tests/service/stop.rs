@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::bounds::took_at_most;
 use crate::client::within;
 use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
@@ -39,11 +40,7 @@ async fn a_signal_ends_runs_and_streams_and_the_program_in_time() {
         assert_eq!(last, ": the service is stopping\nretry: 1000");
         assert_eq!(events.frame().await, None);
         assert_eq!(service.ended().await.code(), Some(0));
-        assert!(
-            asked.elapsed() < Duration::from_secs(5),
-            "{:?}",
-            asked.elapsed()
-        );
+        took_at_most(Duration::from_secs(5), asked.elapsed());
     }
 }
 
@@ -84,11 +81,7 @@ async fn an_idle_service_with_clients_stops_at_once_and_starts_again_on_its_port
     let asked = Instant::now();
     service.signal(Signal::SIGTERM);
     assert_eq!(service.ended().await.code(), Some(0));
-    assert!(
-        asked.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        asked.elapsed()
-    );
+    took_at_most(Duration::from_secs(3), asked.elapsed());
     let port = service.address.port().to_string();
     let home = tempfile::tempdir().unwrap();
     let again = Service::start_in(home, &standin.base_url(), &["--port", &port]).await;
@@ -112,11 +105,7 @@ async fn standard_error_that_nobody_reads_holds_nobody_up_and_the_end_comes_in_t
     let asked = Instant::now();
     service.signal(Signal::SIGTERM);
     assert_eq!(service.ended().await.code(), Some(0));
-    assert!(
-        asked.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        asked.elapsed()
-    );
+    took_at_most(Duration::from_secs(5), asked.elapsed());
     let mut told = String::new();
     unread.read_to_string(&mut told).unwrap();
     assert!(told.len() >= 60_000, "{}", told.len());

@@ -14,6 +14,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::bash::{marked, none_left, processes};
+use crate::bounds::stretched;
 use crate::changing::{open, order};
 use crate::checker::check;
 use crate::client::within;
@@ -228,7 +229,7 @@ fn told(result: &str) -> &str {
 
 /// Waits until the stages of commands have ended.
 async fn no_stage_left(stages: &[u32]) {
-    let end = Instant::now() + LEFT_FOR;
+    let end = Instant::now() + stretched(LEFT_FOR);
     let is_stage = |pid: &&u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&line).contains("__launch")
@@ -247,7 +248,7 @@ fn remove_folders(temp: &Path) {
 
 /// Waits until no folder for temporary files is left.
 async fn no_folder_left(temp: &Path) {
-    let end = Instant::now() + LEFT_FOR;
+    let end = Instant::now() + stretched(LEFT_FOR);
     loop {
         let mut left = fs::read_dir(temp).unwrap().flatten();
         let Some(left) = left.find(|entry| entry.path().is_dir()) else {

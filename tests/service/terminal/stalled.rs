@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
+use crate::bounds::took_at_most;
 use crate::client::within;
 use crate::eventually::eventually;
 use crate::program::Service;
@@ -172,5 +173,5 @@ async fn a_key_is_seen_soon_while_a_reply_of_many_pieces_comes() {
         slowest = slowest.max(pressed.elapsed());
     }
     println!("the slowest key took {slowest:?}");
-    assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+    took_at_most(Duration::from_secs(2), slowest);
 }
