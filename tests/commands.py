@@ -30,7 +30,7 @@ MIB = 1024 * 1024
 KEPT = 64
 # Bounds: what the service may grow by while a command writes more than is kept; how late the pieces of
 # another conversation's reply may come; and how late the service may answer while a command takes too much.
-MOST_GROWTH, MOST_DELAY, MOST_ANSWER = 0.5, 15, 15
+MOST_GROWTH, MOST_DELAY, MOST_ANSWER = 0.5, 20, 30
 # How many pieces a paced reply has, and the seconds between them.
 PIECES, PACE = 200, 0.01
 # How often delays are measured, and how often a command that takes too much runs: the middle one counts.
