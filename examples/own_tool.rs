@@ -64,14 +64,14 @@ impl EventHandler for Printer {
     }
 }
 
-#[actix::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let api = Standin::demo()?;
-    let mut config = Config::new("a real key goes here");
-    config.api.base_url = api.base_url();
+    let config = Config::new("a real key goes here").with_base_url(&api.base_url());
     let mut tools = standard_tools();
     tools.push(Arc::new(CountWords));
     let harness = Harness::new(config, tools, Some(Arc::new(Printer)))?;
-    harness.prompt("read Cargo.toml lines 1-3").await?;
+    let reply = harness.prompt("read Cargo.toml lines 1-3").await?;
+    Printer::line(&format!("{} tokens", reply.usage.output_tokens));
     Ok(())
 }

@@ -3,77 +3,59 @@
 //! `cargo run --example steering`
 
 use std::io::Write as _;
-use std::sync::{Arc, Mutex};
 
-use harness_actors::{Config, EventHandler, Harness, Object, Options, standard_tools};
-use harness_protocol::Event;
+use futures_util::StreamExt as _;
+use harness_actors::protocol::Event;
+use harness_actors::{Config, Harness, Options, standard_tools};
 use harness_standin::Standin;
 use serde_json::Value;
-use tokio::sync::oneshot;
 
-/// Prints what happens, and tells when the first tool is called.
-struct Printer(Mutex<Option<oneshot::Sender<()>>>);
+fn line(line: &str) {
+    // Nobody may be reading any more, and that is fine.
+    drop(writeln!(std::io::stdout(), "{line}"));
+}
 
-impl Printer {
-    fn line(line: &str) {
-        // Nobody may be reading any more, and that is fine.
-        drop(writeln!(std::io::stdout(), "{line}"));
+/// Prints what happened.
+fn print(event: &Event) {
+    match event {
+        Event::Queued { content, .. } => line(&format!("+ {content}")),
+        Event::User { content, .. } => line(&format!("you: {content}")),
+        Event::Text { content, .. } => line(content),
+        Event::ToolCall { name, input, .. } => {
+            line(&format!("> {name} {}", Value::Object(input.clone())));
+        }
+        Event::ToolResult { result, .. } => line(&format!("< {} bytes", result.len())),
+        _ => {}
     }
 }
 
-impl EventHandler for Printer {
-    fn event(&self, event: &Event) {
-        if let Event::Queued { content, .. } = event {
-            Self::line(&format!("+ {content}"));
-        }
-    }
-
-    fn user(&self, content: &str) {
-        Self::line(&format!("you: {content}"));
-    }
-
-    fn text(&self, text: &str) {
-        Self::line(text);
-    }
-
-    fn tool_call(&self, _: &str, name: &str, input: &Object) {
-        Self::line(&format!("> {name} {}", Value::Object(input.clone())));
-        let first = self.0.lock().ok().and_then(|mut first| first.take());
-        if let Some(first) = first {
-            // Whoever waited for it may be gone.
-            first.send(()).unwrap_or_default();
-        }
-    }
-
-    fn tool_result(&self, _: &str, result: &str, _: bool) {
-        Self::line(&format!("< {} bytes", result.len()));
-    }
-}
-
-#[actix::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let api = Standin::demo()?;
-    let mut config = Config::new("a real key goes here");
-    config.api.base_url = api.base_url();
-    let harness = Harness::start(Options {
-        tools: standard_tools(),
-        ..Options::new(config)
-    })?;
-    let (called, is_called) = oneshot::channel();
-    let _printing = harness.subscribe(Arc::new(Printer(Mutex::new(Some(called)))));
-
-    let run = harness.clone();
-    let run = actix::spawn(async move { run.prompt("read Cargo.toml lines 1-3").await });
-    // The model has asked for a tool, and its result is on the way.
-    is_called.await?;
-    harness.steer("read README.md lines 1-3").await?;
-    harness.follow_up("list examples").await?;
-    run.await??;
-
+    let config = Config::new("a real key goes here").with_base_url(&api.base_url());
+    let harness = Harness::start(Options::new(config).with_tools(standard_tools()))?;
+    let mut events = harness.events();
+    let mut run = std::pin::pin!(harness.prompt("read Cargo.toml lines 1-3"));
+    let mut is_steered = false;
+    let reply = loop {
+        tokio::select! {
+            biased;
+            Some(event) = events.next() => {
+                print(&event);
+                // The model has asked for a tool, and its result is on the way.
+                if matches!(event, Event::ToolCall { .. }) && !is_steered {
+                    is_steered = true;
+                    harness.steer("read README.md lines 1-3").await?;
+                    harness.follow_up("list examples").await?;
+                }
+            }
+            reply = &mut run => break reply?,
+        }
+    };
     let snapshot = harness.snapshot().await?;
-    Printer::line(&format!(
-        "{} prompts, {} tokens",
-        snapshot.totals.prompts, snapshot.usage.output_tokens
+    line(&format!(
+        "{} prompts, {} tokens; the last word: {}",
+        snapshot.totals.prompts, reply.usage.output_tokens, reply.text
     ));
     Ok(())
 }

@@ -2,9 +2,13 @@
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
+use crate::before_subcommand::WithoutSubcommand;
 use crate::client::{Attach, ClientCommand};
+use crate::color::ColorFlag;
 use crate::config::{HomeFlag, SettingFlags};
 use crate::doctor::Examine;
+use crate::shell_files::{self, Completions, Man};
+use crate::workflow::Workflow;
 
 const OVERVIEW: &str = "\
 Examples:
@@ -27,18 +31,26 @@ With a service running, from any shell of the same user:
   harness compact                          replace the past by a summary
   harness usage                            the tokens, and what they cost
   harness conversations                    list what there is
+Long work that the service checks itself:
+  harness workflow new FILE                make a workflow of a file, once you approve it
+  harness workflow run --wait              let it work, and show what happens
+  harness workflow show                    how it is
 The service itself:
   harness status                           what runs: folder, model, version, process, log
   harness stop                             end it
   harness restart                          this version in its place, when no run is going
   harness logs -f                          what it logs
+Without a service:
+  harness completions bash                 what the shell needs to complete commands; also zsh, fish
+  harness man | man -l -                   the manual page
+  harness workflow check FILE              all that is wrong with the file of a workflow
 
 Exit codes:
     0  done, or stopped as asked
     1  failed
     2  wrong use: a flag or a setting cannot be used
-    3  `harness status`: no service runs
-    4  `harness status`: one runs that cannot be talked to
+    3  `harness status`: no service runs; a workflow: a person is needed
+    4  `harness status`: one runs that cannot be talked to; a workflow: a limit stopped it
   130  cancelled, or ended with Ctrl-C";
 
 const SETTINGS_HELP: &str = "\
@@ -66,17 +78,20 @@ Exit codes:
 
 /// Runs conversations with a language model as a service that many clients can attach to.
 #[derive(Debug, Parser)]
-#[command(name = "harness", version, after_help = OVERVIEW, args_conflicts_with_subcommands = true)]
+#[command(name = "harness", version, after_help = OVERVIEW)]
 pub(crate) struct Cli {
-    /// What to do; attaches if left out.
+    /// How to attach. Read before the command, which is taken out of what was parsed.
+    #[command(flatten)]
+    pub(crate) alone: WithoutSubcommand<Alone>,
+    /// The command; attaches if left out.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// How to attach.
-    #[command(flatten)]
-    pub(crate) alone: Alone,
     /// The state folder, of every command.
     #[command(flatten)]
     pub(crate) home: HomeFlag,
+    /// The colours, of every command.
+    #[command(flatten)]
+    pub(crate) color: ColorFlag,
 }
 
 /// The flags of `harness` alone.
@@ -91,22 +106,27 @@ pub(crate) struct Alone {
 }
 
 impl Cli {
-    /// What a newcomer is shown who asks for nothing where nothing can be shown.
+    /// The help for a newcomer who asks for nothing where nothing can be shown.
     pub(crate) fn help() -> String {
         Self::command().render_help().to_string()
     }
 }
 
-/// What a command line, with the name of the program first, says of a service that it starts; none
-/// if it starts none.
+/// The arguments for a service that a command line, with the name of the program first, starts;
+/// none if it starts none.
 pub(crate) fn as_serve(words: &[&str]) -> Option<Serve> {
     match Cli::try_parse_from(words).ok()?.command? {
         Command::Serve(serve) => Some(serve),
-        Command::Config(_) | Command::Doctor(_) | Command::Client(_) => None,
+        Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Workflow(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Client(_) => None,
     }
 }
 
-/// What the program can be asked to do.
+/// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve until stopped with Ctrl-C or SIGTERM
@@ -115,7 +135,16 @@ pub(crate) enum Command {
     Doctor(Examine),
     /// Show every setting, its value and where it came from; creates nothing
     Config(ShowConfig),
-    /// What the running service is asked.
+    /// Make, run, watch and steer workflows, and look at their files
+    #[command(visible_alias = "wf")]
+    Workflow(Workflow),
+    /// Print the completions for a shell
+    #[command(after_help = shell_files::COMPLETIONS_HELP)]
+    Completions(Completions),
+    /// Print the manual page, of the program or of one command
+    #[command(after_help = shell_files::MAN_HELP)]
+    Man(Man),
+    /// A command for the running service.
     #[command(flatten)]
     Client(ClientCommand),
 }
@@ -139,7 +168,7 @@ pub(crate) struct Serve {
 #[derive(Debug, Args)]
 #[command(after_help = SETTINGS_HELP)]
 pub(crate) struct ShowConfig {
-    /// Print a JSON array of {key, value, source}
+    /// Print a JSON object with `items`, each {key, value, source}
     #[arg(long)]
     pub(crate) json: bool,
     /// The settings.

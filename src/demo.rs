@@ -12,7 +12,8 @@ use harness_standin::{Answer, BrokenOff, DemoModel};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What the stand-in asks of every request. The key opens nothing: nobody else can ask.
+/// The headers that the stand-in asks of every request. The key opens nothing: no other program can
+/// ask.
 const HEADERS: [(&str, &str); 3] = [
     ("x-api-key", "demo"),
     ("anthropic-version", "2023-06-01"),

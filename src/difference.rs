@@ -10,7 +10,7 @@ const MASK: &str = "***";
 /// Where a value comes from that nobody gave.
 const DEFAULT: &str = "default";
 
-/// What one side has of a setting.
+/// One side's value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Said {
     /// Its value; nothing if it is unset.
@@ -24,9 +24,9 @@ pub(crate) struct Said {
 pub(crate) struct Difference {
     /// Its name.
     pub(crate) key: String,
-    /// What the service has.
+    /// The service's value.
     pub(crate) service: Said,
-    /// What this shell says.
+    /// This shell's value.
     pub(crate) shell: Said,
 }
 
@@ -90,7 +90,7 @@ impl Difference {
         is_masked(&self.service) || is_masked(&self.shell)
     }
 
-    /// What the running service has, in few words.
+    /// The running service's value, in few words.
     pub(crate) fn of_service(&self) -> String {
         let Said { value, source } = &self.service;
         match value.as_deref() {
@@ -103,7 +103,7 @@ impl Difference {
         }
     }
 
-    /// What both have, as a line that begins with the name.
+    /// The values of both, as a line that begins with the name.
     pub(crate) fn line(&self) -> String {
         let Self {
             key,

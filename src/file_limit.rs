@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// program starts has the system's action again.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn survive() -> io::Result<()> {
     signal(SignalKind::from_raw(Signal::SIGXFSZ as i32)).map(drop)
 }

@@ -9,7 +9,7 @@ use nix::sys::resource::{Resource, setrlimit};
 /// starts has no core files either.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn close_memory() -> io::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     // A pattern for core files may hand them to a program, for which the limit does not count.

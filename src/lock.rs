@@ -132,7 +132,7 @@ impl ServiceLock {
     }
 }
 
-/// What a state folder says of the service that uses it.
+/// The service that uses a state folder, as the folder tells it.
 pub(crate) fn discovery(home: &Path) -> Option<Discovery> {
     let text = fs::read_to_string(home.join(DISCOVERY_FILE)).ok()?;
     serde_json::from_str(&text).ok()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::lock;
 
-/// Who uses a state folder.
+/// The user of a state folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// No process.

@@ -1,13 +1,16 @@
 //! The program: command line, configuration, wiring, HTTP.
 
+mod before_subcommand;
 mod cli;
 mod client;
+mod color;
 mod config;
 mod demo;
 mod difference;
 mod doctor;
 mod exit_codes;
 mod file_limit;
+mod file_search;
 mod guidance;
 mod hardening;
 mod http;
@@ -27,12 +30,15 @@ mod rules;
 mod service;
 mod service_error;
 mod service_log;
+mod shell_files;
 mod state;
 mod stop_signal;
 mod uid;
 mod utc;
 mod visible;
 mod wiring;
+mod workflow;
+mod wrong_use;
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -40,10 +46,13 @@ use clap::Parser as _;
 use harness_actors::Redaction;
 
 use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
+use crate::color::ColorFlag;
 use crate::config::{Config, HomeFlag};
 use crate::doctor::Examine;
 use crate::service_error::ServiceError;
+use crate::shell_files::ShellFileError;
 use crate::stop_signal::StopSignals;
+use crate::workflow::Workflow;
 
 fn main() {
     #[cfg(target_os = "linux")]
@@ -56,13 +65,23 @@ fn main() {
         command,
         alone,
         home,
-    } = Cli::parse();
+        color,
+    } = Cli::try_parse().unwrap_or_else(|error| {
+        let words = std::env::args_os().skip(1);
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        std::process::exit(wrong_use::tell(&error, &words.collect::<Vec<_>>()))
+    });
     let result = match command {
         Some(Command::Serve(serve)) => run_service(&serve, closed),
         Some(Command::Config(show)) => show_config(&show),
         Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine, &home)),
-        Some(Command::Client(command)) => std::process::exit(client::run(&command, &home)),
-        None => std::process::exit(attach_alone(&alone, &home)),
+        Some(Command::Workflow(workflow)) => std::process::exit(work(&workflow, &home, color)),
+        Some(Command::Completions(it)) => {
+            std::process::exit(printed(shell_files::completions(&it)))
+        }
+        Some(Command::Man(it)) => std::process::exit(printed(shell_files::man(&it))),
+        Some(Command::Client(command)) => std::process::exit(client::run(&command, &home, color)),
+        None => std::process::exit(attach_alone(&alone, &home, color)),
     };
     exit(result);
 }
@@ -71,7 +90,7 @@ fn exit(result: Result<(), ServiceError>) -> ! {
     let code = match result {
         Ok(()) => 0,
         Err(error) => {
-            // Standard error may be closed, and then nobody is there to be told.
+            // Standard error may be closed, and then there is no reader to tell.
             drop(writeln!(std::io::stderr(), "harness: {error}"));
             error.exit_code()
         }
@@ -117,6 +136,17 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     })
 }
 
+/// The exit code of a command that only prints.
+fn printed(result: Result<(), ShellFileError>) -> i32 {
+    result.map_or_else(
+        |error| {
+            drop(writeln!(std::io::stderr(), "harness: {error}"));
+            error.exit_code()
+        },
+        |()| 0,
+    )
+}
+
 /// Looks at the journals; the exit code.
 fn examine_journals(examine: &Examine, home: &HomeFlag) -> i32 {
     doctor::run(examine, home).unwrap_or_else(|error| {
@@ -128,14 +158,25 @@ fn examine_journals(examine: &Examine, home: &HomeFlag) -> i32 {
     })
 }
 
+/// Looks at the file of a workflow, or asks a service about one; the exit code.
+fn work(workflow: &Workflow, home: &HomeFlag, color: ColorFlag) -> i32 {
+    workflow::run(workflow, home, color).unwrap_or_else(|error| {
+        let code = error.exit_code();
+        if code != 0 {
+            drop(writeln!(std::io::stderr(), "harness: {error}"));
+        }
+        code
+    })
+}
+
 /// Attaches where somebody can see it; the exit code.
-fn attach_alone(alone: &Alone, home: &HomeFlag) -> i32 {
+fn attach_alone(alone: &Alone, home: &HomeFlag, color: ColorFlag) -> i32 {
     let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !is_seen && !alone.attach.is_plain() {
         drop(write!(std::io::stderr(), "{}", Cli::help()));
         return 2;
     }
-    client::run_alone(&alone.attach, alone.demo, home)
+    client::run_alone(&alone.attach, alone.demo, home, color)
 }
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {

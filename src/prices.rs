@@ -1,4 +1,4 @@
-//! What the models of the API cost: a table with the day that it is of.
+//! The prices of the API's models: a table with its date.
 //!
 //! Source: the API's documentation of prices; `prices.json` has what it says, in US dollars for a
 //! million tokens. A model that is not in it has no price here.
@@ -21,7 +21,7 @@ pub(crate) struct Prices {
     models: BTreeMap<String, Price>,
 }
 
-/// What a model costs.
+/// The price of a model.
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Price {
     prices: Rates,
@@ -29,7 +29,7 @@ struct Price {
     long: Long,
 }
 
-/// What long requests cost.
+/// The price of long requests.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Long {
@@ -76,7 +76,7 @@ impl Prices {
         &self.as_of
     }
 
-    /// What the tokens of a model cost, in US dollars, if that is known. No tokens cost nothing.
+    /// The price of a model's tokens, in US dollars, if that is known. No tokens cost nothing.
     pub(crate) fn cost(&self, model: &str, counts: &ModelTotals, kept: KeptFor) -> Option<f64> {
         let none = Usage::default();
         if counts.usage == none && counts.long == none {
@@ -95,6 +95,11 @@ impl Prices {
         };
         let cost = prices.cost(&counts.usage, kept) + of_long;
         Some(rounded(cost))
+    }
+
+    /// Whether the model has a price here.
+    pub(crate) fn knows(&self, model: &str) -> bool {
+        self.price(model).is_some()
     }
 
     /// The price of a model, whose id may end with the day of its release.

@@ -12,7 +12,7 @@ const MOST: usize = 10_000;
 /// How much of a command line is told, in bytes.
 const MAX_NAME: usize = 80;
 
-/// What processes take together.
+/// The resources that processes take together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// How many processes and threads there are.
@@ -21,7 +21,7 @@ pub(crate) struct Taken {
     pub(crate) pages: u64,
 }
 
-/// What processes take; those that are gone take nothing.
+/// The resources that processes take; those that are gone take nothing.
 pub(crate) fn taken(pids: &HashSet<u32>) -> Taken {
     pids.iter().fold(Taken::default(), |sum, pid| {
         let tasks = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
@@ -57,12 +57,19 @@ pub(crate) fn name_of(pid: u32) -> Option<String> {
 
 /// All processes that a process started, and those that they started; not itself.
 pub(crate) fn descendants(of: u32) -> HashSet<u32> {
+    descendants_within(of, |_| true)
+}
+
+/// The same without those that are not meant, and without what those started.
+pub(crate) fn descendants_within(of: u32, is_meant: impl Fn(u32) -> bool) -> HashSet<u32> {
     let Ok(children) = children_of(of) else {
-        return by_parents(of);
+        let all = by_parents(of).into_iter();
+        return all.filter(|pid| is_meant(*pid)).collect();
     };
     let (mut known, mut next) = (HashSet::new(), children);
     while let Some(pid) = next.pop() {
-        if known.len() < MOST && known.insert(pid) {
+        if known.len() < MOST && !known.contains(&pid) && is_meant(pid) {
+            known.insert(pid);
             next.extend(children_of(pid).unwrap_or_default());
         }
     }
@@ -77,7 +84,7 @@ pub(crate) fn has_started_none(pid: u32) -> bool {
     }
 }
 
-/// What a process started, by all of its threads.
+/// The processes that a process started, by all of its threads.
 fn children_of(pid: u32) -> io::Result<Vec<u32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -62,7 +62,7 @@ impl KeptRules {
         })
     }
 
-    /// What conversations look at.
+    /// The rules that conversations look at.
     pub(crate) fn book(&self) -> RuleBook {
         self.book.clone()
     }
@@ -85,7 +85,7 @@ impl KeptRules {
     /// Changes the rules of a folder, and keeps them. Blocks.
     ///
     /// # Errors
-    /// What `change` refuses, or what the disk says: nothing is changed then.
+    /// The refusal of `change`, or the disk's error: nothing is changed then.
     pub(crate) fn change<E: From<RulesFileError>>(
         &self,
         folder: &Path,

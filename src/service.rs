@@ -10,6 +10,7 @@ use harness_actors::Redaction;
 use harness_actors::directory::messages::StopAll;
 use harness_actors::journal::Epoch;
 use harness_actors::start_thread;
+use harness_actors::workflow::messages::StopWorkflows;
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind};
 use nix::unistd::Uid;
 
@@ -104,6 +105,10 @@ pub(crate) async fn run(
         }
     }
     let stop = async {
+        // What workflows have under way goes on at the next start.
+        if let Err(error) = actors.shared.workflows.send(StopWorkflows).await {
+            log::error!("the keeper of workflows is gone: {error}");
+        }
         // Runs end first, so that clients see how; then the streams, which would hold the server.
         if let Err(error) = actors.shared.directory.send(StopAll).await {
             log::error!("the directory is gone: {error}");
@@ -122,7 +127,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// What the service tells of itself.
+/// The service's description of itself.
 fn about(
     serve: &Serve,
     config: &Config,

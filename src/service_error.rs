@@ -28,7 +28,7 @@ pub(crate) enum ServiceError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The HTTP server ended without having been asked to.

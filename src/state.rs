@@ -30,11 +30,11 @@ pub(crate) enum StateError {
     /// The operating system refused.
     #[display("cannot {doing} {}: {source}; check the path and its permissions", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempt, as a verb.
         doing: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The path leads elsewhere.
@@ -46,17 +46,17 @@ pub(crate) enum StateError {
     /// The path is taken by something of another kind.
     #[display("{} is not a {wanted}; move it away", path.display())]
     WrongKind {
-        /// What lies there.
+        /// The path.
         path: PathBuf,
-        /// What should.
+        /// The kind of file that should be there.
         wanted: &'static str,
     },
     /// Somebody else could change what lies there.
     #[display("{} belongs to another user (uid {owner}); set HARNESS_HOME to a folder of your own", path.display())]
     OtherOwner {
-        /// What they own.
+        /// The path that they own.
         path: PathBuf,
-        /// Who owns it.
+        /// Its owner.
         owner: u32,
     },
     /// It cannot be told whose it is.
@@ -64,7 +64,7 @@ pub(crate) enum StateError {
         "{} belongs to a user that has no number here, as in a container without that user, so it could be anybody's; run the service as a user of its own and set HARNESS_HOME to a folder of that user", path.display()
     )]
     UnknownOwner {
-        /// What they own.
+        /// The path that they own.
         path: PathBuf,
     },
     /// Anybody could put another folder in its place.
@@ -78,7 +78,7 @@ pub(crate) enum StateError {
     InUse {
         /// The state folder.
         path: PathBuf,
-        /// Who uses it.
+        /// The process that uses it.
         holder: String,
     },
     /// The token file holds no token.
@@ -90,7 +90,7 @@ pub(crate) enum StateError {
     /// The operating system gives no random bytes.
     #[display("cannot make a token: {reason}; set HARNESS_TOKEN")]
     NoRandomness {
-        /// What the operating system said.
+        /// The system's error.
         reason: getrandom::Error,
     },
 }
@@ -180,7 +180,7 @@ impl StateFolder {
         is_at(&self.folder, &self.path)
     }
 
-    /// What the token file is like; nothing if there is none that can be looked at.
+    /// The stamp of the token file; nothing if there is none that can be looked at.
     pub(crate) fn token_stamp(&self) -> Option<TokenStamp> {
         let found = fs::symlink_metadata(self.path.join(TOKEN_FILE)).ok()?;
         Some(TokenStamp {

@@ -33,7 +33,8 @@ fn users() -> Users {
     *USERS.get_or_init(|| read(Path::new("/proc")))
 }
 
-/// What a system says that has its `/proc` there. One without knows no namespaces of users.
+/// The users of a system that has its `/proc` there. A system without it knows no namespaces of
+/// users.
 fn read(proc: &Path) -> Users {
     let text = |path: &str| std::fs::read_to_string(proc.join(path)).ok();
     let overflow = text("sys/kernel/overflowuid").and_then(|text| text.trim().parse().ok());

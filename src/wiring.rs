@@ -8,27 +8,36 @@ use harness_actors::approval::Operators;
 use harness_actors::broadcast::{
     ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
-use harness_actors::directory::{DirectoryActor, Seams};
+use harness_actors::directory::{DirectoryActor, Extensions};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, StateSize};
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
 #[cfg(target_os = "linux")]
 use harness_actors::tool::{Bash, JobTool};
-use harness_actors::tool::{BeforeStore, Jobs, Launching, Outputs, Tool};
+use harness_actors::tool::{
+    BeforeStore, Contained, Jobs, Launch, LaunchOrder, Launcher, Launching, Outputs, Tool,
+};
+use harness_actors::workflow::hooks::Hooks;
+use harness_actors::workflow::keeper::{
+    Directory, PriceOf, Room, WorkflowFiles, WorkflowParts, WorkflowsActor,
+};
+use harness_actors::workflow::machine::Patience;
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools, start_thread,
 };
+use harness_protocol::Access;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::demo::DemoTransport;
+use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
 use crate::http::{About, ContainedBy, Shared};
 #[cfg(target_os = "linux")]
 use crate::launch::OwnLauncher;
 use crate::open_files::max_open_conversations;
-use crate::prices::KeptFor;
+use crate::prices::{KeptFor, Prices};
 use crate::rules::KeptRules;
 use crate::service_error::ServiceError;
 use crate::state::TOKEN_FILE;
@@ -44,6 +53,12 @@ pub(crate) enum Model {
 /// The actors of a running service.
 pub(crate) struct Actors {
     pub(crate) shared: Shared,
+}
+
+/// How long workflows wait for a provider that does not answer.
+fn patience(config: &Config) -> Patience {
+    let longest = config.workflow_patience.unwrap_or_default();
+    Patience::of_ms(u64::try_from(longest.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Starts the actors. Broadcasters have a thread of their own, so that fanning out to many
@@ -78,34 +93,59 @@ pub(crate) fn start(
     let guidance_of = Arc::new(move |folder: &Path| sources.shelf(folder));
     let outputs = Outputs::at(&config.home);
     let rules = KeptRules::within(&config.home)?;
-    let seams = Seams {
-        guidance_of: Some(guidance_of),
-        attachments: Arc::clone(&attachments),
-        transport: way.transport,
-        keys: way.keys,
-        redaction: redaction.clone(),
-        approver: Arc::new(Operators),
-        rules: rules.book(),
-        closed: closed_to_tools(config),
-        before: Some(BeforeStore::at(&config.home, clock)),
-        outputs: Some(outputs.clone()),
-        launcher: commands.launcher,
-        jobs: jobs.clone(),
-        ..Seams::default()
-    };
+    let mut extensions = Extensions::default();
+    extensions.guidance_of = Some(guidance_of);
+    extensions.attachments = Arc::clone(&attachments);
+    extensions.transport = way.transport;
+    extensions.keys = way.keys;
+    extensions.redaction = redaction.clone();
+    extensions.approver = Arc::new(Operators);
+    extensions.rules = rules.book();
+    extensions.closed = closed_to_tools(config);
+    extensions.before = Some(BeforeStore::at(&config.home, clock));
+    extensions.outputs = Some(outputs.clone());
+    extensions.launcher = commands.launcher.clone();
+    extensions.jobs = jobs.clone();
+    let broadcasting = Arbiter::try_new()?.handle();
     let parts = parts(
         settings,
         tools,
-        seams,
+        extensions,
         config.workspace.as_path().into(),
         clock,
-        Arbiter::try_new()?.handle(),
+        broadcasting.clone(),
     )?;
     let models = parts.list_models.clone();
     let shelf = parts.tools.clone();
-    let store = JsonLinesStore::within(&config.home, clock, size);
+    let store = JsonLinesStore::within(&config.home, clock, size.clone());
+    let directory = DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start();
+    let workflows = WorkflowsActor::new(WorkflowParts {
+        store: Arc::new(JsonLinesStore::of_workflows(&config.home, clock, size)),
+        directory: Directory {
+            open: directory.clone().recipient(),
+            create: directory.clone().recipient(),
+        },
+        launcher: commands
+            .launcher
+            .0
+            .clone()
+            .unwrap_or_else(|| Arc::new(NoLauncher)),
+        clock,
+        redaction: redaction.clone(),
+        closed: closed_to_tools(config),
+        files: WorkflowFiles::at(&config.home),
+        worktrees: worktrees(),
+        home: config.home.clone(),
+        broadcasting,
+        patience: patience(config),
+        auto_resume: config.workflow_auto_resume,
+        room: Room::new(config.max_workflows),
+        price: price(config),
+        hooks: Hooks::default(),
+    });
     let shared = Shared {
-        directory: DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start(),
+        directory,
+        workflows: workflows.start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
         max_subscribers: config.max_subscribers,
         about: Arc::new(about),
@@ -118,17 +158,16 @@ pub(crate) fn start(
         home: config.home.as_path().into(),
         workspace: config.workspace.as_path().into(),
         models,
+        files: FileSearch::without(&config.home),
         rules,
         tools: shelf,
         contained_by: commands.contained_by,
         jobs,
         outputs,
+        closed: closed_to_tools(config),
         redaction: redaction.clone(),
         key_sources: config.key_sources.names().into(),
-        kept_for: match config.prompt_cache {
-            Caching::OneHour => KeptFor::OneHour,
-            Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
-        },
+        kept_for: kept_for(config),
     };
     Ok(Actors { shared })
 }
@@ -175,9 +214,53 @@ impl Commands {
     }
 }
 
-/// What no tool may open, whatever name leads there: the state folder, and also by itself the token in it,
-/// which may have a second name elsewhere.
-fn closed_to_tools(config: &Config) -> Arc<[PathBuf]> {
+/// The launcher where nothing contains commands.
+struct NoLauncher;
+
+impl Launcher for NoLauncher {
+    fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
+        Err("nothing contains commands on this system, so none is run".to_owned())
+    }
+
+    fn launch(&self, _: &LaunchOrder) -> std::io::Result<Launch> {
+        let reason = "nothing contains commands on this system, so none is run";
+        Err(std::io::Error::other(reason))
+    }
+}
+
+/// The folder of the worktrees of workflows: not in the state folder, which no tool may see.
+pub(crate) fn worktrees() -> PathBuf {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = named("HARNESS_WORKTREES") {
+        return folder.into();
+    }
+    let cache = named("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || named("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = cache.or_else(home).unwrap_or_else(std::env::temp_dir);
+    cache.join("harness").join("worktrees")
+}
+
+/// How long the API keeps what is written to its cache.
+fn kept_for(config: &Config) -> KeptFor {
+    match config.prompt_cache {
+        Caching::OneHour => KeptFor::OneHour,
+        Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
+    }
+}
+
+/// The price of tokens, for the budgets of workflows.
+fn price(config: &Config) -> PriceOf {
+    let (prices, kept) = (Prices::built_in(), kept_for(config));
+    Arc::new(move |model, counts| {
+        let dollars = prices.cost(model, counts, kept)?;
+        // A budget is counted in whole millionths; a fraction of one counts as one.
+        Some((dollars * 1e6).ceil() as u64)
+    })
+}
+
+/// The places that no tool may open, whatever name leads there: the state folder, and also by itself the
+/// token in it, which may have a second name elsewhere.
+pub(crate) fn closed_to_tools(config: &Config) -> Arc<[PathBuf]> {
     let own = [config.home.clone(), config.home.join(TOKEN_FILE)];
     own.into_iter().chain(config.deny_read.clone()).collect()
 }
@@ -216,28 +299,26 @@ fn keys(config: &Config) -> NamedKeys {
     let never = vec![KeyOrigin::File(token_file), variable];
     let never_these = config.token.iter().cloned().collect();
     NamedKeys::new(config.key_sources.origins.clone(), never, never_these)
+        .with_own_from(config.credential_origin())
 }
 
 /// How conversations are set up.
 fn settings(config: &Config, credential: Credential) -> HarnessConfig {
-    HarnessConfig {
-        api: ModelSettings {
-            base_url: config.base_url.clone(),
-            credential,
-            retry: RetryPolicy {
-                max_retries: config.max_retries,
-                max_wait: config.max_retry_wait,
-            },
-            connect_timeout: config.connect_timeout,
-            head_timeout: config.head_timeout,
-            idle_timeout: config.idle_timeout,
-        },
-        settings: config.settings.clone(),
-        caching: config.prompt_cache,
-        tool_timeout: config.tool_timeout,
-        // All that the configuration holds are in the redaction.
-        secrets: Vec::new(),
-    }
+    let mut settings = HarnessConfig::new("");
+    settings.api = ModelSettings::new(credential);
+    settings.api.base_url.clone_from(&config.base_url);
+    settings.api.retry = RetryPolicy {
+        max_retries: config.max_retries,
+        max_wait: config.max_retry_wait,
+    };
+    settings.api.connect_timeout = config.connect_timeout;
+    settings.api.head_timeout = config.head_timeout;
+    settings.api.idle_timeout = config.idle_timeout;
+    settings.settings = config.settings.clone();
+    settings.caching = config.prompt_cache;
+    settings.tool_timeout = config.tool_timeout;
+    // All secrets that the configuration holds are in the redaction, so none is named here.
+    settings
 }
 
 #[cfg(test)]

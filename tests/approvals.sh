@@ -13,14 +13,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 show=${1:-}
 binary=$(realpath "${HARNESS_BIN:-target/release/harness}")
 folder=$(mktemp -d)
-socket="harness-$$"
 
-tm() { tmux -L "$socket" "$@"; }
+# The server is this script's own: its socket is in the folder, so that nothing that runs beside it has the same.
+tm() { tmux -S "$folder/tmux" "$@"; }
 screen() { tm capture-pane -p -t "$1"; }
 # Clients that lose their terminal keep their drafts before they end, so they are waited for.
 finish() {
-    local clients
-    clients=$(pgrep -f -- "$binary attach --name" || true)
+    local clients panes
+    panes=$(tm list-panes -a -F '#{pane_pid}' 2>/dev/null | paste -sd, || true)
+    clients=$([[ -z "$panes" ]] || pgrep -P "$panes" || true)
     tm kill-server 2>/dev/null || true
     [[ -z "${service:-}" ]] || kill "$service" 2>/dev/null || true
     for client in $clients ${service:-}; do

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""What a command of the model costs everybody else, measured from outside: HARNESS_BIN is the program,
-built with `cargo build --release`. Each part gets a service of its own, with a scripted model behind it;
-`commands.py NAME…` runs some of them. A table in the end says what was measured; a bound that is missed
-is a failure.
+"""The cost of a command of the model for every other client, measured from outside: HARNESS_BIN is the
+program, built with `cargo build --release`. Each part has its own service and its own scripted model;
+`commands.py NAME…` runs some of them, and `commands.py --full` measures more often and fills the memory, too.
+Bounds on time and memory are ratios to a baseline of the same run (`support/bounds.py`). A table in the end
+has all of them.
 
-Spec: [BASH-08] [BASH-09] [BASH-12] [EVENT-33] [SEC-57] [TOOL-52]
+Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
 """
 
 import http.client
 import json
-import math
+import os
 import re
 import socket
 import statistics
@@ -20,33 +21,29 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-from harness import Failure, Service, wait_until  # noqa: E402
+from bounds import MEDIANS, Bare, Beside, every, hold, twice  # noqa: E402
+from harness import Failure, NoAnswer, Service, wait_until  # noqa: E402
 from upstream import Pause, Scripted, call, events  # noqa: E402
 
 MIB = 1024 * 1024
-# What the service may grow by while a command writes 1 GB, in MiB.
-MOST_GROWTH = 100
-# How much later the pieces of another conversation's reply may come, in seconds.
-MOST_DELAY = 0.020
-# How late the service may answer while a command takes too much, in seconds.
-MOST_ANSWER = 0.2
+# The largest output that is kept of a command, in MiB.
+KEPT = 64
+# Bounds: what the service may grow by while a command writes more than is kept; how late the pieces of
+# another conversation's reply may come; and how late the service may answer while a command takes too much.
+MOST_GROWTH, MOST_DELAY, MOST_ANSWER = 0.5, 20, 30
 # How many pieces a paced reply has, and the seconds between them.
 PIECES, PACE = 200, 0.01
-# How often that is measured: what counts is the middle one, since others use the machine, too.
-ROUNDS = 5
+# How often delays are measured, and how often a command that takes too much runs: the middle one counts.
+ROUNDS, TIMES = 5 if "--full" in sys.argv else 3, 3
 # How long a command may take here, in seconds.
 LIMIT = 120
 
-# What was measured: the part, what, how much, and at most how much.
-table = []
 
-
-def measured(part, what, value, most=None):
-    """Notes a number, and holds it to its bound."""
-    table.append((part, what, value, most))
-    print(f"  {what}: {value:.1f}" + ("" if most is None else f" (at most {most})"), flush=True)
-    if most is not None and value > most:
-        raise Failure(f"{what}: {value:.1f} is more than {most}")
+def check(what, counted, most):
+    """Prints a count and holds it to its limit."""
+    print(f"  {what}: {counted} (at most {most})", flush=True)
+    if counted > most:
+        raise Failure(f"{what}: {counted} is more than {most}")
 
 
 def percentile(values, part):
@@ -61,6 +58,8 @@ class Model:
 
     def __init__(self):
         self.calls = 0
+        # Besides the command, what each call says.
+        self.more = {}
         # When each piece of the last paced reply was sent.
         self.sent = {}
 
@@ -70,7 +69,7 @@ class Model:
         verb, _, rest = last.partition(" ")
         if verb == "run":
             self.calls += 1
-            tool_input = {"command": rest, "timeout_s": LIMIT - 20}
+            tool_input = {"command": rest, "timeout_s": LIMIT - 20, **self.more}
             yield from call("bash", tool_input, f"call_{self.calls}")
         elif verb == "stream":
             yield from self.paced()
@@ -137,6 +136,8 @@ class Bench:
     """A service with its model, and one conversation in which commands run."""
 
     def __init__(self, folder):
+        self.folder = folder
+        self.bare = Bare(folder)
         self.model = Model()
         self.upstream = Scripted(self.model)
         flags = ["--base-url", self.upstream.url(), "--model", "claude-haiku-4-5",
@@ -175,7 +176,32 @@ class Bench:
         status = Path(f"/proc/{self.service.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
+    def close(self):
+        """Ends the service and the bare server."""
+        self.service.kill()
+        self.bare.close()
+
+    def bare_delays(self, delays):
+        """Adds how late the pieces of the bare server reach a client, in milliseconds."""
+        connection = http.client.HTTPConnection(*self.bare.address, timeout=LIMIT)
+        connection.request("GET", f"/paced/{PIECES}/{PACE}")
+        answer = connection.getresponse()
+        while line := answer.readline():
+            delays.append(1000 * (time.monotonic() - float(line)))
+        connection.close()
+
     def delays(self):
+        """How late the pieces of a paced reply reach a client, and those of the bare server in the same
+        period, in milliseconds."""
+        bare = []
+        thread = threading.Thread(target=self.bare_delays, args=(bare,))
+        thread.start()
+        try:
+            return self.service_delays(), bare
+        finally:
+            thread.join()
+
+    def service_delays(self):
         """How late the pieces of a paced reply reach a client, in milliseconds."""
         self.model.sent.clear()
         conversation = self.service.create()
@@ -194,37 +220,33 @@ class Bench:
         return [1000 * (came[number] - self.model.sent[number]) for number in range(PIECES)]
 
 
-def sampled(sample, until):
-    """Takes samples in a thread until it is told to stop; gives the thread and what was sampled. One that
-    fails is over every bound."""
-    samples = []
+class Memory(threading.Thread):
+    """The most memory that the service has until the end, in MiB."""
 
-    def run():
-        while not until.is_set():
-            try:
-                samples.append(sample())
-            except Exception as error:  # noqa: BLE001 - told, whatever it is
-                print(f"  {error!r}", flush=True)
-                samples.append(math.inf)
-            until.wait(0.02)
+    def __init__(self, bench):
+        super().__init__()
+        self.bench, self.done = bench, threading.Event()
+        self.before = self.highest = bench.resident()
+        self.start()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, samples
+    def run(self):
+        while not self.done.wait(0.02):
+            self.highest = max(self.highest, self.bench.resident())
+
+    def end(self):
+        """Ends it."""
+        self.done.set()
+        self.join()
 
 
 def late(rounds):
-    """How late the pieces are in the middle one of some rounds: below it are 99 of a hundred."""
+    """How late the pieces are in the middle one of some rounds: 99 of a hundred are earlier."""
     return statistics.median(percentile(delays, 0.99) for delays in rounds)
 
 
-def output(bench, part, command, is_whole):
+def output(bench, command, is_whole):
     """A command that writes 1 GB, or without an end, while another conversation streams."""
-    quiet = late([bench.delays() for _ in range(ROUNDS)])
-    measured(part, "delay of another's pieces before, p99 ms", quiet)
-    before, done = bench.resident(), threading.Event()
-    thread, memory = sampled(bench.resident, done)
-    rounds, took, result = [], [], ""
+    memory, rounds, took, result = Memory(bench), [], [], ""
     try:
         while len(rounds) < ROUNDS:
             begun = time.monotonic()
@@ -235,10 +257,9 @@ def output(bench, part, command, is_whole):
                 result = bench.result()
                 took.append(time.monotonic() - begun)
     finally:
-        done.set()
-        thread.join()
+        memory.end()
     if is_whole:
-        measured(part, "time of the command and a round, s", min(took))
+        print(f"  time of the command and a round: {min(took):.1f} s", flush=True)
         if "[exit 0" not in result or len(result) > 40_000:
             raise Failure(f"the result has {len(result)} characters: {result[-300:]}")
         left_out = re.search(r"(\d+) bytes left out; read the path output:", result)
@@ -247,83 +268,135 @@ def output(bench, part, command, is_whole):
     else:
         bench.service.expect(200, "POST", f"/v1/conversations/{bench.conversation}/cancel", {})
         bench.result()
-    measured(part, "growth of the service, MiB", max(memory) - before, MOST_GROWTH)
-    measured(part, "delay of another's pieces, p99 ms", late(rounds))
-    measured(part, "so much more than before, p99 ms", late(rounds) - quiet, 1000 * MOST_DELAY)
+    hold("growth of the service, beside the largest kept output", memory.highest - memory.before, KEPT,
+         MOST_GROWTH, "MiB")
+    bare = [delays for _, delays in rounds]
+    baseline = max(late(bare), MEDIANS * statistics.median(sum(bare, [])))
+    hold("delay of another's pieces, p99", late(delays for delays, _ in rounds), baseline, MOST_DELAY, "ms")
     kept = [file.stat().st_size for file in (bench.service.home / "outputs").rglob("*")
             if file.is_file()]
-    measured(part, "the largest kept output, MiB", max(kept) / MIB, 64)
+    check("the largest kept output, bytes", max(kept), KEPT * MIB)
 
 
-def one_gigabyte(bench, part):
+def one_gigabyte(bench):
     """B6: lines of 100 letters, a gigabyte of them."""
-    output(bench, part, r"head -c 1000000000 /dev/zero | tr '\0' x | fold -w 100", True)
+    output(bench, r"head -c 1000000000 /dev/zero | tr '\0' x | fold -w 100", True)
 
 
-def one_line(bench, part):
+def one_line(bench):
     """B6: the same in one line."""
-    output(bench, part, r"head -c 1000000000 /dev/zero | tr '\0' x", True)
+    output(bench, r"head -c 1000000000 /dev/zero | tr '\0' x", True)
 
 
-def without_end(bench, part):
+def without_end(bench):
     """B6: one that never ends by itself."""
-    output(bench, part, "yes", False)
+    output(bench, "yes", False)
 
 
-def too_much(bench, part, command, times):
-    """A command that is ended because it takes too much, while a client that is connected and one that
-    comes anew each time ask how the service is. What counts is the middle one of some times."""
-    connection = http.client.HTTPConnection("127.0.0.1", bench.service.port, timeout=LIMIT)
-
-    def connected():
-        begun = time.monotonic()
-        connection.request("GET", "/healthz")
-        if (answer := connection.getresponse()).status != 200:
-            raise Failure(f"the service is not well: {answer.status}")
-        answer.read()
-        return 1000 * (time.monotonic() - begun)
-
-    def anew():
-        begun = time.monotonic()
-        bench.service.expect(200, "GET", "/healthz")
-        return 1000 * (time.monotonic() - begun)
-
-    longest, longest_anew, took = [], [], []
+def too_much(bench, command, times=TIMES):
+    """A command that is ended because it takes too much, while two clients ask whether the service is
+    well: one stays connected, and one connects for each request. The middle one of some times counts."""
+    longest_answers = {"longest answer, connected for each request": [], "longest answer": []}
+    took = []
     for _ in range(times):
-        done = threading.Event()
-        threads, answers = zip(*(sampled(ask, done) for ask in (connected, anew)))
+        clients = [Beside(bench.folder, bench.service.port, "GET", "/healthz", pause=0.02, accepted=(200,), kept=kept)
+                   for kept in (False, True)]
         begun = time.monotonic()
         try:
             bench.begin(command)
             result = bench.result()
         finally:
-            done.set()
-            for thread in threads:
-                thread.join()
+            for client in clients:
+                client.close()
         took.append(time.monotonic() - begun)
         if "it took too much: " not in result:
             raise Failure(f"the result is {result[-300:]}")
-        longest.append(max(answers[0]))
-        longest_anew.append(max(answers[1]))
+        for client, answers in zip(clients, longest_answers.values()):
+            if refused := client.refused():
+                raise Failure(f"the service is not well: {refused}")
+            answers.append((1000 * max(client.times("service")), 1000 * client.baseline()))
     print(f"  {result.rsplit('[', 1)[-1]}", flush=True)
-    measured(part, "time of the command, s", statistics.median(took))
-    # Whether it is one of the command's processes is looked up for each connection.
-    measured(part, "longest answer, connected anew each time, ms", statistics.median(longest_anew), 1000)
-    measured(part, "longest answer, ms", statistics.median(longest), 1000 * MOST_ANSWER)
+    print(f"  time of the command: {statistics.median(took):.1f} s", flush=True)
+    # For each connection the service finds out if its client is one of the command's processes.
+    for what, answers in longest_answers.items():
+        answers.sort(key=lambda answer: answer[0] / answer[1])
+        hold(what, *answers[len(answers) // 2], MOST_ANSWER, "ms")
 
 
-def many_processes(bench, part):
+def command_lines():
+    """The command lines of all processes."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield file.read_text(errors="replace")
+        except OSError:
+            # It has ended.
+            continue
+
+
+STORM = "for i in $(seq 3000); do sleep 60 & done; wait"
+# One that ends itself by nothing, in a shell that waits.
+BOMB = "bomb() { bomb | bomb & }; bomb; sleep 60; exit 0"
+
+
+def many_processes(bench):
     """B12: a storm of processes, which ends by itself at 3,000."""
-    too_much(bench, part, "for i in $(seq 3000); do sleep 60 & done; wait", 3)
+    too_much(bench, STORM)
 
 
-def much_memory(bench, part):
+def many_processes_with_network(bench):
+    """The same where each process could be a client of the service, and is looked at for that."""
+    bench.model.more = {"network": True}
+    too_much(bench, STORM)
+
+
+def many_processes_with_full_access(bench):
+    """The same without the containment of files and network."""
+    bench.model.more = {"access": "full"}
+    too_much(bench, STORM)
+
+
+def found_backend(service):
+    """What contains commands, once the service knows it."""
+    sandbox = json.dumps(service.expect(200, "GET", "/v1/service")["sandbox"])
+    return None if "not known yet" in sandbox else sandbox
+
+
+def many_processes_by_landlock(bench):
+    """The same on a machine without namespaces, where all processes are in the service's network."""
+    bench.service.kill()
+    program = Path(bench.service.folder) / "without-namespaces"
+    calls = Path(__file__).parent.resolve() / "sandbox_calls.py"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {calls} without namespaces {os.environ['HARNESS_BIN']} \"$@\"\n")
+    program.chmod(0o755)
+    before, os.environ["HARNESS_BIN"] = os.environ["HARNESS_BIN"], str(program)
+    try:
+        bench.service.start()
+    finally:
+        os.environ["HARNESS_BIN"] = before
+    # The service answers before it has tried the backends.
+    sandbox = wait_until("a backend", lambda: found_backend(bench.service), LIMIT)
+    if "landlock" not in sandbox:
+        raise Failure(f"commands are contained by {sandbox}, and not by landlock")
+    too_much(bench, STORM)
+
+
+def fork_bomb(bench):
+    """B12: one that doubles itself for as long as it may, and one whose shell is at its end at once."""
+    too_much(bench, BOMB)
+    mark = f"bomb-{time.monotonic_ns()}"
+    bench.begin(f"{mark}() {{ {mark} | {mark} & }}; {mark}")
+    print(f"  {bench.result().rsplit('[', 1)[-1][:200]}", flush=True)
+
+    check("processes that it left", sum(mark in line for line in command_lines()), 0)
+
+
+def much_memory(bench):
     """B12: memory that is touched, far more than the machine has."""
     touched = r"x=[bytearray(b'\1')*(1<<20) for _ in range(10**6)]"
-    too_much(bench, part, f'python3 -c "{touched}"', 1)
+    too_much(bench, f'python3 -c "{touched}"', 1)
 
 
-def alike(bench, part):
+def alike(bench):
     """B7: three clients see the same pieces, one that comes late the end of them, and none is kept."""
     clients = [Events(bench.service, bench.conversation) for _ in range(3)]
     bench.begin("for i in $(seq 300); do echo line $i; sleep 0.01; done; sleep 1")
@@ -352,31 +425,43 @@ def alike(bench, part):
     journal = bench.service.file(bench.conversation).read_text()
     if "tool_output" in journal:
         raise Failure("pieces stand in the journal")
-    measured(part, "pieces that three clients saw alike", len(pieces[0]))
-    measured(part, "pieces that the late one was told as one", len(pieces[0]) - len(rest))
+    print(f"  pieces that three clients saw alike: {len(pieces[0])}", flush=True)
+    print(f"  pieces that the late one was sent as one: {len(pieces[0]) - len(rest)}", flush=True)
 
 
 PARTS = {part.__name__: part for part in (
-    one_gigabyte, one_line, without_end, many_processes, much_memory, alike)}
+    one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
+    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, alike, much_memory)}
+# It touches half of the machine's memory, which takes longer than all others.
+ONLY_FULL = {"much_memory"}
+
+
+def run(part):
+    """Runs a part with a service of its own."""
+    with tempfile.TemporaryDirectory(prefix="commands-") as folder:
+        bench = Bench(folder)
+        try:
+            part(bench)
+        finally:
+            bench.close()
 
 
 def main():
     """Runs those that were asked for, or all."""
-    failed = []
-    for name in sys.argv[1:] or PARTS:
+    failed, table = [], []
+    is_full = "--full" in sys.argv
+    usual = [name for name in PARTS if is_full or name not in ONLY_FULL]
+    for name in [name for name in sys.argv[1:] if name != "--full"] or usual:
         print(name, flush=True)
-        with tempfile.TemporaryDirectory(prefix="commands-") as folder:
-            bench = Bench(folder)
-            try:
-                PARTS[name](bench, name)
-            except Failure as failure:
-                print(f"  FAILED: {failure}", flush=True)
-                failed.append(name)
-            finally:
-                bench.service.kill()
-    print(f"\n{'part':<15} {'what':<45} {'measured':>10} {'at most':>8}")
-    for part, what, value, most in table:
-        print(f"{part:<15} {what:<45} {value:>10.1f} {'' if most is None else most:>8}")
+        begun, first = time.monotonic(), len(every)
+        try:
+            twice(lambda: run(PARTS[name]))
+        except (Failure, NoAnswer) as failure:
+            print(f"  FAILED: {failure}", flush=True)
+            failed.append(name)
+        print(f"  {time.monotonic() - begun:.0f} s", flush=True)
+        table += [f"{name:<32} {bound.what:<54} {bound}" for bound in every[first:]]
+    print("", *table, sep="\n")
     sys.exit(f"failed: {', '.join(failed)}" if failed else None)
 
 

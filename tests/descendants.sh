@@ -33,7 +33,7 @@ touch "$folder/shown"
 cat >"$folder/grep" <<END
 #!/bin/sh
 url=\$(sed -n 's/^harness listens on //p' '$folder/out')
-token=\$(cat '$folder/state/token')
+token=\$(cat '$folder/state/token') && [ -n "\$token" ] || exit 1
 ask() { curl -s -o /dev/null -w '%{http_code} ' -H "authorization: Bearer \$token" "\$@"; }
 for route in /healthz /v1/conversations /v1/approvals /events; do
     curl -s -o /dev/null -w '%{http_code} ' "\$url\$route"
@@ -51,6 +51,10 @@ for _ in $(seq 100); do
     [[ -s "$HARNESS_HOME/service.json" ]] && break
     sleep 0.1
 done
+# The token is good: a process that no tool started is served with it.
+url=$(sed -n 's/^harness listens on //p' "$folder/out")
+answer=$(curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $(<"$HARNESS_HOME/token")" "$url/v1/rules")
+[[ "$answer" == 200 ]] || fail "the token is answered with $answer"
 # The client's user has another number in a user namespace, so that it shows the token.
 (cd "$folder/try" && HARNESS_REQUIRE_TOKEN=true "$binary" prompt --json 'search for x in file') >"$folder/shown" 2>&1 ||
     fail 'the prompt failed'

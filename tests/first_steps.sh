@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The first steps of the README, with the built program: start the demo, watch, prompt, cancel;
+# The first steps of the README and the manual, with the built program: start the demo, watch, prompt, cancel;
 # then prompt from the command line, kill the service in a reply, and come back; then queues,
-# settings, skills, templates, files, a summary, what it all cost, and changes that are asked about.
+# settings, skills, templates, files, a summary, what it all cost, and changes that are asked about. Last, the shell
+# blocks of README and docs/ as they stand there (tests/pages.py).
 #
 #   tests/first_steps.sh          checks the steps
 #   tests/first_steps.sh --show   prints what a newcomer sees, too
@@ -144,7 +145,7 @@ expect 'withdrawn: 3' -- harness queue withdraw 3
 expect 'the run was stopped' -- harness cancel
 wait "$client" && fail "a cancelled run is no success"
 client=
-expect 'steering: read README.md lines 1-3' '# Harness' 'follow-up by ana: list src' 'entries' \
+expect 'steering: read README.md lines 1-3' 'read: 3 of ' 'follow-up by ana: list src' 'entries' \
     -- harness continue
 expect 'nothing waits' -- harness queue
 harness continue >"$folder/shown" 2>&1 && fail "there was something to continue"
@@ -175,7 +176,7 @@ expect 'release  What to look at before a release' -- harness skills
 expect 'I will read `CHANGELOG.md` lines 1-8, then list `src`.' -- harness skill release Then list src
 expect 'look  read' -- harness templates
 expect 'I will read `Cargo.toml` lines 1-3.' -- harness template look Cargo.toml
-expect '"start_line":1,"end_line":2' -- harness template look src/main.rs 1-2
+expect 'read src/main.rs lines 1 to 2' -- harness template look src/main.rs 1-2
 
 expect 'not compacted: ' -- harness compact
 expect 'compacted from about ' '.archive in the state folder' -- harness compact --force
@@ -222,4 +223,5 @@ kill -TERM "$service"
 for _ in $(seq 50); do kill -0 "$service" 2>/dev/null || break; sleep 0.1; done
 kill -0 "$service" 2>/dev/null && fail "the service did not stop as asked"
 service=
-echo "first steps: as the README says"
+HARNESS_BIN=$program tests/pages.py
+echo "first steps: as README and the manual say"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What has chance in it, in full number, each part in under an hour; a table in the end says what ran.
-# `.ci/run` runs a twentieth of each.
+# What has chance in it or a number of clients, in full number, each part in under an hour; a table in the end says
+# what ran.
+# `.ci/run` runs a part of each.
 #
 #   tests/full.sh            all parts
 #   tests/full.sh PART…      some of them
@@ -13,6 +14,7 @@ limit=3600
 parts=(
     crash replies queues compaction writes commands approvals contents cancels drops attaches together random corpus folders
     durability limits costs work strangers soak crowd benches
+    workflows
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -54,11 +56,13 @@ run() {
         corpus) count="10000 changes"
             HARNESS_CHANGES=10000 service corpus:: && PROPTEST_CASES=10000 properties harness-tui corpus:: ;;
         durability) count="each system call"; script tests/durability.sh ;;
-        limits) count="all limits"; script tests/limits.py ;;
-        costs) count="all parts"; script tests/commands.py ;;
+        limits) count="all limits"; script tests/limits.py --full ;;
+        costs) count="all parts"; script tests/commands.py --full ;;
         work) count="all kinds"; script tests/real_work.sh ;;
         strangers) count="all of it"; script tests/strangers.py ;;
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
+        workflows) count="all kills"
+            HARNESS_WORKFLOW_KILLS=all service workflow_life::crash && script tests/workflow_tally.py --kills 40 ;;
         crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd ;;
         benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
     esac

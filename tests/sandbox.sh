@@ -3,14 +3,24 @@
 # each attempt has to come to stands in specs/examples/sandbox.tsv; a difference is a failure.
 #
 #   tests/sandbox.sh                 every attempt
-#   tests/sandbox.sh NAME…           some of them
+#   tests/sandbox.sh NAME…           some of them; S7 names all of that case
 #   tests/sandbox.sh --table         prints what came out in the form of the table, and compares nothing
 #
 # As root it is tried as root and as an ordinary user, else as the one who runs it. Nothing is tried that would
 # harm the machine if it went through: without a backend it does.
 #
+# A row says the user, the case, the attempt, the backend and what came out. A backend that the machine does not have is
+# a row `not available`, and so is an attempt that cannot be made; where `CI` is set both are failures, unless they are
+# on record below. How the service gets along without a backend is in sandbox_fallback.py.
+#
+# An attempt proves something only if it goes through where nothing holds it. So the files, processes, terminals and
+# ports that it is about are made here, and each attempt has to go through as root under `none`. Where an ordinary user
+# cannot do it under `none` either, the reason is the owner or the mode of a file, a capability that only root has, the
+# service, which closes its process to others, or a setting of the kernel (`any` in the table). The few that the
+# launcher holds under `none`, too, have to go through without the launcher: the backend `bare`.
+#
 # Spec: [BOX-01], [BOX-02], [BOX-03], [BOX-04], [BOX-05], [BOX-06], [BOX-07], [BOX-08], [BOX-13], [BOX-14]
-# Spec: [BOX-15], [BOX-16], [BOX-18]
+# Spec: [BOX-15], [BOX-16], [BOX-18], [BOX-202], [BOX-203]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,6 +29,8 @@ expected=specs/examples/sandbox.tsv
 backends=(namespaces landlock none)
 # A user that nobody is.
 other=54321
+# The cost of a command under a backend, at most, as a multiple of what it takes at least.
+most_times=6
 toolchain=$(rustc --print sysroot 2>/dev/null || true)
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin${toolchain:+:$toolchain/bin}
 unset XDG_RUNTIME_DIR TMPDIR
@@ -28,6 +40,15 @@ if (( EUID == 0 )) && [[ -z "${HARNESS_APART:-}" ]]; then
     unshare --mount true 2>/dev/null || { echo 'sandbox: no mount namespace' >&2; exit 77; }
     exec env HARNESS_APART=1 unshare --mount --propagation private "$0" "$@"
 fi
+
+# Attempts that some machines, or users, cannot make: without a disk that root can read, extended attributes, a way to
+# other machines, a family of sockets, `/proc/sysrq-trigger` or root.
+may_lack=' attributes-outside read-disk make-disk way-out bluetooth-socket crypto-socket sysrq socket-in-run '
+may_lack+='setuid-program '
+# Calls that some kernels are built without. What contains a command refuses them there, too.
+kernel_may_lack=' kexec module ports '
+# Backends that a machine of the checks is known to lack, as `[user backend]=words of the reason`. None is.
+declare -A may_miss=()
 
 table=false
 [[ "${1:-}" != --table ]] || { table=true; shift; }
@@ -39,6 +60,14 @@ else
     users=(ordinary) base=$(mktemp -d "$HOME/harness-sandbox.XXXXXX")
 fi
 mark=${base##*.}
+# The home folder of root, where the toolchain may be, is closed to the ordinary user.
+tools=
+if (( EUID == 0 )) && [[ -n "$toolchain" ]]; then
+    tools=/harness-tools.$mark
+    mkdir -m 755 "$tools"
+    mount --bind "$toolchain" "$tools"
+    export PATH=${PATH%:*}:$tools/bin
+fi
 lives=() waited=()
 # Takes away what an attempt mounted without a backend.
 unmount() {
@@ -46,13 +75,21 @@ unmount() {
     while mount=$(grep -om1 " $base[^ ]*" /proc/mounts); do umount -l "${mount# }"; done
 }
 
+# Ends what an attempt left running without the launcher.
+end_free() {
+    local pid
+    for pid in $(pgrep -f "harness-alive-$mark"); do kill -KILL "$pid" || true; done
+}
+
 finish() {
     local life
+    end_free
     kill $(cat "$base"/*/pid) || true
     for life in "${lives[@]}"; do exec {life}>&-; done
     wait "${waited[@]}" || true
     unmount
     rmdir "/sys/fs/cgroup/harness-$mark" || true
+    [[ -z "$tools" ]] || { umount -l "$tools"; rmdir "$tools"; }
     rm -rf "$base" "/run/harness-$mark" {/tmp,/var/tmp,/dev/shm}/harness-"$mark"* {/etc,/usr/bin}/harness-"$mark"
 }
 trap 'finish 2>/dev/null' EXIT
@@ -61,12 +98,14 @@ trap 'finish 2>/dev/null' EXIT
 # Each has a kind, a name, whether the network is on, an access, and what the command does. Kinds: `escape` is
 # held if the command fails, or if `proof`, which runs outside afterwards, does; `works` works if it succeeds.
 # A command that ends with 77 says that it cannot be tried here.
-names=()
-declare -A kind network access command proof
+# `of` is the case that those below it belong to. `needs` says what an attempt cannot be made without, as a command that
+# runs outside beforehand.
+names=() of=
+declare -A kind network access command proof case_of condition
 add() {
     local name=$2
     names+=("$name")
-    kind[$name]=$1 command[$name]=$3 proof[$name]=${4:-} network[$name]=false access[$name]=write
+    case_of[$name]=$of kind[$name]=$1 command[$name]=$3 proof[$name]=${4:-} network[$name]=false access[$name]=write
     case $name in
         network-*) network[$name]=true ;;
         read-only-*) access[$name]=read ;;
@@ -75,8 +114,10 @@ add() {
 }
 escape() { add escape "$@"; }
 works() { add works "$@"; }
+needs() { condition[$1]=$2; }
 
 # Files outside.
+of=S1
 escape write-outside 'echo x >$OUT/file' 'grep -qx x $OUT/file'
 escape append-outside 'echo x >>$OUT/file' 'grep -qx x $OUT/file'
 escape make-outside 'touch $OUT/new' '[[ -e $OUT/new ]]'
@@ -96,7 +137,8 @@ escape by-hard-link 'ln $OUT/file l && echo x >l' 'grep -qx x $OUT/file'
 escape by-link-as-workspace 'touch $HOME/link/new' '[[ -e $OUT/new ]]'
 escape by-own-descriptor 'echo x >/proc/self/cwd/../../outside/file' 'grep -qx x $OUT/file'
 escape by-own-root 'echo x >/proc/self/root$OUT/file' 'grep -qx x $OUT/file'
-escape by-first-process 'echo x >/proc/1/root$OUT/file' 'grep -qx x $OUT/file'
+# The first process is the machine's or, under `namespaces`, the one that holds the command, which is its parent.
+escape by-first-process 'echo x >/proc/1/root$OUT/file || echo x >/proc/$PPID/root$OUT/file' 'grep -qx x $OUT/file'
 escape by-mapping '$CALLS mapped $OUT/file' '[[ $(head -c1 $OUT/file) == x ]]'
 escape by-handle '$CALLS open_by_handle $OUT/file' '[[ $(head -c1 $OUT/file) == x ]]'
 escape by-bind-mount 'mkdir m && mount --bind $OUT m && touch m/new' '[[ -e $OUT/new ]]'
@@ -114,7 +156,14 @@ escape write-shared-memory 'touch /dev/shm/harness-$MARK-x' '[[ -e /dev/shm/harn
 escape read-only-write 'echo x >new' '[[ -e $WORK/new ]]'
 escape read-only-commit 'git commit -qm x --allow-empty' '[[ $(git -C $WORK log --oneline | wc -l) -gt 1 ]]'
 
+# Descriptors that whoever starts a command has open, as the service has many: 8 to write, 9 to read.
+of=B9
+escape inherited-to-read 'grep -q . <&9'
+escape inherited-to-write 'echo x >&8' 'grep -qx x $OUT/opened'
+escape inherited-by-path 'echo x >/proc/self/fd/8' 'grep -qx x $OUT/opened'
+
 # What is hidden.
+of=S3
 escape hidden-read 'grep -q . $HOME/.ssh/id'
 escape hidden-file 'grep -q . $HOME/.netrc'
 escape hidden-by-dots 'grep -q . $WORK/../.ssh/../.ssh/id'
@@ -124,9 +173,9 @@ escape hidden-by-rename 'mv $HOME/.ssh s && grep -q . s/id'
 escape hidden-by-rename-at-home 'mv $HOME/.ssh $HOME/s && grep -q . $HOME/s/id'
 escape hidden-by-copy 'cp -r $HOME/.ssh s && grep -q . s/id'
 escape hidden-by-bind 'mkdir m && mount --bind $HOME m && grep -q . m/.ssh/id'
-escape hidden-by-unmount 'umount $HOME/.ssh && grep -q . $HOME/.ssh/id'
+escape hidden-by-unmount 'umount $HOME/.ssh; grep -q . $HOME/.ssh/id'
 escape hidden-by-root 'grep -q . /proc/self/root$HOME/.ssh/id'
-escape hidden-by-first-process 'grep -q . /proc/1/root$HOME/.ssh/id'
+escape hidden-by-first-process 'grep -q . /proc/1/root$HOME/.ssh/id || grep -q . /proc/$PPID/root$HOME/.ssh/id'
 escape hidden-names '[[ -e $HOME/.ssh/id ]]'
 escape hidden-in-workspace 'grep -q . $WORK/hidden/file'
 escape full-hidden-read 'grep -q . $HOME/.ssh/id'
@@ -141,9 +190,12 @@ escape state-by-service 'grep -q . /proc/$SERVICE/root$STATE/token'
 escape state-by-temporary-folder 'grep -q . $TMPDIR/../../token'
 escape read-shadow 'grep -q root /etc/shadow'
 escape read-disk '$CALLS read-disk'
+needs read-disk '$CALLS read-disk'
 escape make-disk '$CALLS make-disk $WORK/disk'
+needs make-disk '$CALLS make-disk $BASE/disk'
 
 # What of git runs programs.
+of=S4
 escape hook-write 'echo x >.git/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
 escape hook-by-link 'ln -s .git g && echo x >g/hooks/new' '[[ -e $WORK/.git/hooks/new ]]'
 escape hook-by-rename 'mkdir h && touch h/new && mv -T .git/hooks .git/old && mv -T h .git/hooks' \
@@ -161,6 +213,7 @@ escape guidance-by-rename 'echo x >a && mv -f a AGENTS.md' 'grep -qx x $WORK/AGE
 escape guidance-remove 'rm -f AGENTS.md' '[[ ! -e $WORK/AGENTS.md ]]'
 
 # Other processes.
+of=S6
 escape see-process '[[ -d /proc/$VICTIM ]]'
 escape process-environment 'grep -q SECRET /proc/$VICTIM/environ'
 escape process-memory '$CALLS read-memory $VICTIM'
@@ -174,22 +227,33 @@ escape process-read '$CALLS process_vm $VICTIM'
 escape process-descriptor '$CALLS pidfd_getfd $VICTIM'
 escape process-compare '$CALLS kcmp $VICTIM'
 escape process-namespace '$CALLS setns $VICTIM'
-escape first-process-memory '$CALLS read-memory 1'
-escape first-process-files 'readlink /proc/1/fd/0'
-escape first-process-signal '(( $$ < 100 )) && kill -9 1 && sleep 0.2 && kill -0 1 && exit 1; kill -9 $PPID'
+escape first-process-memory '$CALLS read-memory 1 || $CALLS read-memory $PPID'
+escape first-process-files 'readlink /proc/1/fd/0 || readlink /proc/$PPID/fd/0'
+# A command that ends the process that holds it is ended as well.
+escape first-process-signal 'exec $CALLS get-free harness-alive-$MARK >/dev/null 2>&1' 'pgrep -f harness-alive-$MARK'
 escape service-signal 'kill -0 $SERVICE'
 escape service-environment 'grep -qa HARNESS /proc/$SERVICE/environ'
 escape service-memory '$CALLS read-memory $SERVICE'
 escape service-files 'readlink /proc/$SERVICE/fd/0'
-escape service-api 'curl -sf -m2 $URL/v1/conversations >/dev/null'
-escape service-api-with-token 'curl -sf -m2 -H "authorization: Bearer $(cat $HOME/.state/token)" $URL/v1/rules >/dev/null'
-escape outlive '(trap "" HUP TERM; setsid bash -c "sleep 0.4; touch $WORK/alive" >/dev/null 2>&1 &) ; exit 0' \
-    'sleep 0.7; [[ -e $WORK/alive ]]'
+escape service-api 'curl -sf -m10 $URL/v1/conversations >/dev/null'
+escape service-api-with-token 'curl -sf -m10 -H "authorization: Bearer $(cat $HOME/.state/token)" $URL/v1/rules >/dev/null'
+# With the network a process reaches the API, and the service refuses it if it is a child of its own, which these are not:
+# that is in tests/service/contained.rs. Here it is held by the token being out of reach.
+escape service-api-real-token '$ALLOW $STATE/token' '$ALLOWED'
+escape service-api-token-in-reach '$ALLOW $STATE/token' '$ALLOWED'
+escape network-service-api-real-token '$ALLOW $STATE/token' '$ALLOWED'
+escape network-service-api-token-in-reach '$ALLOW $STATE/token' '$ALLOWED'
+escape full-service-api-real-token '$ALLOW $STATE/token' '$ALLOWED'
+escape outlive '(trap "" HUP TERM
+    setsid bash -c "touch $WORK/alive; exec $CALLS stay harness-alive-$MARK" >/dev/null 2>&1 &)
+    until [[ -e $WORK/alive ]]; do sleep 0.01; done' 'pgrep -f harness-alive-$MARK'
 
 # Privileges.
+of=S7
 escape capabilities 'grep -E "^Cap(Inh|Prm|Eff|Amb)" /proc/self/status | grep -qv 0000000000000000'
 escape capabilities-bound 'grep ^CapBnd /proc/self/status | grep -qv 0000000000000000'
 escape new-privileges 'grep -q "NoNewPrivs:.*0" /proc/self/status'
+escape setuid-program '[[ -u $SETUID ]] || exit 77; (( $($SETUID -u) == $OWNER ))'
 escape chroot '$CALLS chroot'
 escape new-user-namespace '$CALLS unshare 10000000'
 escape new-mount-namespace '$CALLS unshare 20000'
@@ -208,6 +272,7 @@ escape bpf '$CALLS bpf'
 escape perf '$CALLS perf'
 escape userfaultfd '$CALLS userfaultfd'
 escape io-uring '$CALLS io_uring'
+needs io-uring '[[ "$(cat /proc/sys/kernel/io_uring_disabled)" != 2 ]]'
 escape kexec '$CALLS kexec'
 escape module '$CALLS init_module'
 escape quota '$CALLS quotactl'
@@ -221,14 +286,26 @@ escape type-into-terminal '$CALLS type'
 escape sysctl '$CALLS write-open /proc/sys/kernel/printk'
 escape core-pattern '$CALLS write-open /proc/sys/kernel/core_pattern'
 escape sysrq '$CALLS write-open /proc/sysrq-trigger'
+needs sysrq '[[ -e /proc/sysrq-trigger ]]'
 escape cgroup 'mkdir /sys/fs/cgroup/harness-$MARK' '[[ -e /sys/fs/cgroup/harness-$MARK ]]'
 escape cgroup-names 'ls /sys/fs/cgroup/ | grep -q .'
+needs cgroup-names 'ls /sys/fs/cgroup/ | grep -q .'
 escape kernel-messages '$CALLS write-open /dev/kmsg'
+needs kernel-messages '[[ -e /dev/kmsg ]]'
 escape loop-devices '$CALLS write-open /dev/loop-control'
+needs loop-devices '[[ -e /dev/loop-control ]]'
 escape fuse '$CALLS write-open /dev/fuse'
-escape terminals-of-others 'ls /dev/pts/ | grep -q "^[0-9]"'
+needs fuse '[[ -e /dev/fuse ]]'
+
+# A terminal that a process of the same user has open, and the one that the service was started in.
+escape terminals-of-others 'ls /dev/pts/ | grep -qx "${TERMINAL##*/}"'
+escape terminal-write 'echo typed >$TERMINAL' '$CALLS heard $HEARD typed'
+escape terminal-read 'timeout 5 head -c1 $TERMINAL | grep -q .'
+escape terminal-by-process 'echo typed >$TERMINAL_OPENED' '$CALLS heard $HEARD typed'
+escape terminal-of-service 'echo typed >/dev/tty'
 
 # The network.
+of=S2
 escape tcp '$CALLS to-port $PORT'
 escape udp '$CALLS to-port-by-datagram $DATAGRAM_PORT'
 escape socket-by-path '$CALLS to-path $OUT/socket'
@@ -241,54 +318,91 @@ escape network-socket-at-home '$CALLS to-path $HOME/socket'
 escape network-socket-in-tmp '$CALLS to-path $TMP_SOCKET'
 escape network-socket-abstract '$CALLS to-abstract $ABSTRACT'
 escape way-out '$CALLS leaves 192.0.2.1'
+needs way-out '$CALLS leaves 192.0.2.1'
 escape raw-socket '$CALLS family 2 3 1'
 escape packet-socket '$CALLS family 17 3'
 escape vsock '$CALLS family 40 1'
+needs vsock '$CALLS family 40 1'
 escape crypto-socket '$CALLS family 38 5'
+needs crypto-socket '$CALLS family 38 5'
 escape bluetooth-socket '$CALLS family 31 3'
+needs bluetooth-socket '$CALLS family 31 3'
 escape add-address '$CALLS add-address'
 
 # Work.
+of=S11
 works work-write 'echo x >new && mkdir d && mv new d/ && ln d/new e && ln -s e f && rm -r d' '[[ -e $WORK/e ]]'
 works work-rename 'mkdir a b && touch a/x && mv a/x b/ && mv b c' '[[ -e $WORK/c/x ]]'
+of=S4
 works git-commit 'echo x >new && git add new && git commit -qm x' '[[ $(git -C $WORK log --oneline | wc -l) -eq 2 ]]'
 works git-branches 'git checkout -qb b && git commit -qm x --allow-empty && echo y >file && git stash -q &&
     git checkout -q - && git merge -q b && git stash pop -q && git worktree add -q $TMPDIR/tree' '[[ -d $WORK/.git/worktrees ]]'
+of=S10
 works temporary-folder 'f=$(mktemp) && echo "echo x" >$f && bash $f'
 works tmp 'echo x >/tmp/harness-$MARK-x && grep -q x /tmp/harness-$MARK-x && echo x >/var/tmp/harness-$MARK-x'
 works home 'mkdir -p $HOME/.cache/a && echo x >$HOME/.cache/a/b && mv $HOME/.cache/a $HOME/.cache/c && rm -r $HOME/.cache/c &&
     echo y >>$HOME/.bashrc && tail -1 $HOME/.bashrc | grep -q y'
+of=S11
 works shared-memory '$CALLS semaphore'
 works threads '$CALLS threads'
 works terminal '$CALLS terminal'
 works devices 'head -c9 /dev/urandom >/dev/null && echo x >/dev/stdout && cat /dev/zero | head -c9 >/dev/null && ! echo x >/dev/full'
 works descriptors 'diff <(echo x) <(echo x)'
 works pairs '$CALLS socketpair'
+of=S2
 works server '$CALLS own-server AF_INET 127.0.0.1'
 works server-of-six '$CALLS own-server AF_INET6 ::1'
 works server-by-path '$CALLS own-unix-server $WORK/socket'
 works network-tcp '$CALLS to-port $PORT'
 works network-names 'getent hosts localhost && cat /etc/resolv.conf'
+of=S1
 works read-only-read 'grep -q . file && git log -1 && git status -s'
 works full-write 'echo x >$OUT/new' '[[ -e $OUT/new ]]'
 works full-write-home 'touch $HOME/new' '[[ -e $HOME/new ]]'
 works full-tcp '$CALLS to-port $PORT'
+of=S11
 works compiler 'command -v gcc make >/dev/null || exit 77
     echo "int main(void) { return 0; }" >m.c && printf "m: m.c\n\tgcc -o m m.c\n" >Makefile && make -s && ./m'
 works cargo 'command -v cargo >/dev/null || exit 77
     cargo init -q --name tiny --vcs none t && cd t && cargo build -q --offline && ./target/debug/tiny'
+works go 'command -v go >/dev/null || exit 77
+    mkdir g && cd g && go mod init example.com/g 2>/dev/null && printf "package main\n\nfunc main() {}\n" >main.go &&
+    go build -o g . && ./g'
 works node 'command -v node >/dev/null || exit 77
     node -e "require(\"child_process\").execSync(\"true\"); require(\"fs\").writeFileSync(\"new\", \"x\")"'
 works python 'python3 -c "import subprocess, tempfile; tempfile.TemporaryFile(); subprocess.run([\"true\"], check=True)"'
 
+# The attempts that the launcher holds whatever the backend: it closes what is open, gives a command no terminal, and
+# ends what is left.
+by_launcher=' inherited-to-read inherited-to-write inherited-by-path first-process-signal outlive terminal-of-service '
+
 # --- the ground -------------------------------------------------------------------------------------------
-export BASE=$base MARK=$mark CALLS=$base/calls
+export BASE=$base MARK=$mark CALLS=$base/calls SETUID=$base/setuid-id OWNER=54322 ALLOW=$base/allow ALLOWED=$base/allowed
 git_settings=(GIT_CONFIG_COUNT 3 GIT_CONFIG_KEY_0 user.name GIT_CONFIG_VALUE_0 x GIT_CONFIG_KEY_1 user.email
     GIT_CONFIG_VALUE_1 x@x GIT_CONFIG_KEY_2 init.defaultBranch GIT_CONFIG_VALUE_2 main)
 chmod 755 "$base"
 install -m 755 "$binary" "$base/harness"
 install -m 755 tests/sandbox_calls.py "$base/calls"
 mkdir -p "$base/attempts"
+# A program that is another user's, and runs as that one.
+if (( EUID == 0 )); then
+    install -m 755 "$(command -v id)" "$SETUID"
+    chown "$OWNER:$OWNER" "$SETUID"
+    chmod 4755 "$SETUID"
+fi
+# Allows the model something with the token of a file, which the service takes from nobody without; and whether that
+# went through.
+cat >"$ALLOW" <<'END'
+#!/bin/bash
+curl -sf -m10 -X PATCH -H 'content-type: application/json' -H "authorization: Bearer $(<"$1")" \
+    -d '{"add": [{"action": "allow", "rule": "edit(allowed)"}]}' "$URL/v1/rules" >/dev/null
+END
+cat >"$ALLOWED" <<'END'
+#!/bin/bash
+rule() { curl -s -H 'content-type: application/json' -H "authorization: Bearer $(<"$STATE/token")" "$@" "$URL/v1/rules"; }
+rule | grep -q 'edit(allowed)' && rule -X PATCH -d '{"remove": [{"rule": "edit(allowed)"}]}' >/dev/null
+END
+chmod 755 "$ALLOW" "$ALLOWED"
 
 # Runs a program as root or as the ordinary user, and is that program then if it is run in a process of its own.
 as() {
@@ -298,7 +412,8 @@ as() {
     "${run[@]}" "$@"
 }
 
-# Starts what attempts are made on: a process, the service, and somebody who greets at every kind of socket.
+# Starts what attempts are made on: a process, the service, and one that greets at every kind of socket and has a
+# terminal.
 begin() {
     user=$1
     local own=$base/$user
@@ -311,9 +426,9 @@ begin() {
         sockets+=("/run/harness-$mark/socket")
     fi
     # All of them end with this script, whose end closes what they read.
-    exec {life}> >(as "$user" "$base/calls" outside "$own" "harness-$mark-$user" "$own/ports" "${sockets[@]}")
+    exec {life}> >(as "$user" "$base/calls" outside "harness-$mark-$user" "$own/ports" "$own/heard" "${sockets[@]}")
     lives+=("$life") waited+=($!)
-    exec {life}> >(SECRET=x as "$user" bash -c 'cd / && echo $$ >'"$own/victim"' && read -r _')
+    exec {life}> >(SECRET=x as "$user" "$base/calls" victim "$own/victim")
     lives+=("$life") waited+=($!)
     HARNESS_REQUIRE_TOKEN=false HARNESS_HOME=$STATE as "$user" bash -c \
         'cd "$0" && echo $$ >pid && exec "$BASE/harness" serve --demo --port 0' "$own" >"$own/log" 2>&1 &
@@ -323,18 +438,20 @@ begin() {
         (( SECONDS < limit )) || { cat "$own/log" >&2; exit 1; }
         sleep 0.05
     done
-    read -r PORT DATAGRAM_PORT <"$own/ports"
+    read -r PORT DATAGRAM_PORT TERMINAL TERMINAL_OPENED <"$own/ports"
     URL=$(sed -n 's/^harness listens on //p' "$own/log")
     VICTIM=$(<"$own/victim") SERVICE=$(<"$own/pid")
-    export PORT DATAGRAM_PORT URL VICTIM SERVICE ABSTRACT=harness-$mark-$user TMP_SOCKET=/tmp/harness-$mark-$user
-    variables=(PATH HOME TMPDIR WORK OUT STATE CALLS MARK VICTIM SERVICE URL PORT DATAGRAM_PORT ABSTRACT TMP_SOCKET)
+    export PORT DATAGRAM_PORT TERMINAL TERMINAL_OPENED HEARD=$own/heard URL VICTIM SERVICE
+    export ABSTRACT=harness-$mark-$user TMP_SOCKET=/tmp/harness-$mark-$user
+    variables=(PATH HOME TMPDIR WORK OUT STATE CALLS MARK VICTIM SERVICE URL PORT DATAGRAM_PORT ABSTRACT TMP_SOCKET
+        SETUID OWNER ALLOW TERMINAL TERMINAL_OPENED)
 }
 
 # Makes everything anew that an attempt may have changed.
 prepare() {
     local own=$base/$user
     unmount
-    rm -rf "$HOME" "$OUT" "/tmp/harness-$mark-x" "/var/tmp/harness-$mark-x" "/dev/shm/harness-$mark-x" \
+    rm -rf "$HOME" "$OUT" "$base/disk" "/tmp/harness-$mark-x" "/var/tmp/harness-$mark-x" "/dev/shm/harness-$mark-x" \
         "/etc/harness-$mark" "/usr/bin/harness-$mark" "$STATE/new"
     rmdir "/sys/fs/cgroup/harness-$mark" 2>/dev/null || true
     [[ -d "$own/template" ]] || as "$user" bash -c "$template" "$own/template"
@@ -357,10 +474,12 @@ template='mkdir -p "$0/outside/empty" "$0/home/.ssh" "$0/home/work/hidden" "$0/h
 
 # What the service would say to the warden, in one line.
 policy() {
-    local backend=$1 name=$2 writable="\"$TMPDIR\"" protected='' hidden='' full=false environment='' one
+    local backend=$1 name=$2 writable="\"$TMPDIR\"" protected='' full=false environment='' one
+    local hidden="\"$HOME/.state\",\"$HOME/.ssh\",\"$HOME/.netrc\""
+    [[ "$name" == *-token-in-reach ]] || hidden+=",\"$STATE\""
     [[ "$name" != by-link-as-workspace ]] || writable+=",\"$HOME/link\""
     # Where something in it is hidden, Landlock lets no file be made right in the workspace.
-    [[ "$name" != hidden-in-workspace ]] || hidden=",\"$WORK/hidden\""
+    [[ "$name" != hidden-in-workspace ]] || hidden+=",\"$WORK/hidden\""
     case ${access[$name]} in
         write)
             writable+=",\"$WORK\""
@@ -374,28 +493,32 @@ policy() {
         "$base/attempts/$name" "${environment%,}" "$WORK"
     printf '"containment":{"backend":"%s","full":%s,"writable":[%s],"visible":["%s"],"protected":[%s],' \
         "$backend" "$full" "$writable" "$WORK" "$protected"
-    printf '"hidden":["%s","%s","%s","%s"%s],"throw_away":"%s","network":%s},' \
-        "$HOME/.state" "$STATE" "$HOME/.ssh" "$HOME/.netrc" "$hidden" "$HOME" "${network[$name]}"
+    printf '"hidden":[%s],"throw_away":"%s","network":%s},' "$hidden" "$HOME" "${network[$name]}"
     printf '"limits":{"processes":500,"memory":4294967296}}\n'
 }
 
-# Runs a command under a backend, as the service would, with one pipe for all that it says. 125 says that it
-# was not started.
+# Runs a command under a backend, as the service would, with one pipe for all that it says.
 launch() {
+    local run='"$BASE/harness" __launch trial'
+    [[ "$1" != bare ]] || run='env -C "$WORK" bash "$BASE/attempts/'$2'"'
+    [[ "$2" != terminal-of-service ]] || run='"$CALLS" on-terminal '$run
     policy "$1" "$2" |
-        as "$user" bash -c '"$BASE/harness" __launch trial 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+        as "$user" bash -c "$run"' 2>&1 8>>"$OUT/opened" 9<"$OUT/file" | cat; exit "${PIPESTATUS[0]}"'
 }
 
 # What came out of an attempt.
 verdict() {
     local backend=$1 name=$2 code=0
     prepare
-    printf '%s\n' "${command[$name]}" >"$base/attempts/$name"
-    launch "$backend" "$name" >"$base/said" || code=$?
-    case $code in
-        77) echo 'not available'; return ;;
-        125) echo 'not started'; return ;;
-    esac
+    if [[ -n "${condition[$name]:-}" ]] && ! bash -c "${condition[$name]}" >"$base/said" 2>&1; then
+        echo 'not available'
+        return
+    fi
+    printf 'echo begun\n%s\n' "${command[$name]}" >"$base/attempts/$name"
+    launch "$backend" "$name" >"$base/said" 2>&1 || code=$?
+    # A command that never ran tried nothing, such as one that cannot be read where it is contained.
+    grep -qx begun "$base/said" || { echo 'not started'; return; }
+    [[ $code != 77 ]] || { echo 'not available'; return; }
     if [[ -n "${proof[$name]}" ]] && [[ ${kind[$name]} == escape || $code -eq 0 ]]; then
         code=0
         GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
@@ -410,16 +533,22 @@ verdict() {
 }
 
 # Whether a verdict is what a cell of the table expects. A cell is a verdict, `any`, `held from N` for a version
-# of Landlock, or two of those, the second after `; root`.
+# of Landlock, or two of those, the second after `; root`. The name of the attempt comes second, the backend last.
 matches() {
-    local cell=$1 found=$2 verdict=not\ held
+    local cell=$1 found=$3 verdict=not\ held
     if [[ "$user" == root ]]; then cell=${cell##*; root }; else cell=${cell%%; root*}; fi
     if [[ "$cell" == 'held from '* ]]; then
         (( abi >= ${cell#held from } )) && verdict=held
         cell=$verdict
     fi
-    [[ "$cell" == any || "$found" == 'not available' || "$cell" == "$found" ]]
+    [[ "$cell" == any || "$cell" == "$found" ]] && return
+    # What the checks do not try has to be on record.
+    [[ "$found" == 'not available' ]] || return
+    [[ -z "${CI:-}" || "$may_lack" == *" $2 "* ]] || [[ "$4" == none && "$kernel_may_lack" == *" $2 "* ]]
 }
+
+# Prints a row, and says so if it is not what it has to be.
+row() { printf '%-10s %-4s %-36s %-10s %s\n' "$user" "$@"; }
 
 failed=0 count=0
 declare -A cells
@@ -427,6 +556,7 @@ while IFS=$'\t' read -r name one two three; do
     [[ "$name" != attempt ]] || continue
     cells[$name,namespaces]=$one cells[$name,landlock]=$two cells[$name,none]=$three
 done <"$expected"
+for name in $by_launcher; do cells[$name,bare]='not held'; done
 if ! $table && (( ${#wanted[@]} == 0 )); then
     for name in "${names[@]}"; do
         [[ -n "${cells[$name,none]:-}" ]] || { echo "sandbox: $name is not in $expected" >&2; failed=1; }
@@ -436,22 +566,42 @@ if ! $table && (( ${#wanted[@]} == 0 )); then
     done
 fi
 
-# The median time of a command that does nothing, in microseconds: bare, or under a backend.
-median() {
-    local start times=()
+# The cost of a backend: the median time of a command that does nothing, in microseconds, under the backend, and the
+# median time of the least that it takes: three shells, each started by the one before, for `namespaces` in namespaces
+# that util-linux makes. The two take turns, so that another program that computes slows both.
+cost() {
+    local backend=$1 start=0 ours=() least=() bare=()
     command[true]=true network[true]=false access[true]=write
-    policy "${1:-none}" true >"$base/policy"
+    policy "$backend" true >"$base/policy"
     echo true >"$base/attempts/true"
+    if [[ "$backend" == namespaces ]]; then
+        bare=(unshare --mount --pid --ipc --net --fork)
+        [[ "$user" == root ]] || bare+=(--user --map-current-user)
+    fi
+    bare+=(bash -c 'bash -c "bash \"\$0\"; exit" "$0"; exit' "$base/attempts/true")
     for _ in {1..21}; do
         start=${EPOCHREALTIME/./}
-        if (( $# )); then as "$user" "$base/harness" __launch trial <"$base/policy"
-        else as "$user" bash "$base/attempts/true"; fi
-        times+=($((${EPOCHREALTIME/./} - start)))
+        as "$user" "$base/harness" __launch trial <"$base/policy" || return
+        ours+=($((${EPOCHREALTIME/./} - start)))
+        start=${EPOCHREALTIME/./}
+        as "$user" "${bare[@]}" || return
+        least+=($((${EPOCHREALTIME/./} - start)))
     done
-    printf '%s\n' "${times[@]}" | sort -n | sed -n 11p
+    printf '%s\n' "${ours[@]}" | sort -n | sed -n 11p
+    printf '%s\n' "${least[@]}" | sort -n | sed -n 11p
 }
 
+# Those that are meant: an attempt by its name, or all of a case.
+chosen=()
+for one in "${wanted[@]:-${names[@]}}"; do
+    if [[ -n "${kind[$one]:-}" ]]; then chosen+=("$one"); continue; fi
+    before=${#chosen[@]}
+    for name in "${names[@]}"; do [[ "${case_of[$name]}" != "$one" ]] || chosen+=("$name"); done
+    (( ${#chosen[@]} > before )) || { echo "sandbox: there is no attempt $one" >&2; exit 2; }
+done
+
 declare -A results
+missing=0
 for user in "${users[@]}"; do
     begin "$user"
     abi=0
@@ -462,32 +612,38 @@ for user in "${users[@]}"; do
             tried+=("$backend")
             abi=$(sed -n 's/^landlock //p' <<<"$notes")
         else
-            echo "sandbox: $user, $backend: not available: $notes" >&2
+            row - - "$backend" "not available: $notes"
+            known=${may_miss[$user $backend]:-}
+            if [[ -z "$known" || "$notes" != *"$known"* ]]; then
+                missing=1
+                [[ -z "${CI:-}" ]] || { echo "sandbox: $user has no $backend, which is not on record" >&2; failed=1; }
+            fi
         fi
     done
-    [[ " ${tried[*]} " == *' namespaces '* || " ${tried[*]} " == *' landlock '* ]] || exit 77
     if ! $table && (( ${#wanted[@]} == 0 )); then
         prepare
-        bare=$(median)
         for backend in "${tried[@]}"; do
-            # What else the machine does is no cost of ours: the best of three medians counts.
-            for try in 1 2 3; do
-                again=$(($(median "$backend") - bare))
-                (( try > 1 && again >= more )) || more=$again
-                (( more > 20000 )) || break
+            # A burst of other work may hit one of the two more than the other, so a miss is measured once more.
+            for _ in 1 2; do
+                { read -r ours; read -r least; } < <(cost "$backend")
+                row S9 true "$backend" "$ours µs, $((ours / least)).$((ours * 10 / least % 10)) times $least µs"
+                (( ours > least * most_times )) || break
             done
-            printf '%-10s %-28s %-10s %s µs more\n' "$user" 'true' "$backend" "$more"
-            (( more <= 25000 )) || { echo "sandbox: $backend costs $more µs" >&2; failed=1; }
+            (( ours <= least * most_times )) ||
+                { echo "sandbox: $backend costs $ours µs, over $most_times times $least µs" >&2; failed=1; }
         done
     fi
-    for name in "${wanted[@]:-${names[@]}}"; do
-        for backend in "${tried[@]}"; do
+    for name in "${chosen[@]}"; do
+        controls=()
+        [[ "$by_launcher" != *" $name "* ]] || controls=(bare)
+        for backend in "${tried[@]}" "${controls[@]}"; do
             found=$(verdict "$backend" "$name")
             count=$((count + 1))
             results[$name,$backend,$user]=$found
+            [[ "$backend" != bare ]] || end_free
             $table && continue
-            printf '%-10s %-28s %-10s %s\n' "$user" "$name" "$backend" "$found"
-            matches "${cells[$name,$backend]:-}" "$found" && continue
+            row "${case_of[$name]}" "$name" "$backend" "$found"
+            matches "${cells[$name,$backend]:-}" "$name" "$found" "$backend" && continue
             printf 'sandbox: %s of %s under %s is %s and not %s\n' "$name" "$user" "$backend" "$found" \
                 "${cells[$name,$backend]:-known}" >&2
             sed 's/^/    /' "$base/said" >&2
@@ -496,19 +652,31 @@ for user in "${users[@]}"; do
     done
 done
 
+# What nothing holds goes through as root, or the attempt proves nothing. One that cannot be made here is on record.
+for name in "${chosen[@]}"; do
+    backend=none
+    [[ "$by_launcher" != *" $name "* ]] || backend=bare
+    [[ ${kind[$name]} == escape ]] && (( EUID == 0 )) || continue
+    case ${results[$name,$backend,root]} in
+        'not held' | 'not available') ;;
+        *) echo "sandbox: $name does not go through where nothing holds it" >&2; failed=1 ;;
+    esac
+done
+
 if $table; then
     printf 'attempt\tnamespaces\tlandlock\tnone\n'
-    for name in "${wanted[@]:-${names[@]}}"; do
-        row=$name
+    for name in "${chosen[@]}"; do
+        line=$name
         for backend in "${backends[@]}"; do
             cell=${results[$name,$backend,ordinary]:-not available}
             root=${results[$name,$backend,root]:-$cell}
             [[ "$cell" == "$root" ]] || cell+="; root $root"
-            row+=$'\t'$cell
+            line+=$'\t'$cell
         done
-        printf '%s\n' "$row"
+        printf '%s\n' "$line"
     done
     exit
 fi
 (( failed )) || echo "sandbox: $count attempts came out as they have to"
+(( failed || !missing )) || { echo 'sandbox: a backend was not tried' >&2; exit 77; }
 exit "$failed"

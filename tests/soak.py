@@ -36,8 +36,8 @@ CONVERSATIONS = 8
 # A conversation is left for a new one behind so many prompts, which keeps requests small.
 PROMPTS = 50
 LIFE = 60.0
-# What may be there in the end beside a tenth more: MiB, files and threads.
-SLACK = {"memory, MiB": 6, "open files": 24, "threads": 3}
+# The most that may be there in the end, as a ratio to what was there at first, and on top of it.
+MOST = {"memory, MiB": (1.35, 0), "open files": (1.1, 24), "threads": (1.1, 3)}
 # A client of its own, which can be stopped as a process.
 READER = """import http.client, sys
 c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1])); c.request("GET", sys.argv[2])
@@ -295,19 +295,15 @@ def is_answer(record, key):
 def compare(what, samples):
     """The rows of the table that hold the last third of the samples to the first."""
     third = max(1, len(samples) // 3)
-    for kind, slack in SLACK.items():
+    for kind, (ratio, more) in MOST.items():
         first = statistics.median(sample[kind] for sample in samples[:third])
         last = statistics.median(sample[kind] for sample in samples[-third:])
-        most = first * 1.1 + slack
+        most = first * ratio + more
         yield f"{kind}, {what}", f"{first:.1f} -> {last:.1f} (at most {most:.1f})", last <= most
 
 
-def main():
-    """Runs it, prints the table, and fails if something did not hold."""
-    parser = argparse.ArgumentParser(description="Mixed use for a long time.")
-    parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
-    options = parser.parse_args()
+def missed_rows(options):
+    """Runs it and prints the table. Returns the rows that were missed; a wrong result ends the program."""
     print(f"seed {options.seed}, {options.minutes} minutes", flush=True)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         soak = Soak(folder, options.seed)
@@ -332,7 +328,20 @@ def main():
     rows += [*compare("before kills", killed), *compare("in one life", steady)]
     for what, value, holds in rows:
         print(f"{what:28} {value}{'' if holds else '   FAILED'}", flush=True)
-    sys.exit(None if all(holds for _, _, holds in rows) else 1)
+    return {what for what, _, holds in rows if not holds}
+
+
+def main():
+    """Runs it, and once more if the service grew: the bound fails if both runs miss it."""
+    parser = argparse.ArgumentParser(description="Mixed use for a long time.")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+    options = parser.parse_args()
+    missed = missed_rows(options)
+    if missed:
+        print(f"once more, because of: {', '.join(sorted(missed))}", flush=True)
+        missed &= missed_rows(options)
+    sys.exit(f"missed twice: {', '.join(sorted(missed))}" if missed else None)
 
 
 if __name__ == "__main__":

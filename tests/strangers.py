@@ -28,6 +28,9 @@ import time
 import traceback
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+from bounds import Bare, hold, longest, twice  # noqa: E402
+
 OWNER, STRANGER = 47110, 47111
 UNAVAILABLE = 77
 LIMIT = 20.0
@@ -163,16 +166,6 @@ def prompt(address, headers=(), limit=LIMIT):
     return ask(address, "POST", "/prompt", headers, b'{"content": "hello"}', limit)
 
 
-def idle(address):
-    """Waits until no run is going."""
-    for _ in range(400):
-        _, body = ask(address, "GET", "/v1/conversations/default?tail=0")
-        if json.loads(body)["summary"]["state"] != "running":
-            return
-        time.sleep(0.02)
-    raise AssertionError("the run does not end")
-
-
 def strangers_are_not_let_in(world):
     """A stranger gets no epoch and no route; the owner needs nothing; a forward is a stranger."""
     world.start()
@@ -250,21 +243,39 @@ def a_port_taken_over_learns_nothing(world):
 
 
 def a_flood_takes_nothing_of_the_owner(world):
-    """4,808 connections of a stranger, each with requests: the owner is served meanwhile."""
+    """4,808 connections of a stranger, each with requests: the owner is served meanwhile, at most so much later than by a
+    bare server."""
+    return twice(lambda: flood_of_the_owner(world))
+
+
+def flood_of_the_owner(world):
+    """Floods a new service; the owner asks it and a bare server by turns."""
+    world.kill()
     world.start()
+    bare = Bare(world.folder)
     stop = threading.Event()
-    slowest, failures = [0.0], []
+    slowest, failures, baseline, served = [0.0], [], [], [0]
+
+    def timed(request):
+        start = time.monotonic()
+        status, body = request()
+        if status != 200:
+            failures.append((status, body))
+        served[0] += 1
+        slowest[0] = max(slowest[0], time.monotonic() - start)
+        return body
 
     def owner():
+        state = lambda: ask(world.address, "GET", "/v1/conversations/default?tail=0")
         while not stop.is_set():
-            start = time.monotonic()
             try:
-                status, body = prompt(world.address)
-                if status != 200:
-                    failures.append((status, body))
-                slowest[0] = max(slowest[0], time.monotonic() - start)
-                idle(world.address)
-            except (OSError, AssertionError, ValueError, IndexError) as error:
+                timed(lambda: prompt(world.address))
+                start = time.monotonic()
+                prompt(bare.address)
+                baseline.append(time.monotonic() - start)
+                while json.loads(timed(state))["summary"]["state"] == "running" and not stop.is_set():
+                    time.sleep(0.02)
+            except (OSError, ValueError, IndexError, KeyError) as error:
                 failures.append(repr(error))
             time.sleep(0.1)
 
@@ -280,18 +291,22 @@ def a_flood_takes_nothing_of_the_owner(world):
                 connections.append(connection)
             except OSError:
                 connection.close()
-        time.sleep(2)
-        alive = 0
-        for connection in connections:
-            connection.setblocking(False)
-            try:
-                while connection.recv(65536):
-                    pass
-            except BlockingIOError:
-                alive += 1
-            except OSError:
+        made, alive, deadline = len(connections), connections, time.monotonic() + LIMIT
+        while len(alive) > 300 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            alive = [connection for connection in alive if is_open(connection)]
+        return [made, len(alive)]
+
+    def is_open(connection):
+        connection.setblocking(False)
+        try:
+            while connection.recv(65536):
                 pass
-        return [len(connections), alive]
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 10000), hard))
@@ -305,17 +320,23 @@ def a_flood_takes_nothing_of_the_owner(world):
         while not stop.is_set():
             time.sleep(0.05)
         thread.join()
-        (world.workspace / "owner.json").write_text(json.dumps([slowest[0], failures]))
+        answers = [slowest[0], failures, baseline and longest(baseline), served[0]]
+        (world.workspace / "owner.json").write_text(json.dumps(answers))
         os._exit(0)
     made, alive = as_user(STRANGER, flood)
     files = len(os.listdir(f"/proc/{world.process.pid}/fd"))
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
-    slowest, failures = json.loads((world.workspace / "owner.json").read_text())
+    bare.close()
+    slowest, failures, baseline, served = json.loads((world.workspace / "owner.json").read_text())
+    # Fewer connections are no flood, and an owner who asks nothing waits for nothing.
+    check(made > 4000, f"{made} connections of the stranger were made")
     check(not failures, failures[:3])
-    check(slowest <= 1.0, f"the owner waited {slowest:.2f} s")
+    check(served >= 5, f"the owner was answered {served} times, the slowest in {slowest:.2f} s")
+    hold("the owner's longest wait", 1000 * slowest, 1000 * baseline, 30, "ms")
     check(alive <= 300, f"{alive} connections of the stranger are open")
-    return f"{made} connections, {alive} kept, {files} files, the owner waited {slowest * 1000:.0f} ms at most"
+    return (f"{made} connections, {alive} kept, {files} files, the owner was answered {served} times and "
+            f"waited {slowest * 1000:.0f} ms at most")
 
 
 def slow_requests_end(world):
@@ -362,6 +383,12 @@ def slow_requests_end(world):
 
 def answers_that_nobody_reads_cost_little(world):
     """256 connections of a stranger send requests without end and read no answer."""
+    return twice(lambda: unread_answers(world))
+
+
+def unread_answers(world):
+    """Sends them to a new service."""
+    world.kill()
     world.start()
     request = b"GET /v1/x HTTP/1.1\r\nhost: 127.0.0.1:%d\r\n\r\n" % world.address[1] * 1000
     health = request.replace(b"/v1/x", b"/healthz")
@@ -388,11 +415,13 @@ def answers_that_nobody_reads_cost_little(world):
             time.sleep(0.05)
         return sent
 
-    cpu, before = used()
+    (cpu, before), begun = used(), time.monotonic()
     sent = as_user(STRANGER, send)
-    after, resident = used()
-    check(resident < before + 60, f"{resident:.0f} MiB, {before:.0f} before")
-    check(after - cpu < 4, f"{after - cpu:.1f} s of CPU in 8 s")
+    (after, resident), span = used(), time.monotonic() - begun
+    # Less is no load.
+    check(sent >= 256 * 1000, f"{sent} bytes were sent")
+    hold("memory with answers that nobody reads", resident, before, 4, "MiB")
+    hold("computed for answers that nobody reads", after - cpu, span, 0.5, "s")
     check(as_user(OWNER, lambda: ask(world.address, "GET", "/v1/service"))[0] == 200, "owner")
     return (f"{sent / 1048576:.0f} MiB sent, memory {before:.0f} to {resident:.0f} MiB, "
             f"{after - cpu:.1f} s of CPU")
@@ -426,25 +455,47 @@ def user_namespaces_make_nobody_the_owner(world):
 
 def the_process_is_closed(world):
     """Not even the owner's other programs read the service's environment or memory; no core."""
+    # The service must give up the right to leave a core file, so it starts with that right.
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+    try:
+        check_closed(world)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+    return "core files were off before" if before[1] == 0 else None
+
+
+def check_closed(world):
+    """Looks into the service, and into another program of the owner, which shows that the look works."""
     world.start(ANTHROPIC_API_KEY="sk-ant-of-the-owner", AWS_SECRET_ACCESS_KEY="of-the-owner-0123456789")
     pid = world.process.pid
     core = [line.split()[4:6] for line in Path(f"/proc/{pid}/limits").read_text().splitlines()
             if line.startswith("Max core")]
     check(core == [["0", "0"]], core)
 
-    def look():
+    names = ["environ", "mem", "maps", "auxv"]
+
+    def look(pid):
         opened = []
-        for name in ("environ", "mem", "maps", "auxv"):
+        for name in names:
             try:
-                with open(f"/proc/{pid}/{name}", "rb") as file:
-                    file.read(16)
-                opened.append(name)
+                with open(f"/proc/{pid}/{name}", "rb"):
+                    opened.append(name)
             except PermissionError:
                 pass
         return opened
 
     for uid in (OWNER, STRANGER):
-        check(as_user(uid, look) == [], f"uid {uid} opened {as_user(uid, look)}")
+        opened = as_user(uid, lambda: look(pid))
+        check(opened == [], f"uid {uid} opened {opened}")
+    # The owner can look into a program that closes nothing; into its memory only if the kernel allows it (Yama).
+    other = subprocess.Popen(["sleep", "60"], preexec_fn=demote(OWNER), stdin=subprocess.DEVNULL)
+    try:
+        opened = as_user(OWNER, lambda: look(other.pid))
+    finally:
+        other.kill()
+        other.wait()
+    check(set(names) - {"mem"} <= set(opened), f"of a program that closes nothing only {opened} is open")
 
 
 def the_demo_listens_once(world):
@@ -477,6 +528,24 @@ def what_others_leave_above_is_not_told(world):
     workspace.mkdir()
     os.chown(workspace, OWNER, OWNER)
     world.workspace = workspace
+
+    def report_context_files():
+        """The context files of a conversation: the JSON of the service, and the text of its client."""
+        world.start()
+        _, shown = as_user(OWNER, lambda: ask(world.address, "GET", "/v1/conversations/default"))
+        ran = world.run("conversations", "show", "default")
+        world.kill()
+        return shown.replace(" ", ""), ran.stdout
+
+    # A file of the owner in a folder of the owner is reported.
+    os.chown(shared, OWNER, OWNER)
+    (shared / "AGENTS.md").write_text("the owner's words\n")
+    os.chown(shared / "AGENTS.md", OWNER, OWNER)
+    shown, ran = report_context_files()
+    check('"context_files":[{' in shown, shown)
+    check(f"told      {shared}" in ran, ran)
+    (shared / "AGENTS.md").unlink()
+    os.chown(shared, STRANGER, STRANGER)
     said = []
     for leave in (lambda: os.symlink(private, shared / "AGENTS.md"),
                   lambda: os.link(private, shared / "AGENTS.md"),
@@ -485,12 +554,9 @@ def what_others_leave_above_is_not_told(world):
             leave()
         except PermissionError:
             continue
-        world.start()
-        _, shown = as_user(OWNER, lambda: ask(world.address, "GET", "/v1/conversations/default"))
-        check("AGENTS.md (" not in shown and '"context_files":[{' not in shown.replace(" ", ""), shown)
-        ran = world.run("conversations", "show", "default")
-        check(f"told      {shared}" not in ran.stdout, ran.stdout)
-        world.kill()
+        shown, ran = report_context_files()
+        check("AGENTS.md(" not in shown and '"context_files":[{' not in shown, shown)
+        check(f"told      {shared}" not in ran, ran)
         (shared / "AGENTS.md").unlink()
         said.append("left out")
     return ", ".join(said)

@@ -42,7 +42,7 @@ fn place() -> (TempDir, PathBuf) {
     (outer, work)
 }
 
-/// What is read there; else what is said of it.
+/// The content there; else the error.
 fn read(folder: &Folder, path: &str, links: Links) -> Result<String, String> {
     let mut file = folder
         .open_file(Path::new(path), links)

@@ -1,4 +1,6 @@
-//! What clients see of records: the one place where what is kept becomes what is shown.
+//! The events that clients see of records: the one place where a kept fact becomes a shown one.
+
+use std::borrow::Cow;
 
 use harness_protocol::{DeltaKind, Event, Outcome as ShownOutcome, State, Usage};
 
@@ -6,14 +8,14 @@ use crate::journal::{Activity, Outcome, Record, Totals};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::defined_name;
 
-/// What is shown and not written down.
+/// An event that is shown and not written down.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Passing {
     /// A piece of an unfinished block.
     Delta {
         /// The block's place in the reply.
         index: u64,
-        /// What the piece belongs to.
+        /// The kind of block that the piece belongs to.
         kind: DeltaKind,
         /// Where the piece begins in its block, in bytes.
         offset: u64,
@@ -26,10 +28,10 @@ pub enum Passing {
         id: String,
         /// Where it begins in all that the call has shown, in bytes.
         offset: u64,
-        /// What is new.
+        /// The new text.
         text: String,
     },
-    /// What came of the unfinished blocks is void.
+    /// The pieces of unfinished blocks so far are void.
     Discarded,
     /// The conversation cannot go on, and the journal cannot say so.
     Failed(String),
@@ -100,13 +102,42 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             call: call.clone(),
             timestamp,
         },
-        Record::FilesChanged { call, changes } => Event::FilesChanged {
+        Record::FilesChanged {
+            call,
+            changes,
+            note,
+        } => Event::FilesChanged {
             call: call.clone(),
             changes: changes.clone(),
+            note: note.clone(),
             timestamp,
         },
         Record::Undone { files, by, .. } => Event::Undone {
             files: files.clone(),
+            by: by.clone(),
+            timestamp,
+        },
+        Record::CommandRan {
+            command,
+            result,
+            is_error,
+            is_hidden,
+            by,
+        } => Event::CommandRan {
+            command: command.clone(),
+            result: result.clone(),
+            is_error: *is_error,
+            is_hidden: *is_hidden,
+            by: by.clone(),
+            timestamp,
+        },
+        Record::Branched {
+            conversation,
+            behind,
+            by,
+        } => Event::Branched {
+            conversation: conversation.clone(),
+            seq: *behind,
             by: by.clone(),
             timestamp,
         },
@@ -132,16 +163,23 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             turn: *turn,
             timestamp,
         },
-        Record::Block { block, partial, .. } => block_event(block, *partial, timestamp),
+        Record::Block {
+            block,
+            partial,
+            duration_ms,
+            ..
+        } => block_event(block, *partial, *duration_ms, timestamp),
         Record::ReplyEnded {
             model,
             stop_reason,
             usage,
+            window,
             ..
         } => Event::ReplyEnded {
             model: model.clone(),
             stop_reason: stop_reason.clone(),
             usage: usage.clone(),
+            window: *window,
             timestamp,
         },
         Record::ReplyFailed { error, .. } => Event::ReplyFailed {
@@ -152,11 +190,15 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             id,
             result,
             is_error,
+            duration_ms,
+            extent,
             ..
         } => Event::ToolResult {
             id: id.clone(),
             result: result.clone(),
             is_error: *is_error,
+            duration_ms: *duration_ms,
+            extent: *extent,
             timestamp,
         },
         Record::CallsSkipped { reason } => Event::CallsSkipped {
@@ -175,6 +217,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             message,
             totals,
             run_usage,
+            duration_ms,
             by,
         } => Event::RunEnded {
             run_id: run.0,
@@ -182,6 +225,7 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             message: message.clone(),
             usage: usage(totals),
             run_usage: *run_usage,
+            duration_ms: *duration_ms,
             by: by.clone(),
             timestamp,
         },
@@ -256,6 +300,10 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             by: by.clone(),
             timestamp,
         },
+        Record::Workflow(record) => Event::Workflow {
+            record: record.clone(),
+            timestamp,
+        },
         Record::Unknown { kind, .. } => Event::Record {
             record_type: kind.clone(),
             timestamp,
@@ -263,24 +311,30 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
     }
 }
 
-/// Whether `GET /events` carries events of that type: the six of the first version.
+/// The event as `GET /events` carries it: with the fields of the first version. `None` if its type is not carried.
 #[must_use]
-pub fn is_plain(event: &Event) -> bool {
-    matches!(
+pub fn plain(event: &Event) -> Option<Cow<'_, Event>> {
+    let has_later_fields = matches!(
         event,
-        Event::User { .. }
-            | Event::Text { .. }
-            | Event::ToolCall { .. }
-            | Event::ToolResult { .. }
-            | Event::Reasoning { .. }
-            | Event::Status { .. }
-    )
+        Event::User { .. } | Event::ToolResult { .. } | Event::Reasoning { .. }
+    );
+    if !has_later_fields
+        && !matches!(
+            event,
+            Event::Text { .. } | Event::ToolCall { .. } | Event::Status { .. }
+        )
+    {
+        return None;
+    }
+    let mut plain = Cow::Borrowed(event);
+    if has_later_fields {
+        leave_later_fields_out(plain.to_mut());
+    }
+    Some(plain)
 }
 
-/// The event as `GET /events` carries it, if it does: with the fields of the first version.
-#[must_use]
-pub fn plain(event: &Event) -> Option<Event> {
-    let mut plain = is_plain(event).then(|| event.clone())?;
+/// Clears the fields that an event did not have in the first version.
+fn leave_later_fields_out(event: &mut Event) {
     if let Event::User {
         run_id,
         key,
@@ -289,7 +343,7 @@ pub fn plain(event: &Event) -> Option<Event> {
         item,
         attachments,
         ..
-    } = &mut plain
+    } = event
     {
         *run_id = None;
         *key = None;
@@ -297,8 +351,17 @@ pub fn plain(event: &Event) -> Option<Event> {
         *queue = None;
         *item = None;
         attachments.clear();
+    } else if let Event::ToolResult {
+        duration_ms,
+        extent,
+        ..
+    } = event
+    {
+        *duration_ms = None;
+        *extent = None;
+    } else if let Event::Reasoning { duration_ms, .. } = event {
+        *duration_ms = None;
     }
-    Some(plain)
 }
 
 /// The event of what passes, with its time in Unix seconds.
@@ -326,7 +389,7 @@ pub fn passing_event(passing: Passing, timestamp: u64) -> Event {
     }
 }
 
-fn block_event(block: &Block, partial: bool, timestamp: u64) -> Event {
+fn block_event(block: &Block, partial: bool, duration_ms: Option<u64>, timestamp: u64) -> Event {
     match block.kind() {
         BlockKind::Text(text) => Event::Text {
             content: text.to_owned(),
@@ -335,6 +398,7 @@ fn block_event(block: &Block, partial: bool, timestamp: u64) -> Event {
         },
         BlockKind::Thinking { thinking, .. } if !thinking.is_empty() => Event::Reasoning {
             content: thinking.to_owned(),
+            duration_ms,
             timestamp,
         },
         BlockKind::ToolCall { id, name, input } => Event::ToolCall {
@@ -360,7 +424,7 @@ fn counts(usage: &Object) -> Usage {
     usage.counts()
 }
 
-/// What clients are told of what a conversation is doing.
+/// The state that clients see of a conversation's activity.
 #[must_use]
 pub fn state(activity: Activity) -> State {
     match activity {
@@ -388,5 +452,66 @@ fn shown_outcome(outcome: Outcome) -> ShownOutcome {
         Outcome::Cancelled => ShownOutcome::Cancelled,
         Outcome::Error => ShownOutcome::Error,
         Outcome::Interrupted => ShownOutcome::Interrupted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harness_protocol::Extent;
+
+    use super::*;
+    use crate::journal::Record;
+
+    /// Spec: [EVENT-260] [EVENT-12]
+    #[test]
+    fn times_and_extents_are_told_and_not_on_the_plain_stream() {
+        let extent = Extent {
+            lines: Some(4),
+            of_lines: Some(10),
+            ..Extent::default()
+        };
+        let result = Record::ToolResult {
+            id: "t".to_owned(),
+            result: "x".to_owned(),
+            is_error: false,
+            seen: Vec::new(),
+            folder: None,
+            duration_ms: Some(12),
+            extent: Some(extent),
+        };
+        let thinking = serde_json::json!({"type": "thinking", "thinking": "so", "signature": "s"});
+        let thinking = Record::Block {
+            index: 0,
+            block: serde_json::from_value(thinking).unwrap(),
+            partial: false,
+            duration_ms: Some(14_000),
+        };
+        let line = |event: &Event| serde_json::to_string(event).unwrap();
+        for (record, told, left) in [
+            (
+                result,
+                r#"{"type":"tool_result","id":"t","result":"x","isError":false,"duration_ms":12,"extent":{"lines":4,"of_lines":10},"timestamp":7}"#,
+                r#"{"type":"tool_result","id":"t","result":"x","isError":false,"timestamp":7}"#,
+            ),
+            (
+                thinking,
+                r#"{"type":"reasoning","content":"so","duration_ms":14000,"timestamp":7}"#,
+                r#"{"type":"reasoning","content":"so","timestamp":7}"#,
+            ),
+        ] {
+            let event = event(&record, 7);
+            assert_eq!(line(&event), told);
+            assert_eq!(line(&plain(&event).unwrap()), left);
+            // And on record: what is written reads back, and a record of before does, too.
+            let written = serde_json::to_string(&record).unwrap();
+            let read: Record = serde_json::from_str(&written).unwrap();
+            assert_eq!(line(&super::event(&read, 7)), told);
+        }
+        let old = r#"{"type":"tool_result","data":{"id":"t","result":"x","is_error":false}}"#;
+        let old: Record = serde_json::from_str(old).unwrap();
+        assert_eq!(
+            serde_json::to_string(&old).unwrap(),
+            r#"{"type":"tool_result","data":{"id":"t","result":"x","is_error":false}}"#
+        );
     }
 }

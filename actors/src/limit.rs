@@ -14,7 +14,7 @@ const PARTS: u32 = 8;
 /// How late a part may end on a machine that is busy.
 const LATE: Duration = Duration::from_millis(100);
 
-/// What the work gives; nothing if it takes longer than the limit.
+/// The result of the work; nothing if it takes longer than the limit.
 pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     let part = limit / PARTS;

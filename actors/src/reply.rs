@@ -1,4 +1,4 @@
-//! What a model replied: content blocks and how the reply ended.
+//! A model's reply: content blocks and how the reply ended.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub type Object = Map<String, Value>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block(Object);
 
-/// What a block is, as far as the harness cares.
+/// The kind of a block, as far as the harness cares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BlockKind<'a> {
     /// Text for the operator.
@@ -87,7 +87,7 @@ impl Block {
         Self(json)
     }
 
-    /// What the block is.
+    /// The kind of the block.
     #[must_use]
     pub fn kind(&self) -> BlockKind<'_> {
         let text = |key: &str| self.0.get(key).and_then(Value::as_str);
@@ -247,7 +247,7 @@ pub struct ReplyEnd {
     pub stop_reason: StopReason,
     /// The stop sequence that was met.
     pub stop_sequence: Option<String>,
-    /// What the API added to the reason; a refusal's category stands here.
+    /// Details that the API added to the reason, such as a refusal's category.
     pub stop_details: Object,
     /// The final token counts.
     pub usage: Usage,

@@ -1,4 +1,4 @@
-//! What every storage answers with, and why it refuses.
+//! The answer of every storage, and the reason of its refusal.
 
 use std::pin::Pin;
 
@@ -7,18 +7,18 @@ use tokio::runtime::Handle;
 
 use crate::threads::{PASSES, blocking};
 
-/// What a storage answers with; never blocks the thread that polls it.
+/// A storage's answer; never blocks the thread that polls it.
 pub type StorageFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What the storage said.
+/// A storage's error.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 #[display("cannot {doing} {path}: {reason}")]
 pub struct StorageError {
-    /// What was tried, as a verb.
+    /// The attempt, as a verb.
     pub doing: String,
     /// On what.
     pub path: String,
-    /// What it said.
+    /// The reason.
     pub reason: String,
 }
 

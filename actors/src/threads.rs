@@ -7,7 +7,7 @@ use std::thread::Builder;
 use derive_more::{Display, Error};
 use tokio::sync::{Semaphore, oneshot};
 
-/// What is said of an error that passes.
+/// The hint behind an error that passes.
 pub(crate) const PASSES: &str = "this passes, try again in a moment";
 /// How many pieces of work may block at once; further ones wait for their turn.
 const MAX_BLOCKING: usize = 512;
@@ -27,7 +27,8 @@ pub enum BlockingError {
 /// Starts a thread.
 ///
 /// # Errors
-/// What the system says if there is none to be had. The work is dropped then, with what it holds.
+/// The system's error if there is no thread to be had. The work is dropped then, with everything
+/// that it holds.
 pub fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let thread = Builder::new().name(name.to_owned());
     #[cfg(test)]
@@ -49,7 +50,7 @@ pub async fn blocking<T: Send + 'static>(
     let work = move || {
         let done = work();
         drop(place);
-        // Who does not wait any more does not need it.
+        // The receiver may be gone; nothing to do then.
         drop(reply.send(done));
     };
     start_thread("blocking", work).map_err(|error| {

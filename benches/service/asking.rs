@@ -14,7 +14,7 @@ use crate::process::{Service, prompt};
 
 const ROUNDS: usize = 200;
 const WARM_UP: usize = 20;
-/// What a service has at the end of a run; a prompt right behind that would be refused.
+/// The rest that a service has at the end of a run; a prompt right behind that would be refused.
 const REST: Duration = Duration::from_millis(15);
 
 /// When the last request came to the API.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 /// The clients of the baseline.
 type Clients = Arc<Mutex<Vec<mpsc::UnboundedSender<Bytes>>>>;
 
-/// What the baseline sends for the end of a block.
+/// The baseline's frame for the end of a block.
 const FRAME: &[u8] = b"data: {\"type\":\"text\",\"content\":\"x\",\"timestamp\":0}\n\ndata: {\"state\":\"idle\"}\n\n";
 
 /// Serves on a thread of its own and tells its address.

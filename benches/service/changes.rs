@@ -1,5 +1,5 @@
-//! What a change that a rule allows adds to a turn, beside reading the same file in the same run; and what
-//! a thousand past approvals cost a client that attaches.
+//! The cost of a change that a rule allows, beside reading the same file in the same run; and the cost of
+//! a thousand past approvals for a client that attaches.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ const ROUNDS: usize = 300;
 const PAST: usize = 1000;
 /// How many times a client attaches.
 const ATTACHES: usize = 101;
-/// What a change may add at most, without flushes.
+/// The longest time that a change may add, without flushes.
 const MOST: Duration = Duration::from_millis(2);
 
 pub(crate) fn run() {
@@ -111,7 +111,7 @@ async fn rounds(home: tempfile::TempDir, place: &str) -> Duration {
     added
 }
 
-/// What writing and flushing a small file takes.
+/// The time that writing and flushing a small file takes.
 fn flush(folder: &Path) -> Duration {
     use std::io::Write as _;
 

@@ -1,10 +1,18 @@
-//! What starting a program through a tool costs, beside starting the same program from here.
+//! The cost of starting a program through a tool, beside starting the same program from here; and that of the
+//! stage that contains the programs of `grep` and `list_dir`: two conversations of this process that differ in
+//! nothing else, by turns. The bound of the latter is asserted.
+//!
+//! Spec: [TOOL-200]
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use harness_actors::directory::Extensions;
+use harness_actors::tool::{Contained, Launch, LaunchOrder, Launcher, Launching};
+use harness_actors::{Config, Harness, Options, standard_tools};
+use harness_protocol::Access;
 use harness_standin::{Message, MessagesRequest, Reply, Standin};
 use serde_json::{Value, json};
 
@@ -12,6 +20,10 @@ use crate::process::Service;
 
 /// How many calls of each sort.
 const CALLS: usize = 30;
+/// How much more a program may take with the stage, in the median.
+const MOST_OF_STAGE: Duration = Duration::from_millis(5);
+/// How often that is measured at most: what else the machine does takes time, and never gives any back.
+const TRIES: usize = 3;
 
 /// A tool's call, and the program that does the same.
 struct Sort {
@@ -39,11 +51,7 @@ const SORTS: [Sort; 3] = [
 ];
 
 pub(crate) fn run() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(calls());
+    actix::System::new().block_on(calls());
 }
 
 async fn calls() {
@@ -70,28 +78,98 @@ async fn calls() {
     let made = json!({"workspace": folder});
     let made = service.order("POST", "/v1/conversations", &made).await;
     let at = format!("/v1/conversations/{}", made["id"].as_str().unwrap());
+    let own = |launcher| own_conversation(&upstream.base_url(), &folder, launcher);
+    let with_stage = own(Launching(Some(Arc::new(OnlyTheStage))));
+    let without_stage = own(Launching::default());
+    let last_two = || {
+        let asked = asked.lock().unwrap();
+        let [.., first, second] = asked[..] else {
+            panic!("the model was not asked twice");
+        };
+        (first, second)
+    };
     for sort in &SORTS {
-        let mut took = Vec::new();
+        let (mut took, mut started) = (Vec::new(), Vec::new());
+        // By turns, so that what else the machine does is in all of them.
         for _ in 0..CALLS {
             let allowed = begin(&service, &at, sort.tool).await;
-            let asked = asked.lock().unwrap();
-            let [.., first, second] = asked[..] else {
-                panic!("the model was not asked twice");
-            };
+            let (first, second) = last_two();
             // What waited for an answer runs since then.
             took.push(second - allowed.unwrap_or(first));
+            started.push(bare(sort.bare, &folder));
         }
-        let (tool, bare) = (
-            median(took),
-            median((0..CALLS).map(|_| bare(sort.bare, &folder)).collect()),
-        );
+        let (tool, bare) = (median(took), median(started));
+        let beside = sort.bare.join(" ");
+        let more = tool.saturating_sub(bare);
         println!(
-            "{:>8}: {tool:>8.2?} from its call to the next request, beside {bare:.2?} for {}: {:.2?} more",
-            sort.tool,
-            sort.bare.join(" "),
-            tool.saturating_sub(bare)
+            "{:>8}: {tool:>8.2?} from its call to the next request, {more:.2?} more than {beside} ({bare:.2?})",
+            sort.tool
+        );
+        if sort.tool == "bash" {
+            continue;
+        }
+        let mut costs = Vec::new();
+        while costs.len() < TRIES {
+            let (mut with, mut without) = (Vec::new(), Vec::new());
+            for _ in 0..CALLS {
+                for (conversation, times) in
+                    [(&with_stage, &mut with), (&without_stage, &mut without)]
+                {
+                    conversation.prompt(sort.tool).await.unwrap();
+                    let (first, second) = last_two();
+                    times.push(second - first);
+                }
+            }
+            let (with, without) = (median(with), median(without));
+            let more = with.saturating_sub(without);
+            println!(
+                "{:>8}: {more:.2?} more with the stage ({with:.2?}) than without it ({without:.2?})",
+                sort.tool
+            );
+            costs.push(more);
+            if more <= MOST_OF_STAGE {
+                break;
+            }
+        }
+        let least = costs.into_iter().min().unwrap_or_default();
+        assert!(
+            least <= MOST_OF_STAGE,
+            "the stage costs {} {least:.2?}, of at most {MOST_OF_STAGE:?}",
+            sort.tool
         );
     }
+}
+
+/// Starts programs of tools that only look by the stage of the built service, and no commands.
+struct OnlyTheStage;
+
+impl Launcher for OnlyTheStage {
+    fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
+        Err("no command is run here".to_owned())
+    }
+
+    fn looking(&self) -> Option<Command> {
+        let mut starter = Command::new(env!("CARGO_BIN_EXE_harness"));
+        starter.args(["__launch", "looking", &std::process::id().to_string()]);
+        Some(starter)
+    }
+
+    fn launch(&self, _: &LaunchOrder) -> std::io::Result<Launch> {
+        Err(std::io::Error::other("no command is run here"))
+    }
+}
+
+/// A conversation of this process, whose tools start programs by that launcher.
+fn own_conversation(base_url: &str, folder: &Path, launcher: Launching) -> Harness {
+    let mut config = Config::new("sk-ant-of-the-bench");
+    config.api.base_url = base_url.to_owned();
+    let mut extensions = Extensions::default();
+    extensions.launcher = launcher;
+    let options = Options::new(config)
+        .with_tools(standard_tools())
+        .with_workspace(folder)
+        .with_extensions(extensions);
+    Harness::start(options).unwrap()
 }
 
 /// Lets the model call a tool, and allows it if it asks; tells when it did. Looks from time to time only:

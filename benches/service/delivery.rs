@@ -40,7 +40,7 @@ struct Latency {
     p99: Duration,
 }
 
-/// What a client has seen.
+/// The events that a client has seen.
 enum Seen {
     Text(Instant),
     End,

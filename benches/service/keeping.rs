@@ -1,4 +1,4 @@
-//! What it costs to keep a block that is not finished beside the journal: the deltas of a reply a
+//! The cost of keeping a block that is not finished beside the journal: the deltas of a reply a
 //! second, with it and without.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn reply(chunks: &Arc<[Bytes]>, is_kept: bool) -> f64 {
         let journal = JsonLinesStore::at(folder.path(), clock).open_or_new(header);
         let journal = journal.await.unwrap();
         let mut options = Options::new(Config::for_model("any"));
-        options.seams.transport = Some(Arc::new(Deltas(Arc::clone(chunks))));
+        options.extensions.transport = Some(Arc::new(Deltas(Arc::clone(chunks))));
         options.journal = Some(if is_kept {
             journal
         } else {

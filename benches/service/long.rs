@@ -240,7 +240,7 @@ async fn turns() {
     );
 }
 
-/// What the service's thread allocates for a turn.
+/// The allocations of the service's thread for a turn.
 fn allocations() {
     let upstream = Standin::start(|_: &MessagesRequest| -> Reply {
         Message::new()

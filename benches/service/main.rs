@@ -1,7 +1,9 @@
-//! What the service adds to the model's own time, beside a bare baseline of the same run.
+//! The service's part of a reply's time beside the model's own, compared with a bare baseline of
+//! the same run.
 //!
 //! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
-//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `changes`, `commands`, `together` and `terminal`.
+//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `changes`, `commands`, `together`,
+//! `workflow` and `terminal`.
 
 #![expect(
     clippy::unwrap_used,
@@ -25,6 +27,7 @@ mod rounds;
 mod seam;
 mod terminal;
 mod together;
+mod workflow;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -43,7 +46,7 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 13] = [
+    let parts: [(&str, fn()); 14] = [
         ("decoding", decoding),
         ("machine", machine),
         ("asking", asking::run),
@@ -56,6 +59,7 @@ fn main() {
         ("changes", changes::run),
         ("commands", commands::run),
         ("together", together::run),
+        ("workflow", workflow::run),
         ("terminal", terminal::run),
     ];
     for (name, part) in parts {
@@ -165,14 +169,7 @@ fn run(machine: &mut Machine, number: usize) {
     };
     let event = ToolEvent::Finished {
         call_id: call_id.clone(),
-        outcome: ToolOutcome {
-            result: "{}".to_owned(),
-            is_error: false,
-            changes: Vec::new(),
-            seen: Vec::new(),
-            folder: None,
-            job: None,
-        },
+        outcome: ToolOutcome::from(Ok("{}".to_owned())),
     };
     let call = model_call(&step(machine, Input::Tool(event)));
     step(machine, block_finished(&call, Block::text("an answer")));

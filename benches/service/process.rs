@@ -24,27 +24,28 @@ impl Service {
     }
 
     pub(crate) fn start_in(home: tempfile::TempDir, base_url: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_harness"))
-            .args(["serve", "--port", "0", "--model", "claude-haiku-5-5"])
-            .args(["--log", "error", "--max-subscribers", "5000"])
-            .env("HARNESS_HOME", state(home.path()))
-            .env("ANTHROPIC_BASE_URL", base_url)
-            .env("ANTHROPIC_API_KEY", "x")
-            // Its requests show no token, also in a container.
-            .env("HARNESS_REQUIRE_TOKEN", "false")
-            .env_remove("ANTHROPIC_AUTH_TOKEN")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
-        let address = line.trim().strip_prefix("harness listens on http://");
+        let (child, address) = spawn(home.path(), base_url);
         Self {
             child,
             home,
-            address: address.expect("the service starts").parse().unwrap(),
+            address,
         }
+    }
+
+    /// Ends the process and starts another one on the same state.
+    pub(crate) fn start_again(&mut self, base_url: &str) {
+        self.end();
+        (self.child, self.address) = spawn(self.home.path(), base_url);
+    }
+
+    fn end(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    /// The state folder.
+    pub(crate) fn state(&self) -> PathBuf {
+        state(self.home.path())
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
@@ -89,6 +90,28 @@ impl Service {
     }
 }
 
+fn spawn(home: &Path, base_url: &str) -> (Child, SocketAddr) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_harness"))
+        .args(["serve", "--port", "0", "--model", "claude-haiku-5-5"])
+        .args(["--log", "error", "--max-subscribers", "5000"])
+        .env("HARNESS_HOME", state(home))
+        .env("HARNESS_WORKTREES", home.join("worktrees"))
+        .env("ANTHROPIC_BASE_URL", base_url)
+        .env("ANTHROPIC_API_KEY", "x")
+        // Its requests show no token, also in a container.
+        .env("HARNESS_REQUIRE_TOKEN", "false")
+        .env_remove("ANTHROPIC_AUTH_TOKEN")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    let address = line.trim().strip_prefix("harness listens on http://");
+    let address = address.expect("the service starts").parse().unwrap();
+    (child, address)
+}
+
 /// The state folder of a service.
 pub(crate) fn state(home: &Path) -> PathBuf {
     home.join("state")
@@ -96,8 +119,7 @@ pub(crate) fn state(home: &Path) -> PathBuf {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+        self.end();
     }
 }
 
@@ -126,8 +148,13 @@ pub(crate) struct Client {
 impl Client {
     /// Attaches, with this query and these further headers.
     pub(crate) async fn attach(address: SocketAddr, query: &str, headers: &str) -> Self {
-        let mut stream = TcpStream::connect(address).await.unwrap();
         let path = format!("/v1/conversations/default/events{query}");
+        Self::attach_to(address, &path, headers).await
+    }
+
+    /// The same with any stream.
+    pub(crate) async fn attach_to(address: SocketAddr, path: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(address).await.unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut client = Self {

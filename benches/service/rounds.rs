@@ -11,7 +11,7 @@ use crate::process::{Service, call, follow_to};
 const ROUNDS: usize = 1000;
 /// How many parts the run is looked at in.
 const PARTS: usize = 5;
-/// What a round may take at most, in medians.
+/// The longest that a round may take, in medians.
 const MOST: u32 = 5;
 
 pub(crate) fn run() {

@@ -1,5 +1,5 @@
-//! The terminal client on a long conversation: how soon it shows something, what it keeps, and that
-//! it does nothing when nothing happens.
+//! The terminal client: on a long conversation how soon it shows something, what it keeps, and that
+//! it does nothing when nothing happens; and what it costs to follow a reply.
 
 use std::io::{Read as _, Write as _};
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use harness_actors::journal::{Header, JournalStore as _, JsonLinesStore};
 use harness_actors::{Clock, ConversationId};
+use harness_standin::{Message, Standin};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use crate::process::{Service, state};
+use crate::process::{Service, prompt, state};
 
 const PARTS: u64 = 10_000;
 /// Of each run: prompt, thinking, text, two tools, text.
@@ -19,11 +20,25 @@ const PARTS_OF_A_RUN: u64 = 6;
 const SIZE: (u16, u16) = (200, 60);
 /// How long nothing happens.
 const IDLE: Duration = Duration::from_secs(60);
-/// What the client may take.
-const FIRST_PAINT: Duration = Duration::from_millis(100);
-const MAX_KILOBYTES: u64 = 80_000;
+/// The limit for the first paint, as a multiple of that of an empty conversation.
+const FIRST_PAINT: f64 = 4.0;
+/// The limit for the memory with all parts, as a multiple of the size of the journal.
+const MEMORY: f64 = 2.0;
+
+/// The screen on which a reply is followed.
+const SIZE_TO_FOLLOW: (u16, u16) = (120, 40);
+/// How long the reply is, in bytes, and how it comes: so many words at once, so far apart.
+const REPLY: usize = 20_000;
+const WORDS: usize = 3;
+const PAUSE: Duration = Duration::from_millis(7);
+/// The limits of following it: bytes to the terminal, as a multiple of the reply's; the share of a processor while
+/// the reply comes; and memory, as a multiple of that before the reply.
+const BYTES: usize = 15;
+const SHARE: f64 = 0.2;
+const MEMORY_TO_FOLLOW: f64 = 2.0;
 
 pub(crate) fn run() {
+    follow();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -39,20 +54,23 @@ pub(crate) fn run() {
         SIZE.0,
         SIZE.1
     );
-    let mut paints: Vec<f64> = (0..10)
-        .map(|_| first_paint(&state).as_secs_f64() * 1e3)
-        .collect();
-    paints.sort_by(f64::total_cmp);
-    println!(
-        "  first paint {:.0} ms behind the start of the process in the middle, {:.0} ms at most of 10",
-        paints[5], paints[9]
-    );
-    assert!(
-        paints[5] < FIRST_PAINT.as_secs_f64() * 1e3,
-        "the first paint is late"
-    );
+    let empty = Service::start("http://127.0.0.1:9");
+    // A bound that is missed is measured once more.
+    let paints_in_time = (0..2).any(|_| {
+        let (paint, baseline) = (
+            first_paint(&state, "part 10000"),
+            first_paint(&empty.state(), "Enter prompt..."),
+        );
+        let ratio = paint / baseline;
+        println!(
+            "  first paint {paint:.0} ms after the start of the process, {ratio:.1} × the {baseline:.0} ms of an empty conversation (at most {FIRST_PAINT} ×)"
+        );
+        ratio <= FIRST_PAINT
+    });
+    assert!(paints_in_time, "the first paint is late twice");
+    drop(empty);
 
-    let mut client = Client::start(&state);
+    let mut client = Client::start(&state, SIZE);
     client.wait_for("Enter prompt...");
     client.wait_for("part 10000");
     println!("  RSS {} MB with the last parts", client.kilobytes() / 1000);
@@ -68,29 +86,107 @@ pub(crate) fn run() {
     }
     let kilobytes = client.kilobytes();
     println!(
-        "  RSS {} MB with all of them, which took {:.1} s to page through",
+        "  RSS {} MB with all of them, {:.2} × the journal (at most {MEMORY} ×), which took {:.1} s to page through",
         kilobytes / 1000,
+        kilobytes as f64 * 1e3 / size as f64,
         began.elapsed().as_secs_f64()
     );
-    assert!(kilobytes < MAX_KILOBYTES, "that is too much");
+    assert!(
+        kilobytes as f64 * 1e3 <= MEMORY * size as f64,
+        "that is too much"
+    );
     client.keys(b"\x1b[F");
     client.wait_for("part 10000");
     std::thread::park_timeout(Duration::from_secs(8));
-    let (ticks, bytes) = (client.ticks(), client.written());
+    idle(&client);
+}
+
+/// Nothing happens for a while, and the client does nothing.
+fn idle(client: &Client) {
+    let before = (client.ticks(), client.written(), client.wakes());
     std::thread::park_timeout(IDLE);
-    let (ticks, bytes) = (client.ticks() - ticks, client.written() - bytes);
+    let (ticks, bytes) = (client.ticks() - before.0, client.written() - before.1);
     println!(
-        "  {} s of nothing: {ticks} CPU ticks, {bytes} bytes written",
-        IDLE.as_secs()
+        "  {} s of nothing: {ticks} CPU ticks, {bytes} bytes written, {} wakes",
+        IDLE.as_secs(),
+        client.wakes() - before.2
     );
+    // A tick may be the end of one that began long before.
     assert!(ticks <= 1 && bytes == 0, "it is not idle");
 }
 
-fn first_paint(state: &std::path::Path) -> Duration {
-    let began = Instant::now();
-    let client = Client::start(state);
-    client.wait_for("part 10000");
-    began.elapsed()
+/// A reply is followed while it comes.
+fn follow() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (upstream, script) = Standin::scripted().unwrap();
+    let service = Service::start(&upstream.base_url());
+    let client = Client::start(&service.state(), SIZE_TO_FOLLOW);
+    client.wait_for("Enter prompt...");
+    std::thread::park_timeout(Duration::from_secs(1));
+    let prose = PARAGRAPHS.iter().filter(|text| !text.starts_with("```"));
+    let mut reply = String::new();
+    for paragraph in prose.cycle() {
+        if reply.len() > REPLY {
+            break;
+        }
+        reply += paragraph;
+        reply += "\n\n";
+    }
+    reply += "Here it ends.";
+    let message = Message::new().text(&*reply);
+    script.push(message.words_per_delta(WORDS).delta_pause(PAUSE));
+    let (ticks, bytes, began) = (client.ticks(), client.written(), Instant::now());
+    let before = client.kilobytes();
+    runtime.block_on(prompt(service.address, "tell"));
+    while !client.text().contains("Here it ends.") {
+        std::thread::park_timeout(Duration::from_millis(50));
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "{}",
+            client.text()
+        );
+    }
+    let took = began.elapsed();
+    std::thread::park_timeout(Duration::from_secs(2));
+    // A hundred ticks a second, on every Linux.
+    let time = Duration::from_millis(10 * (client.ticks() - ticks));
+    let bytes = client.written() - bytes;
+    let kilobytes = client.kilobytes();
+    println!(
+        "a reply of {} bytes followed for {:.1} s on {}x{}: {bytes} bytes to the terminal, {time:?} of a processor, RSS {:.1} MB, {:.1} MB before",
+        reply.len(),
+        took.as_secs_f64(),
+        SIZE_TO_FOLLOW.0,
+        SIZE_TO_FOLLOW.1,
+        kilobytes as f64 / 1e3,
+        before as f64 / 1e3
+    );
+    let most = u64::try_from(BYTES * reply.len()).unwrap();
+    assert!(bytes <= most, "too much is written");
+    assert!(time <= took.mul_f64(SHARE), "it takes too long");
+    assert!(
+        kilobytes as f64 <= MEMORY_TO_FOLLOW * before as f64,
+        "that is too much"
+    );
+    std::thread::park_timeout(Duration::from_secs(8));
+    idle(&client);
+}
+
+/// The milliseconds until a client shows some words: the middle one of ten starts.
+fn first_paint(state: &std::path::Path, words: &str) -> f64 {
+    let mut paints: Vec<f64> = (0..10)
+        .map(|_| {
+            let began = Instant::now();
+            let client = Client::start(state, SIZE);
+            client.wait_for(words);
+            began.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    paints.sort_by(f64::total_cmp);
+    paints[5]
 }
 
 /// A journal of runs as models and tools make them.
@@ -193,8 +289,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(state: &std::path::Path) -> Self {
-        let (columns, rows) = SIZE;
+    fn start(state: &std::path::Path, (columns, rows): (u16, u16)) -> Self {
         let size = PtySize {
             rows,
             cols: columns,
@@ -269,6 +364,20 @@ impl Client {
             .unwrap()
             .parse()
             .unwrap()
+    }
+
+    /// How often its threads have begun to run so far.
+    fn wakes(&self) -> u64 {
+        let id = self.child.process_id().unwrap();
+        let threads = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+        let switches = threads.map(|thread| {
+            let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            line.unwrap().trim().parse::<u64>().unwrap()
+        });
+        switches.sum()
     }
 
     /// The CPU time so far, of all threads, in ticks of the system.

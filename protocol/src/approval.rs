@@ -16,7 +16,7 @@ pub struct Approval {
     pub call: String,
     /// The tool's name.
     pub tool: String,
-    /// What it is about to do: `change` or `command`.
+    /// The planned action: `change` or `command`.
     #[serde(flatten)]
     pub subject: Subject,
     /// Tells the subject from any other: SHA-256 in hexadecimal digits. An answer that allows names it.
@@ -48,7 +48,7 @@ pub enum Scope {
     Unknown,
 }
 
-/// What an operator says to an approval.
+/// An operator's answer to an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -86,7 +86,7 @@ pub enum Withdrawal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerOrder {
-    /// What is said.
+    /// The answer.
     pub answer: Verdict,
     /// The digest of what was looked at. To allow, it has to be that of the approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct AnswerOrder {
     /// Whether the run is cancelled too, if it may not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop: bool,
-    /// Who says it, for the other clients.
+    /// The name of the client that answers, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The key under which a repetition is known.
@@ -113,7 +113,7 @@ pub struct AnswerOrder {
 pub struct Answered {
     /// The approval.
     pub id: u64,
-    /// What was said, by the first who said something.
+    /// The first answer, which is the one that counts.
     pub answer: Verdict,
     /// How far it reaches.
     #[serde(default)]
@@ -121,7 +121,7 @@ pub struct Answered {
     /// The rule that it made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Who said it.
+    /// The name of the client that gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -129,7 +129,7 @@ pub struct Answered {
 /// The answer to `GET /v1/approvals` and `GET /v1/conversations/{id}/approvals`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
-    /// What waits for an answer, the oldest first.
+    /// The approvals that wait for an answer, the oldest first.
     pub approvals: Vec<OpenApproval>,
 }
 
@@ -138,7 +138,7 @@ pub struct Approvals {
 pub struct OpenApproval {
     /// The conversation.
     pub conversation: String,
-    /// What is asked.
+    /// The approval.
     #[serde(flatten)]
     pub approval: Approval,
 }

@@ -10,13 +10,20 @@ pub struct FileChange {
     /// The absolute path that was asked for, if it leads to the file through a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// What happens to the file.
+    /// The kind of change.
     pub action: ChangeAction,
     /// SHA-256 of the bytes before, in hexadecimal digits; none if there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// SHA-256 of the bytes after.
-    pub after: String,
+    /// SHA-256 of the bytes after; none if there is no file, or if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Whether a command did it: it was found behind the command, and the model has not seen the content.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_command: bool,
+    /// The permissions of a file that was removed, such as 0o644.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
     /// How many lines are new.
     pub added: u64,
     /// How many lines are gone.
@@ -28,22 +35,24 @@ pub struct FileChange {
     pub diff_cut: bool,
     /// Where the file is.
     pub place: Place,
-    /// The folders that are made for it, the uppermost first.
+    /// The folders that are made for it, or that went with it, the uppermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
-    /// What is worth knowing of it.
+    /// Remarks that an operator needs to judge it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What happens to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The kind of a change of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeAction {
     /// It is made.
     Made,
     /// It is changed.
     Changed,
+    /// It is removed.
+    Removed,
     /// An action that this version does not know. Never sent.
     #[serde(other)]
     Unknown,

@@ -1,10 +1,10 @@
-//! What a tool is about to do: change a file, or run a command.
+//! A planned action of a tool: a change of files, or a command.
 
 use serde::{Deserialize, Serialize};
 
 use crate::FileChange;
 
-/// What a tool is about to do, as operators are asked about it.
+/// A planned action of a tool, as operators are asked about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -17,11 +17,11 @@ pub enum Subject {
 /// A command as it will run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// What the shell is given.
+    /// The line for the shell.
     pub command: String,
     /// The absolute path of the folder that it starts in.
     pub folder: String,
-    /// What it may reach.
+    /// The access that it asks for.
     pub access: Access,
     /// Whether it may reach the network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -31,12 +31,12 @@ pub struct CommandPlan {
     pub background: bool,
     /// How long it may run, in seconds; 0 in the background, which has no limit.
     pub timeout_s: u64,
-    /// What contains it.
+    /// The means that contains it.
     pub backend: Backend,
     /// Whether that holds all that `access` and `network` promise, so that nobody needs to be asked about a
     /// command that only reads.
     pub contained: bool,
-    /// What is not held.
+    /// The gaps in its containment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
     /// Whether it can read the token of the service, and so answer approvals itself.
@@ -47,7 +47,7 @@ pub struct CommandPlan {
     pub why: Option<String>,
 }
 
-/// What a command may reach.
+/// The access of a command to files and the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -63,7 +63,7 @@ pub enum Access {
     Unknown,
 }
 
-/// What contains the commands of tools.
+/// The means that contains the commands of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -123,7 +123,7 @@ impl Subject {
         }
     }
 
-    /// What an operator looks at: the diff, or the command.
+    /// The text that an operator judges: the diff, or the command.
     #[must_use]
     pub fn body(&self) -> &str {
         match self {

@@ -14,7 +14,7 @@ pub struct NewConversation {
     /// The absolute path of the folder that it is to work in, for good; the service's if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// What is to differ from the service's settings.
+    /// The settings in which it differs from the service.
     #[serde(default)]
     pub settings: Settings,
 }
@@ -25,7 +25,7 @@ pub struct NewConversation {
 pub struct ChangeConversation {
     /// The new title.
     pub title: String,
-    /// Who gives it, for the other clients.
+    /// The name of the client that gives it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -40,6 +40,9 @@ pub struct ForkOrder {
     /// The title of the fork; that of its origin if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The name of the client that goes on in the fork: then the clients of its origin are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The answer to `DELETE /v1/conversations/{id}`.
@@ -61,7 +64,7 @@ pub struct Summary {
     /// service in which all work in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// What it is doing.
+    /// Its state.
     pub state: ConversationState,
     /// The run that is going, or was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +94,7 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a conversation is doing, as a list shows it.
+/// The state of a conversation, as a list shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationState {
@@ -115,7 +118,7 @@ pub enum ConversationState {
 pub struct ConversationPage {
     /// The conversations, the last active first.
     pub conversations: Vec<Summary>,
-    /// What to send as `cursor` for the next page; left out on the last one.
+    /// The `cursor` for the next page; left out on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -126,13 +129,13 @@ pub struct ConversationPage {
 pub struct Snapshot {
     /// The conversation as a list shows it.
     pub summary: Summary,
-    /// What it is doing, as the last status event said.
+    /// Its state, as in the last status event.
     pub state: State,
-    /// What the state is about; may be empty.
+    /// The text that goes with the state; may be empty.
     pub message: String,
-    /// What differs from the service's settings.
+    /// The settings in which it differs from the service.
     pub settings: Settings,
-    /// What waits to be said, in the order in which it is.
+    /// The queued messages, in the order in which they will be said.
     pub queue: Vec<QueueItem>,
     /// The files whose instructions the model is told, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,15 +151,15 @@ pub struct Snapshot {
     /// `delta` each, from the beginning. The next run makes records of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Event>,
-    /// What waits for an operator's answer.
+    /// The approvals that wait for an operator's answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
-    /// What runs in the background, the oldest first.
+    /// The jobs in the background, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
     /// Where the snapshot was taken: events follow from here.
     pub position: String,
-    /// What of the journal could not be read.
+    /// The part of the journal that could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
@@ -175,10 +178,10 @@ pub struct ContextFile {
 pub struct History {
     /// The events, the oldest first.
     pub events: Vec<PastEvent>,
-    /// What to send as `before` for the page before; left out at the beginning.
+    /// The `before` for the previous page; left out at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// What to send as `after` for the page behind; left out at the end.
+    /// The `after` for the next page; left out at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }
@@ -194,7 +197,7 @@ pub struct PastEvent {
     pub event: Event,
 }
 
-/// What of a journal could not be read and was set aside.
+/// The part of a journal that could not be read and was set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// How many parts.

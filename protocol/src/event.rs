@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Attachment, FileChange, HeldRule, JobEnd, Queue, Scope, Settings, UndoneFile,
-    Verdict, Withdrawal,
+    Approval, Attachment, ContextWindow, Extent, FileChange, HeldRule, JobEnd, Queue, Scope,
+    Settings, UndoneFile, Verdict, Withdrawal,
 };
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
@@ -34,7 +34,7 @@ pub enum Event {
         /// Its name there; it waits no more. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<u64>,
-        /// What goes with it. Not on `GET /events`.
+        /// Files that go with it. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
         /// Unix seconds.
@@ -65,11 +65,17 @@ pub enum Event {
     ToolResult {
         /// The id of the `tool_call`.
         id: String,
-        /// What the tool returned, or a JSON object with the field `error`.
+        /// The tool's result, or a JSON object with the field `error`.
         result: String,
         /// Whether the call failed. Always present.
         #[serde(rename = "isError")]
         is_error: bool,
+        /// How long the tool ran. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        /// How much it brought, if the tool counts it. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extent: Option<Extent>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -77,10 +83,13 @@ pub enum Event {
     Reasoning {
         /// The whole text of the block.
         content: String,
+        /// How long the model thought, from the request or from the block before. Not on `GET /events`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
         /// Unix seconds.
         timestamp: u64,
     },
-    /// What the conversation is doing now.
+    /// The state of the conversation has changed.
     Status {
         /// The state that was entered.
         state: State,
@@ -112,6 +121,9 @@ pub enum Event {
         /// The token counts of the run.
         #[serde(default)]
         run_usage: Usage,
+        /// How long it took; none if the service started anew meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
         /// The name of the client that cancelled it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -146,6 +158,10 @@ pub enum Event {
         stop_reason: String,
         /// The token counts of the reply, as the API reported them.
         usage: Map<String, Value>,
+        /// The window of the model, where it is known: how much of it the conversation takes behind
+        /// the reply are the tokens of `usage` together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<ContextWindow>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -165,7 +181,7 @@ pub enum Event {
     },
     /// The calls of the reply that have no result get none.
     CallsSkipped {
-        /// What the model is told of them.
+        /// The reason that the model gets.
         reason: String,
         /// Unix seconds.
         timestamp: u64,
@@ -198,7 +214,7 @@ pub enum Event {
         queue: Queue,
         /// The text.
         content: String,
-        /// What goes with it.
+        /// Files that go with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
         /// The key that it was sent with.
@@ -222,7 +238,7 @@ pub enum Event {
     },
     /// The conversation has other settings from the next run on.
     SettingsChanged {
-        /// What differs from the service's settings.
+        /// The settings in which it differs from the service.
         settings: Box<Settings>,
         /// The name of the client that changed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -287,7 +303,7 @@ pub enum Event {
     },
     /// A tool waits for an operator's answer.
     ApprovalAsked {
-        /// What is asked.
+        /// The approval.
         #[serde(flatten)]
         approval: Box<Approval>,
         /// Unix seconds.
@@ -297,7 +313,7 @@ pub enum Event {
     ApprovalAnswered {
         /// The approval.
         id: u64,
-        /// What was said.
+        /// The answer.
         answer: Verdict,
         /// How far it reaches.
         scope: Scope,
@@ -333,16 +349,48 @@ pub enum Event {
     FilesChanged {
         /// The id of the call.
         call: String,
-        /// What it changed.
+        /// The files that it changed.
         changes: Vec<FileChange>,
+        /// Further changes, which are not listed one by one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
         /// Unix seconds.
         timestamp: u64,
     },
     /// An operator took changes of tools back.
     Undone {
-        /// What was done with each file.
+        /// The outcome for each file.
         files: Vec<UndoneFile>,
         /// The name of the client that asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// An operator ran a command.
+    CommandRan {
+        /// The command.
+        command: String,
+        /// The output, with one last line: how the command ended.
+        result: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// Whether the model is not told of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_hidden: bool,
+        /// The name of the client that ran it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// Somebody went on from here in another conversation.
+    Branched {
+        /// The other conversation.
+        conversation: String,
+        /// The last record that both have.
+        seq: u64,
+        /// The name of the client that did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
         /// Unix seconds.
@@ -354,7 +402,7 @@ pub enum Event {
         job: u64,
         /// The id of the call that started it.
         call: String,
-        /// What the shell was given, at most its first 1,024 bytes.
+        /// The line for the shell, at most its first 1,024 bytes.
         command: String,
         /// Unix seconds.
         timestamp: u64,
@@ -371,15 +419,22 @@ pub enum Event {
     },
     /// The rules of the conversation are others.
     RulesChanged {
-        /// What holds from now on.
+        /// The rules that hold from now on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         added: Vec<HeldRule>,
-        /// What holds no more.
+        /// The rules that no longer hold.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         removed: Vec<HeldRule>,
         /// The name of the client that changed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// One fact of a workflow; only on the stream of a workflow.
+    Workflow {
+        /// The record, as it is in the workflow's journal: its `type` and its `data`.
+        record: Value,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -394,14 +449,14 @@ pub enum Event {
     Delta {
         /// The block's place in the reply.
         index: u64,
-        /// What the piece belongs to.
+        /// The kind of block that the piece belongs to.
         kind: DeltaKind,
         /// Where the piece begins in its block, in bytes of UTF-8. 0 begins the block anew.
         offset: u64,
         /// The piece.
         text: String,
     },
-    /// What came of the unfinished blocks is void: the model is asked again, or not any more.
+    /// The pieces of unfinished blocks so far are void: the model is asked again, or not any more.
     /// Passing.
     Discarded {},
     /// A running tool shows something before its result is there. It has no id of its own and is not in
@@ -411,10 +466,24 @@ pub enum Event {
         id: String,
         /// Where it begins in all that the call has shown, in bytes.
         offset: u64,
-        /// What is new.
+        /// The new text.
         text: String,
     },
-    /// Who is attached. Passing.
+    /// A running check of a workflow shows something. Passing, and in no record; only on the stream of a
+    /// workflow.
+    StepOutput {
+        /// The iteration; 0 for a verification.
+        iteration: u32,
+        /// The attempt in it, or the number of the verification.
+        attempt: u32,
+        /// The step, such as `check:suite`.
+        step: String,
+        /// Where it begins in all that the step has shown, in bytes.
+        offset: u64,
+        /// The new text.
+        text: String,
+    },
+    /// The clients that are attached. Passing.
     Presence {
         /// How many clients.
         count: usize,
@@ -427,9 +496,9 @@ pub enum Event {
         conversation: String,
         /// Where the stream is.
         position: String,
-        /// What the conversation is doing.
+        /// The conversation's state.
         state: State,
-        /// What the state is about; may be empty.
+        /// The text that goes with the state; may be empty.
         message: String,
         /// The run that is going.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -466,7 +535,7 @@ pub enum Family {
     Foreign,
 }
 
-/// What holds of an event whatever its type.
+/// The facts that every type of event has.
 struct Facts<'a> {
     type_name: &'static str,
     family: Family,
@@ -577,16 +646,20 @@ impl Event {
             Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
             Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
             Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
+            Self::CommandRan { timestamp, by, .. } => Facts::by("command_ran", *timestamp, by),
+            Self::Branched { timestamp, by, .. } => Facts::by("branched", *timestamp, by),
             Self::JobStarted { timestamp, .. } => Facts::of("job_started", *timestamp),
             Self::JobEnded { timestamp, end, .. } => Facts {
                 by: end.by(),
                 ..Facts::of("job_ended", *timestamp)
             },
             Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
+            Self::Workflow { timestamp, .. } => Facts::of("workflow", *timestamp),
             Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
             Self::Delta { .. } => Facts::passing("delta"),
             Self::Discarded {} => Facts::passing("discarded"),
             Self::ToolOutput { .. } => Facts::passing("tool_output"),
+            Self::StepOutput { .. } => Facts::passing("step_output"),
             Self::Presence { .. } => Facts::passing("presence"),
             Self::Attached { .. } => Facts::passing("attached"),
             Self::Reset { .. } => Facts::passing("reset"),
@@ -628,7 +701,7 @@ pub enum CompactionReason {
     Unknown,
 }
 
-/// What a delta is a piece of.
+/// The kind of block that a delta belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeltaKind {
@@ -656,6 +729,18 @@ pub struct Usage {
     pub cache_read_input_tokens: u64,
 }
 
+impl Usage {
+    /// All tokens together: what the next request sends of the past, if it follows a reply.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let cached = self
+            .cache_creation_input_tokens
+            .saturating_add(self.cache_read_input_tokens);
+        let sent = self.input_tokens.saturating_add(cached);
+        sent.saturating_add(self.output_tokens)
+    }
+}
+
 /// The states of a conversation. A run ends with exactly one `Idle` or `Error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -679,7 +764,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 41] = [
+    const NAMES: [&str; 45] = [
         "user",
         "text",
         "tool_call",
@@ -710,13 +795,17 @@ mod tests {
         "effect_began",
         "files_changed",
         "rules_changed",
+        "command_ran",
+        "branched",
         "undone",
         "job_started",
         "job_ended",
+        "workflow",
         "record",
         "delta",
         "discarded",
         "tool_output",
+        "step_output",
         "presence",
         "attached",
         "reset",

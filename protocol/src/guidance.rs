@@ -9,7 +9,7 @@ use crate::Queue;
 pub struct SkillList {
     /// By name.
     pub skills: Vec<SkillSummary>,
-    /// What could not be loaded, one line each that names the file.
+    /// The files that could not be loaded, one line each with its name and the reason.
     pub problems: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct SkillSummary {
 pub struct TemplateList {
     /// By name.
     pub templates: Vec<TemplateSummary>,
-    /// What could not be loaded, one line each that names the file.
+    /// The files that could not be loaded, one line each with its name and the reason.
     pub problems: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct TemplateList {
 pub struct TemplateSummary {
     /// Names it.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// The file that it was loaded from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct TemplateSummary {
 pub struct SkillOrder {
     /// The skill.
     pub name: String,
-    /// What is said besides.
+    /// Further instructions.
     #[serde(default, skip_serializing_if = "Instructions::is_empty")]
     pub instructions: Instructions,
     /// Where it waits; it is said at once if left out.
@@ -69,7 +69,7 @@ pub struct SkillOrder {
     /// As for a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Who sends it, for the other clients.
+    /// The name of the client that sends it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -113,7 +113,7 @@ impl Default for Instructions {
 pub struct TemplateOrder {
     /// The template.
     pub name: String,
-    /// What stands in its places.
+    /// The arguments for its places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
     /// The same as one line, which is taken apart at white space outside of quotes.
@@ -125,7 +125,7 @@ pub struct TemplateOrder {
     /// As for a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Who sends it, for the other clients.
+    /// The name of the client that sends it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

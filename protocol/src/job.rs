@@ -9,7 +9,7 @@ pub struct Job {
     pub job: u64,
     /// The id of the call that started it. Its output is that of the call.
     pub call: String,
-    /// What the shell was given, at most its first 1,024 bytes.
+    /// The line for the shell, at most its first 1,024 bytes.
     pub command: String,
     /// When it was started, in seconds since the Unix epoch.
     pub since: u64,
@@ -26,7 +26,7 @@ pub struct JobList {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopJobOrder {
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -42,7 +42,7 @@ pub struct StopJobAnswer {
 }
 
 impl JobEnd {
-    /// Who stopped it, if somebody did and that is known.
+    /// The name of the client that stopped it, if a client did and gave a name.
     #[must_use]
     pub fn by(&self) -> Option<&str> {
         match self {
@@ -74,7 +74,7 @@ pub enum JobEnd {
     },
     /// Somebody stopped it.
     Stopped {
-        /// Who.
+        /// The name of the client.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -87,7 +87,7 @@ pub enum JobEnd {
     WithService,
     /// The conversation is a fork, and the job is its origin's.
     Forked,
-    /// What held it failed.
+    /// The process that held it failed.
     Failed {
         /// How.
         reason: String,

@@ -1,5 +1,5 @@
-//! What crosses the wire between the service and its clients: serde types, and the words in which
-//! every client tells them.
+//! The wire format between the service and its clients: serde types, and the words in which every
+//! client tells them.
 //!
 //! Invariant: no IO, no clock, no actor.
 
@@ -8,6 +8,8 @@ mod change;
 mod command;
 mod conversations;
 mod event;
+mod extent;
+mod files;
 mod guidance;
 mod job;
 mod models;
@@ -22,6 +24,8 @@ mod settings;
 mod undo;
 mod usage;
 pub mod words;
+mod workflow;
+mod workflow_past;
 
 pub use approval::{
     AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict, Withdrawal,
@@ -33,6 +37,8 @@ pub use conversations::{
     ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,
 };
 pub use event::{CompactionReason, DeltaKind, Event, Family, Outcome, State, Usage};
+pub use extent::Extent;
+pub use files::FoundFiles;
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
@@ -45,7 +51,7 @@ pub use queue::{
 };
 pub use rest::{
     CancelAnswer, CancelOrder, CompactAnswer, CompactOrder, ContinueOrder, PromptAnswer,
-    PromptOrder,
+    PromptOrder, ShellAnswer, ShellOrder,
 };
 pub use rules::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, RunRules};
 pub use service::{
@@ -58,4 +64,13 @@ pub use settings::{
     SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
 pub use undo::{UndoAnswer, UndoOrder, UndoOutcome, UndoTo, UndoneFile};
-pub use usage::{ModelUsage, RunUsage, UsageAnswer};
+pub use usage::{ContextWindow, ModelUsage, RunUsage, UsageAnswer};
+pub use workflow::{
+    AnswerGate, ApplyWorkflowFile, ChangeFeature, NewWorkflow, PauseWorkflow, PlainWorkflowOrder,
+    ResumeWorkflow, RunWorkflow, WorkflowFeature, WorkflowGate, WorkflowLimits, WorkflowList,
+    WorkflowMade, WorkflowSnapshot, WorkflowSpent, WorkflowStep,
+};
+pub use workflow_past::{
+    WorkflowAttempt, WorkflowCheckRun, WorkflowDiff, WorkflowIteration, WorkflowIterations,
+    WorkflowReason,
+};

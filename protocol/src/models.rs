@@ -1,4 +1,4 @@
-//! What there is to choose from: models and tools.
+//! The models and tools to choose from.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ pub struct ModelList {
 /// A model that the API lists. What it does not say is left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelEntry {
-    /// What it is chosen by.
+    /// The id to choose it by.
     pub id: String,
-    /// What people call it.
+    /// The name to show to people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub display_name: String,
     /// Where it is in its life, in the API's word: `active`, `deprecated` or `retired`.
@@ -43,8 +43,8 @@ pub struct ToolList {
 /// A tool of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ToolEntry {
-    /// What it is called by.
+    /// Its name.
     pub name: String,
-    /// What the model is told of it.
+    /// The description that the model gets.
     pub description: String,
 }

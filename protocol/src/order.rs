@@ -15,10 +15,10 @@ pub trait Order:
 {
     /// The last part of the route.
     const NAME: &'static str;
-    /// What it is answered with.
+    /// The answer to it.
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
-    /// Who gives it, for the other clients.
+    /// The name of the client that gives it, for the other clients.
     fn by(&mut self) -> &mut Option<String>;
 }
 
@@ -48,7 +48,7 @@ impl AnyOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RenewTools {
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong with a request, and what to do about it.
+/// An error in answer to a request, and how to cure it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Names the kind of problem: a URI that is compared, not fetched.

@@ -1,4 +1,4 @@
-//! What waits to be said, and what can be sent with it.
+//! Messages that wait to be said, and the files that can go with them.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,13 +21,13 @@ pub struct QueueItem {
     pub queue: Queue,
     /// The text.
     pub content: String,
-    /// What goes with it.
+    /// Files that go with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// The key that it was sent with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Who sent it.
+    /// The name of the client that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -35,7 +35,7 @@ pub struct QueueItem {
 /// The answer to `GET /v1/conversations/{id}/queue`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QueueList {
-    /// What waits, in the order in which it is said: steering first.
+    /// The waiting messages, in the order in which they are said: steering first.
     pub items: Vec<QueueItem>,
 }
 
@@ -58,11 +58,11 @@ pub struct WithdrawAnswer {
 pub struct Attachment {
     /// The SHA-256 of the content, in hexadecimal digits.
     pub sha256: String,
-    /// What it is: an `image/…` type, `application/pdf` or `text/plain`.
+    /// Its media type: an `image/…` type, `application/pdf` or `text/plain`.
     pub media_type: String,
     /// How many bytes it has.
     pub bytes: u64,
-    /// What it is called.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -77,10 +77,10 @@ pub struct AttachmentOrder {
     /// A path under the working folder of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What it is; told from the content if left out.
+    /// Its media type; found from the content if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// What it is called; the file's name if left out.
+    /// Its name; the file's name if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

@@ -7,13 +7,13 @@ use crate::{ApprovalMode, AttachmentOrder};
 /// The body of `POST /prompt`, `POST …/steer` and `POST …/follow-up`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PromptOrder {
-    /// What to ask; must not be blank.
+    /// The question; must not be blank.
     pub content: String,
     /// Makes a repetition safe: a prompt with a key that the conversation has seen is not run
     /// again, and is answered as the first one was. The header `Idempotency-Key` says the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Who sends it, for the other clients.
+    /// The name of the client that sends it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The files that go with it.
@@ -30,13 +30,36 @@ pub struct PromptOrder {
     pub deny: Vec<String>,
 }
 
+/// The body of `POST …/shell`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShellOrder {
+    /// The text that the shell is given.
+    pub command: String,
+    /// Whether the model is not to be told of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_hidden: bool,
+    /// The name of the client that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The answer to `POST …/shell`, when the command has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShellAnswer {
+    /// The output, with one last line: how the command ended.
+    pub result: String,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
 /// The body of `POST /cancel`; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CancelOrder {
     /// The run to cancel; whatever runs if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u64>,
-    /// Who cancels it, for the other clients.
+    /// The name of the client that cancels it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Whether what waits in the queues is withdrawn, too.
@@ -48,7 +71,7 @@ pub struct CancelOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContinueOrder {
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -60,10 +83,10 @@ pub struct CompactOrder {
     /// Summarize even if the conversation is well within the window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// What the summary is to look at above all.
+    /// The focus of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

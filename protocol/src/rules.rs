@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ApprovalMode, Scope};
 
-/// What a rule says of the changes that it covers.
+/// The answer of a rule to the changes that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleAction {
@@ -23,22 +23,22 @@ pub enum RuleAction {
 /// A rule that holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldRule {
-    /// What it says.
+    /// Its answer.
     pub action: RuleAction,
-    /// What it covers, like `edit(src/**)`.
+    /// The tool and the pattern that it covers, like `edit(src/**)`.
     pub rule: String,
     /// How far it reaches.
     pub scope: Scope,
     /// The folder that it holds in, if it holds in all conversations there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Who made it.
+    /// The name of the client that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
 impl HeldRule {
-    /// Whether both say the same of the same, whoever made them.
+    /// Whether both give the same answer to the same changes, no matter who made them.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let told = |held: &Self| (held.action, held.scope, held.workspace.clone());
@@ -50,10 +50,10 @@ impl HeldRule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewRule {
-    /// What it says.
+    /// Its answer.
     #[serde(default)]
     pub action: RuleAction,
-    /// What it covers, like `edit(src/**)`.
+    /// The tool and the pattern that it covers, like `edit(src/**)`.
     pub rule: String,
     /// The absolute path of the folder that it is about; the service's if left out. For
     /// `PATCH /v1/rules` only.
@@ -66,13 +66,13 @@ pub struct NewRule {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeRules {
-    /// What is to hold.
+    /// Rules to add.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add: Vec<NewRule>,
-    /// What is to hold no more.
+    /// Rules to remove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<NewRule>,
-    /// Who changes them, for the other clients.
+    /// The name of the client that changes them, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -84,7 +84,8 @@ pub struct Rules {
     pub rules: Vec<HeldRule>,
 }
 
-/// What a prompt says of the changes in its run, before the conversation's mode and beside its rules.
+/// The mode and rules that a prompt gives its run, before the conversation's mode and beside its
+/// rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunRules {
     /// The mode.

@@ -1,4 +1,4 @@
-//! What the service says of itself: to anybody that it answers, to its owner what it is.
+//! The service's own description: a part for every client that it answers, all of it for its owner.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,9 +69,9 @@ pub struct Discovery {
 pub struct ServiceInfo {
     /// Its release, such as `0.2.0`.
     pub version: String,
-    /// What it speaks.
+    /// The versions of the protocol that it speaks.
     pub protocol: ProtocolRange,
-    /// What it can do that a client may ask for, by name.
+    /// The names of optional abilities that a client may ask for.
     #[serde(default)]
     pub features: Vec<String>,
     /// Names this life of the service.
@@ -84,11 +84,11 @@ pub struct ServiceInfo {
     pub home: String,
     /// The folder that its tools work in, absolute.
     pub workspace: String,
-    /// Who answers.
+    /// The server and model that answer.
     pub upstream: Upstream,
     /// The model of a conversation that sets none.
     pub model: String,
-    /// What contains the commands of tools: `namespaces`, `landlock` or `none`.
+    /// The means that contains the commands of tools: `namespaces`, `landlock` or `none`.
     pub sandbox: String,
     /// When it started, in Unix seconds.
     pub started_at: u64,
@@ -110,7 +110,7 @@ pub struct ServiceInfo {
     pub start: Option<StartOptions>,
 }
 
-/// What a service was told when it was started.
+/// The flags and variables that a service was started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartOptions {
     /// The folder that it was started in, absolute: relative paths of its settings begin there.
@@ -133,7 +133,7 @@ pub struct GivenSetting {
     pub value: String,
 }
 
-/// Who answers the prompts.
+/// The server and model that answer the prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upstream {
     /// Which kind.

@@ -18,13 +18,13 @@ const MAX_SHOWN: usize = 100;
 pub struct Setting {
     /// Its name on the wire, in journals and in `config.toml`.
     pub name: &'static str,
-    /// What it can be.
+    /// Its kind of value.
     pub kind: SettingKind,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub help: &'static str,
 }
 
-/// What a setting can be.
+/// The kind of value that a setting has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingKind {
     /// The id of a model.
@@ -33,7 +33,7 @@ pub enum SettingKind {
     Text,
     /// A whole number.
     Whole {
-        /// What the help calls it.
+        /// The word for the value in the help.
         called: &'static str,
         /// The least and the greatest that a conversation can have.
         own: (u64, u64),
@@ -78,7 +78,7 @@ impl SettingKind {
         }
     }
 
-    /// What the help of a service calls the value; nothing if a service cannot have one.
+    /// The word for the value in the help of a service; nothing if a service cannot have one.
     #[must_use]
     pub const fn called(self) -> Option<&'static str> {
         match self {
@@ -121,7 +121,7 @@ impl SettingKind {
         }
     }
 
-    /// What a value can be, as it follows "it is".
+    /// The rule for values, as it follows "it is".
     #[must_use]
     pub fn rule(self) -> String {
         match self {

@@ -99,7 +99,7 @@ settings! {
     /// How many model requests one prompt may cause. At least 1.
     max_turns: u32 => u32 = 10,
         SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Most model requests a run";
-    /// What the model is told before the conversation; empty for nothing.
+    /// The standing instructions that the model gets before the conversation; empty for none.
     system_prompt: String => String = String::new(),
         SettingKind::Text, "Standing instructions for the model; blank for none";
     /// How much the model thinks before it replies; as it does by itself if left out.
@@ -174,7 +174,7 @@ const QUEUE_MODES: &[&str] = &["one_at_a_time", "all"];
 /// The levels of thinking, from little to much.
 pub const THINKING_LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// What a setting is where nothing is left out: a value, or one that may be missing even there.
+/// The type of a setting where nothing is left out: a value, or one that may be missing even there.
 trait Full<T> {
     fn or(own: Option<&T>, default: &Self) -> Self;
     fn some(self) -> Option<T>;
@@ -275,12 +275,12 @@ pub enum ApprovalMode {
     /// Operators are asked before every change that no rule allows.
     #[default]
     Ask,
-    /// What is in the conversation's folder is changed without asking, but for what tells other
+    /// Files in the conversation's folder are changed without asking, except those that tell other
     /// programs what to do.
     Edits,
     /// As `edits`; commands run unasked where they are contained.
     Sandbox,
-    /// Only what a rule allows is changed, and nobody is asked.
+    /// Only changes that a rule allows are made, and no operator is asked.
     Locked,
 }
 
@@ -299,10 +299,10 @@ pub enum QueueMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeSettings {
-    /// What is to change, as a JSON merge patch (RFC 7396) of [`Settings`]: a field that is null
-    /// is as the service has it from then on.
+    /// The changes, as a JSON merge patch (RFC 7396) of [`Settings`]: a field that is null is as
+    /// the service has it from then on.
     pub settings: Map<String, Value>,
-    /// Who changes it, for the other clients.
+    /// The name of the client that changes them, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -310,9 +310,9 @@ pub struct ChangeSettings {
 /// The answer to `GET` and `PATCH /v1/conversations/{id}/settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SettingsAnswer {
-    /// What differs from the service's settings.
+    /// The settings in which it differs from the service.
     pub settings: Settings,
-    /// What the next run has.
+    /// The settings of the next run.
     pub effective: Settings,
     /// The tools that there are, in their order.
     pub tools: Vec<String>,

@@ -12,7 +12,7 @@ pub struct UndoOrder {
     /// Whether it is only told what would be done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -30,26 +30,29 @@ pub enum UndoTo {
 /// The answer to `POST /v1/conversations/{id}/undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoAnswer {
-    /// What was or would be done with each file.
+    /// The outcome for each file, or the expected one.
     pub files: Vec<UndoneFile>,
+    /// Further changes that are not taken back, a line for each command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
-/// What an undo did with a file.
+/// The outcome of an undo for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoneFile {
     /// The absolute path.
     pub path: String,
-    /// What was or would be done.
+    /// The outcome, or the expected one.
     pub outcome: UndoOutcome,
     /// Why nothing was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What would change, as a unified diff of at most 64 KiB; only if it is only told.
+    /// The change, as a unified diff of at most 64 KiB; only in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
-/// What an undo does with a file.
+/// The kinds of outcome of an undo for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoOutcome {

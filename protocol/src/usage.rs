@@ -1,4 +1,4 @@
-//! What a conversation has used, and what that cost.
+//! The tokens that a conversation has used, and their cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct UsageAnswer {
     pub models: Vec<ModelUsage>,
     /// The token counts of the whole conversation.
     pub usage: Usage,
-    /// What the whole conversation cost, in US dollars; null if a price is not known.
+    /// The cost of the whole conversation in US dollars; null if a price is not known.
     pub cost_usd: Option<f64>,
     /// The day that the prices are of, such as `2026-10-24`.
     pub prices_as_of: String,
@@ -27,8 +27,18 @@ pub struct ModelUsage {
     pub model: String,
     /// The token counts.
     pub usage: Usage,
-    /// What they cost, in US dollars; null if the price is not known.
+    /// Their cost in US dollars; null if the price is not known.
     pub cost_usd: Option<f64>,
+}
+
+/// The window of a model, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextWindow {
+    /// The tokens that a request and its reply may have together.
+    pub tokens: u64,
+    /// The size of a request behind which the past is summarized; left out if it never is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_at: Option<u64>,
 }
 
 /// The token counts of one run.

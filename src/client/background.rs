@@ -54,7 +54,7 @@ pub(crate) enum StartError {
     #[display("cannot start the service: {source}")]
     #[from(skip)]
     Spawn {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It ended at once.
@@ -65,7 +65,7 @@ pub(crate) enum StartError {
         status: ExitStatus,
         /// Its log.
         log: PathBuf,
-        /// What it said last.
+        /// Its last lines.
         last_lines: Vec<String>,
     },
     /// It does not answer.
@@ -218,7 +218,7 @@ impl Started {
     }
 }
 
-/// What was last written to the log, behind its start.
+/// The last lines of the log, behind its start.
 fn last_lines(log: &Path, start: u64) -> io::Result<Vec<String>> {
     let mut log = File::open(log)?;
     let end = log.metadata()?.len();

@@ -1,6 +1,7 @@
 //! Why a command did not do what it was asked, and the exit code that says so.
 
 use std::io;
+use std::time::Duration;
 
 use derive_more::{Display, Error, From};
 
@@ -11,6 +12,7 @@ use crate::client::background::StartError;
 use crate::client::commands::life::error::{RestartError, StopError};
 use crate::client::prompt_files::PromptFileError;
 use crate::client::prompt_text::PromptTextError;
+use crate::client::reply_file::ReplyFileError;
 use crate::config::ConfigError;
 
 /// The exit code of a command that Ctrl-C ended, and of a run that was cancelled.
@@ -20,6 +22,11 @@ pub(super) const EXIT_CANCELLED: i32 = 130;
 pub(super) const EXIT_DENIED: i32 = 3;
 /// The exit code of a run that a limit cut off.
 pub(super) const EXIT_LIMITED: i32 = 4;
+/// The exit code of a command that took longer than `--timeout` says; that of `timeout`.
+pub(super) const EXIT_TIMED_OUT: i32 = 124;
+
+/// The status by which the service says that a value cannot be.
+const BAD_REQUEST: u16 = 400;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, Display, Error, From)]
@@ -42,7 +49,7 @@ pub(super) enum CommandError {
     /// The service that runs is not the demo.
     #[display("{reason}")]
     NoDemo {
-        /// What runs, and the ways out.
+        /// The service that runs, and the ways out.
         reason: String,
     },
     /// There is no prompt to send.
@@ -58,13 +65,13 @@ pub(super) enum CommandError {
     /// The system refused something else.
     #[display("{reason}")]
     System {
-        /// What, and what the system said.
+        /// The object, and the system's error.
         reason: String,
     },
-    /// What was given cannot be sent.
+    /// The given values cannot be sent.
     #[display("{reason}")]
     Usage {
-        /// What, and what it should be.
+        /// The value, and the form that it should have.
         reason: String,
     },
     /// The service contradicts itself.
@@ -76,6 +83,37 @@ pub(super) enum CommandError {
     /// The terminal client could not go on.
     #[from]
     Screen(harness_tui::RunError),
+    /// A run is going, so that no other begins.
+    #[display("{reason}")]
+    Busy {
+        /// The service's words, and the ways out.
+        reason: String,
+    },
+    /// A file does not get the results.
+    #[from]
+    ReplyFile(ReplyFileError),
+    /// No conversation has this name.
+    #[display(
+        "there is no conversation {name}: it is no id, no title and the beginning of neither; `harness conversations` lists them"
+    )]
+    #[from(skip)]
+    NoConversation {
+        /// The name.
+        name: String,
+    },
+    /// The person who was asked said no.
+    #[display("{id} stays as it is")]
+    #[from(skip)]
+    Kept {
+        /// The thing that stays.
+        id: String,
+    },
+    /// The time that the command may take was over before its run had begun.
+    #[display("nothing was sent within {limit:?}")]
+    TimedOut {
+        /// That time.
+        limit: Duration,
+    },
     /// Ctrl-C was pressed.
     #[display("stopped")]
     Stopped,
@@ -92,9 +130,15 @@ impl CommandError {
     pub(super) fn exit_code(&self) -> i32 {
         match self {
             Self::Config(_) | Self::Usage { .. } => 2,
+            Self::Api(ApiError::Request(RequestError::Refused { status, .. }))
+                if *status == BAD_REQUEST =>
+            {
+                2
+            }
             Self::Prompt(error) => error.exit_code(),
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Stopped => EXIT_CANCELLED,
+            Self::TimedOut { .. } => EXIT_TIMED_OUT,
             Self::Api(_)
             | Self::Start(_)
             | Self::Stop(_)
@@ -102,6 +146,10 @@ impl CommandError {
             | Self::NoDemo { .. }
             | Self::Screen(_)
             | Self::File(_)
+            | Self::ReplyFile(_)
+            | Self::Busy { .. }
+            | Self::Kept { .. }
+            | Self::NoConversation { .. }
             | Self::Output(_)
             | Self::System { .. }
             | Self::Contradiction { .. } => 1,

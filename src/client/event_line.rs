@@ -22,7 +22,8 @@ pub(super) fn event_line(event: &Event) -> String {
         .to_owned()
 }
 
-fn time_of_day(timestamp: u64) -> String {
+/// The time of a Unix second on its day, in UTC.
+pub(super) fn time_of_day(timestamp: u64) -> String {
     let second = timestamp % 86_400;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{hour:02}:{minute:02}:{second:02}Z")
@@ -46,11 +47,11 @@ mod tests {
         };
         shown("21:20:00Z user               (ci) What is in src?");
         shown("21:20:01Z text               cut short: I will lo");
-        shown("21:20:02Z tool call          list_dir {\"path\":\"src\"}");
+        shown("21:20:02Z tool call          list_dir src");
         shown("21:20:03Z tool result        failed: {\"error\":\"path not found\"}");
         shown("21:20:06Z status             error: authentication_error: invalid x-api-key");
-        shown("21:20:06Z run ended          1 completed");
-        shown("21:20:06Z run ended          (ana@pts/3) 2 cancelled: cancelled");
+        shown("21:20:06Z run ended          1 completed (812 in, 64 out)");
+        shown("21:20:06Z run ended          (ana@pts/3) 2 cancelled (812 in, 64 out): cancelled");
         shown("21:20:07Z renamed            The folder src");
         shown("21:20:07Z renamed            (ana@pts/3) The folder src");
         shown("21:20:00Z turn started       1.1");
@@ -88,6 +89,7 @@ mod tests {
         let content = format!("\x1b]0;x\x07{}", "y".repeat(MAX_SHOWN));
         let line = event_line(&Event::Reasoning {
             content,
+            duration_ms: None,
             timestamp: 0,
         });
         assert!(line.starts_with("00:00:00Z reasoning          \\u{1b}]0;x\\u{7}yyy"));

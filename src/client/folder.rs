@@ -2,16 +2,23 @@
 
 use std::path::PathBuf;
 
-use harness_protocol::{NewConversation, ServiceInfo, Settings};
+use harness_protocol::{ServiceInfo, SettingValue};
+use serde_json::{Map, Value};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::error::CommandError;
+use crate::client::named::{self, DEFAULT_CONVERSATION};
 
-/// The conversation that the service always has.
-const DEFAULT_CONVERSATION: &str = "default";
-/// What a service says of itself whose conversations have folders.
+/// The name of the feature of a service whose conversations have folders.
 const FEATURE: &str = "workspaces";
+
+/// The setting that says how many model requests a run may have.
+const MAX_TURNS: &str = "max_turns";
+/// How many a run of a conversation may have that this program makes.
+const DAILY_MAX_TURNS: u32 = 200;
+/// The source of a setting that nobody has set, as the service tells it.
+const DEFAULT_SOURCE: &str = "default";
 
 /// The folder that a command is started in, without links.
 ///
@@ -55,8 +62,8 @@ pub(super) async fn conversation(
     named: Option<&str>,
     service: &Connection,
 ) -> Result<String, CommandError> {
-    if let Some(id) = named {
-        return Ok(id.to_owned());
+    if let Some(name) = named {
+        return named::conversation(name, service).await;
     }
     let Some(folder) = here_if_known(service)? else {
         return Ok(DEFAULT_CONVERSATION.to_owned());
@@ -68,7 +75,7 @@ pub(super) async fn conversation(
         Some(last) => Ok(last.id),
         // It is there without being made.
         None if to_work_in(service)?.is_none() => Ok(DEFAULT_CONVERSATION.to_owned()),
-        None => make(None, service).await,
+        None => make(None, Map::new(), service).await,
     }
 }
 
@@ -82,23 +89,84 @@ pub(super) fn to_work_in(service: &Connection) -> Result<Option<String>, Command
     Ok(here_if_known(service)?.filter(|here| own != Some(here)))
 }
 
-/// Makes a conversation in this folder; the id of it.
+/// Makes a conversation in this folder with these settings, which the service looks at; the id of it.
 ///
 /// # Errors
 /// If it cannot be made there.
 pub(super) async fn make(
     title: Option<String>,
+    settings: Map<String, Value>,
     service: &Connection,
 ) -> Result<String, CommandError> {
-    let order = NewConversation {
-        title,
-        workspace: to_work_in(service)?,
-        settings: Settings::default(),
-    };
+    let order = new_order(title, to_work_in(service)?, settings, service.info());
     Ok(service.ask(&routes::create(&order)).await?.id)
+}
+
+/// The same, answered as the service sends it.
+///
+/// # Errors
+/// If it cannot be made there.
+pub(super) async fn make_raw(
+    title: Option<String>,
+    settings: Map<String, Value>,
+    service: &Connection,
+) -> Result<Value, CommandError> {
+    let order = new_order(title, to_work_in(service)?, settings, service.info());
+    Ok(service.ask(&routes::create(&order).answered_as()).await?)
+}
+
+/// The order to make a conversation for daily work: it may go on for longer than the service lets
+/// others, unless somebody has set how long.
+pub(super) fn new_order(
+    title: Option<String>,
+    folder: Option<String>,
+    mut settings: Map<String, Value>,
+    service: Option<&ServiceInfo>,
+) -> Map<String, Value> {
+    let is_default = |of: &SettingValue| of.key == MAX_TURNS && of.source == DEFAULT_SOURCE;
+    let is_open = service.is_some_and(|info| info.settings.iter().any(is_default));
+    if is_open && !settings.contains_key(MAX_TURNS) {
+        settings.insert(MAX_TURNS.to_owned(), DAILY_MAX_TURNS.into());
+    }
+    let mut order = Map::new();
+    order.extend(title.map(|title| ("title".to_owned(), Value::from(title))));
+    order.extend(folder.map(|folder| ("workspace".to_owned(), Value::from(folder))));
+    order.insert("settings".to_owned(), settings.into());
+    order
 }
 
 /// A path as people write it: with `~` for the home folder.
 pub(super) fn shown(path: &str) -> String {
     harness_tui::below_home(std::env::var("HOME").ok().as_deref(), path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::client::testing::Server;
+
+    /// Spec: [CLI-352]
+    #[actix::test]
+    async fn what_is_made_for_daily_work_may_go_on_unless_it_is_said_how_long() {
+        let of_service =
+            |source: &str| json!([{"key": "max_turns", "value": "10", "source": source}]);
+        let default = of_service("default");
+        for (of_service, given, made) in [
+            (default.clone(), json!({}), json!({"max_turns": 200})),
+            (default, json!({"max_turns": 3}), json!({"max_turns": 3})),
+            (of_service("flag --max-turns"), json!({}), json!({})),
+            (json!([]), json!({}), json!({})),
+        ] {
+            let mut info = Server::start().await.info();
+            info["settings"] = of_service;
+            let info: ServiceInfo = serde_json::from_value(info).unwrap();
+            let Value::Object(given) = given else {
+                panic!("{given}");
+            };
+            let order = new_order(None, None, given, Some(&info));
+            assert_eq!(Value::from(order), json!({ "settings": made }));
+        }
+    }
 }

@@ -37,3 +37,17 @@ impl Interrupts {
         }
     }
 }
+
+/// Does the work, unless Ctrl-C ends it; the exit code.
+///
+/// # Errors
+/// If the work fails, or Ctrl-C was pressed.
+pub(super) async fn until_interrupted(
+    work: impl Future<Output = Result<(), CommandError>>,
+) -> Result<i32, CommandError> {
+    let mut interrupts = Interrupts::of_process()?;
+    tokio::select! {
+        done = work => done.map(|()| 0),
+        () = interrupts.next() => Err(CommandError::Stopped),
+    }
+}

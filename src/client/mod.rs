@@ -8,14 +8,19 @@ mod error;
 mod event_line;
 mod folder;
 mod interrupts;
+mod known_models;
+mod named;
 mod output;
 mod prompt_files;
 mod prompt_text;
+mod question;
 mod remarks;
+mod reply_file;
 mod reply_text;
 mod run_view;
 #[cfg(test)]
 mod testing;
 
 pub(crate) use commands::life::beside;
-pub(crate) use commands::{Attach, ClientCommand, run, run_alone};
+pub(crate) use commands::workflow::WorkflowCommand;
+pub(crate) use commands::{Attach, ClientCommand, run, run_alone, run_workflow};

@@ -18,7 +18,7 @@ pub(super) enum PromptFileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// There are more than the service takes.

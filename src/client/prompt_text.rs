@@ -8,12 +8,27 @@ use derive_more::{Display, Error};
 #[derive(Debug, Display, Error)]
 pub(super) enum PromptTextError {
     /// Nobody gave one.
-    #[display("no prompt: give it as TEXT or on standard input; see `harness prompt --help`")]
-    Missing,
+    #[display(
+        "no {sought}: give it as TEXT or on standard input; see `harness {} --help`",
+        sought.command()
+    )]
+    Missing {
+        /// The text that is missing.
+        sought: Sought,
+    },
+    /// It says nothing.
+    #[display(
+        "the {sought} is empty: give it as TEXT or on standard input; see `harness {} --help`",
+        sought.command()
+    )]
+    Empty {
+        /// The text that is empty.
+        sought: Sought,
+    },
     /// Standard input cannot be read, or is not UTF-8.
     #[display("cannot read the prompt from standard input: {source}")]
     Unreadable {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -22,8 +37,36 @@ impl PromptTextError {
     /// The exit code: 2 for wrong use, 1 for a failure.
     pub(super) fn exit_code(&self) -> i32 {
         match self {
-            Self::Missing => 2,
+            Self::Missing { .. } | Self::Empty { .. } => 2,
             Self::Unreadable { .. } => 1,
+        }
+    }
+}
+
+/// The text that a command needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
+pub(super) enum Sought {
+    /// Of `harness prompt`.
+    #[display("prompt")]
+    Prompt,
+    /// Of `harness steer`.
+    #[display("message")]
+    Steering,
+    /// Of `harness follow-up`.
+    #[display("message")]
+    FollowUp,
+    /// The text for a skill; may be empty.
+    #[display("text")]
+    ForSkill,
+}
+
+impl Sought {
+    fn command(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Steering => "steer",
+            Self::FollowUp => "follow-up",
+            Self::ForSkill => "skill",
         }
     }
 }
@@ -38,24 +81,37 @@ enum Source {
 /// The words of the command line, or all of standard input, exactly.
 ///
 /// # Errors
-/// If there is none, or it cannot be read.
-pub(super) fn read(words: &[String]) -> Result<String, PromptTextError> {
+/// If there is none, it says nothing, or it cannot be read.
+pub(super) fn read(words: &[String], sought: Sought) -> Result<String, PromptTextError> {
     let mut input = io::stdin();
-    match source(words, input.is_terminal())? {
-        Source::CommandLine(text) => Ok(text),
+    let text = match source(words, sought, input.is_terminal())? {
+        Source::CommandLine(text) => text,
         Source::Input => {
             let mut text = String::new();
             input
                 .read_to_string(&mut text)
                 .map_err(|source| PromptTextError::Unreadable { source })?;
-            Ok(text)
+            text
         }
+    };
+    checked(text, sought)
+}
+
+fn checked(text: String, sought: Sought) -> Result<String, PromptTextError> {
+    match sought {
+        Sought::ForSkill => Ok(text),
+        _ if text.trim().is_empty() => Err(PromptTextError::Empty { sought }),
+        _ => Ok(text),
     }
 }
 
-fn source(words: &[String], input_is_terminal: bool) -> Result<Source, PromptTextError> {
+fn source(
+    words: &[String],
+    sought: Sought,
+    input_is_terminal: bool,
+) -> Result<Source, PromptTextError> {
     match words {
-        [] if input_is_terminal => Err(PromptTextError::Missing),
+        [] if input_is_terminal => Err(PromptTextError::Missing { sought }),
         [] => Ok(Source::Input),
         [dash] if dash == "-" => Ok(Source::Input),
         words => Ok(Source::CommandLine(words.join(" "))),
@@ -75,7 +131,8 @@ mod tests {
                 .map(|&word| word.to_owned())
                 .collect::<Vec<_>>()
         };
-        let given = |given: &[&str], terminal: bool| source(&words(given), terminal);
+        let given =
+            |given: &[&str], terminal: bool| source(&words(given), Sought::Prompt, terminal);
         let text = |text: &str| Source::CommandLine(text.to_owned());
         assert_eq!(
             given(&["What", "is in src?"], true).unwrap(),
@@ -85,5 +142,27 @@ mod tests {
         assert_eq!(given(&["-"], true).unwrap(), Source::Input);
         assert_eq!(given(&[], false).unwrap(), Source::Input);
         assert_eq!(given(&[], true).unwrap_err().exit_code(), 2);
+    }
+
+    /// Spec: [CLI-342]
+    #[test]
+    fn an_empty_text_is_refused_in_the_words_of_the_command() {
+        for (sought, told) in [
+            (
+                Sought::Prompt,
+                "the prompt is empty: give it as TEXT or on standard input; \
+                 see `harness prompt --help`",
+            ),
+            (
+                Sought::FollowUp,
+                "the message is empty: give it as TEXT or on standard input; \
+                 see `harness follow-up --help`",
+            ),
+        ] {
+            let error = checked(" \n".to_owned(), sought).unwrap_err();
+            assert_eq!((error.to_string().as_str(), error.exit_code()), (told, 2));
+        }
+        assert_eq!(checked(String::new(), Sought::ForSkill).unwrap(), "");
+        assert_eq!(checked(" x ".to_owned(), Sought::Prompt).unwrap(), " x ");
     }
 }

@@ -1,5 +1,5 @@
-//! What a shell ought to know before it talks to the running service: that it is of another
-//! version, works in another folder, or has other settings than this shell says.
+//! Remarks for a shell before it talks to the running service: that the service is of another
+//! version, works in another folder, or has other settings than this shell.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(super) fn of_shell(
 /// Something that this shell ought to know of the running service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Remark {
-    /// What it is about, in a word.
+    /// Its subject, in a word.
     pub(super) about: String,
     /// One line, with the way out.
     pub(super) line: String,

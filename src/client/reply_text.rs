@@ -3,12 +3,12 @@
 //! Invariant: what is written for a finished block is its text, whatever of it came before in
 //! pieces, twice or not at all.
 
-/// What is known and what is written of the block that is not finished.
+/// The known and the written part of the block that is not finished.
 #[derive(Debug, Default)]
 pub(super) struct ReplyText {
     /// The block's place in the reply and its text so far; nothing while a piece is missing.
     block: Option<(u64, String)>,
-    /// What was written of it.
+    /// The written part.
     shown: String,
 }
 
@@ -66,7 +66,7 @@ impl ReplyText {
         !self.shown.is_empty()
     }
 
-    /// What is still to be written of the text; all of it, if something else was written.
+    /// The part of the text that is still to be written; all of it, if another text was written.
     fn catch_up(&mut self, text: &str) -> String {
         let written = match text.strip_prefix(&self.shown) {
             Some(rest) => rest.to_owned(),

@@ -1,10 +1,10 @@
-//! What the one who sent a prompt sees of its run.
+//! The view of a run for the client that sent its prompt.
 //!
 //! Invariant: no IO; every way in which a run can end, or be gone, is an end.
 
 use std::collections::HashMap;
 
-use harness_protocol::words::{self, Words};
+use harness_protocol::words::{self, CallEnd, Words};
 use harness_protocol::{
     Approval, ConversationState, DeltaKind, Event, Outcome, Snapshot, State, Verdict, Withdrawal,
 };
@@ -24,14 +24,14 @@ pub(super) enum Shown {
     Note(String),
 }
 
-/// What came of an event.
+/// The result of an event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// What to show.
+    /// The texts to show.
     pub(super) shown: Vec<Shown>,
     /// Whether the event is one of the run.
     pub(super) of_the_run: bool,
-    /// What waits for an answer since now.
+    /// The approval that waits for an answer since now.
     pub(super) asked: Option<Box<Approval>>,
     /// How the run ended, if it did.
     pub(super) end: Option<End>,
@@ -150,7 +150,7 @@ impl RunView {
         }
     }
 
-    /// What there is to say of an event that is not the reply's text.
+    /// The remark about an event that is not the reply's text.
     fn note(&mut self, event: &Event) -> Option<String> {
         match event {
             Event::ToolCall {
@@ -166,12 +166,20 @@ impl RunView {
                 id,
                 result,
                 is_error,
+                duration_ms,
+                extent,
                 ..
             } => {
                 let name = self.tools.get(id).map_or("tool", String::as_str);
-                let failed = if *is_error { " failed" } else { "" };
-                let result = visible::short(result, MAX_TOOL);
-                Some(format!("< {name}{failed}: {result}"))
+                let end = words::call_end(&CallEnd {
+                    name,
+                    result,
+                    lines: result.lines().count(),
+                    is_error: *is_error,
+                    extent: extent.as_ref(),
+                    duration_ms: *duration_ms,
+                });
+                Some(format!("< {name}: {}", visible::short(&end, MAX_TOOL)))
             }
             Event::CallsSkipped { reason, .. } => Some(format!("< {reason}")),
             Event::Status {
@@ -239,7 +247,7 @@ impl RunView {
         let remark = match outcome {
             Outcome::Completed if message.is_empty() => None,
             Outcome::Completed | Outcome::Error | Outcome::Unknown if !message.is_empty() => {
-                Some(format!("harness: {message}"))
+                Some(format!("harness: {}", words::with_way_on(message)))
             }
             // The service's words may begin with the outcome.
             _ if message.starts_with(name) => Some(format!("harness: the run ended: {message}")),
@@ -264,7 +272,7 @@ fn is_denial(event: &Event) -> bool {
     }
 }
 
-/// What there is to say of a message that waited and is said now.
+/// The remark about a message that waited and is said now.
 fn said(event: &Event) -> Option<String> {
     let Event::User {
         content,

@@ -48,7 +48,7 @@ fn reset(run_id: u64, state: &str, past: &[Value]) -> Value {
         "history": {"events": events}, "position": "e-9-0"}})
 }
 
-/// What run 2 shows of the events: the reply, the remarks, and the end.
+/// The view of run 2 of the events: the reply, the remarks, and the end.
 fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
     let mut view = RunView::new(2);
     let (mut reply, mut notes, mut end) = (String::new(), vec![], None);
@@ -75,7 +75,7 @@ fn what_a_tool_shows_meanwhile_is_no_part_of_the_reply() {
         json!({"type": "tool_result", "id": "t", "result": "ok", "isError": false, "timestamp": 1});
     let (reply, notes, _) = seen(&[user(2), call, output, result, text("Done.")]);
     assert_eq!(reply, "Done.\n");
-    assert_eq!(notes, ["> bash {}", "< bash: ok"]);
+    assert_eq!(notes, ["> bash", "< bash: 1 line"]);
 }
 
 /// Spec: [CLI-43]
@@ -97,10 +97,7 @@ fn only_the_run_itself_is_shown_and_its_end_ends_it() {
         ended(2, "completed", ""),
     ]);
     assert_eq!(reply, "Looking.\nDone.\n");
-    assert_eq!(
-        notes,
-        ["> read {\"path\":\"a\\u001b\"}", "< read failed: no"]
-    );
+    assert_eq!(notes, ["> read a\\u{1b}", "< read: error: no"]);
     assert_eq!(end, Some(Outcome::Completed));
 }
 

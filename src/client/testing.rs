@@ -114,11 +114,18 @@ impl Server {
         script.entry(path.to_owned()).or_default().extend(answers);
     }
 
-    /// What was asked, as it came, without the questions whether it is the service and which one.
+    /// The requests, as they came, without the questions whether it is the service and which one, and
+    /// whether a conversation has that id.
     pub(super) fn requests(&self) -> Vec<String> {
         let mut requests = self.all_requests();
         let is_about_itself = |path: &str| matches!(path, "/healthz" | "/v1/service");
-        requests.retain(|request| !is_about_itself(&path_of(request)));
+        let is_about_id = |request: &str, path: &str| {
+            request.starts_with("GET ") && path.ends_with("/queue") && !path.contains("/default/")
+        };
+        requests.retain(|request| {
+            let path = path_of(request);
+            !is_about_itself(&path) && !is_about_id(request, &path)
+        });
         requests
     }
 
@@ -131,7 +138,7 @@ impl Server {
         }
     }
 
-    /// What it says of itself.
+    /// Its description of itself.
     pub(super) fn info(&self) -> Value {
         info(self.address)
     }
@@ -352,7 +359,7 @@ impl Home {
     }
 }
 
-/// What was printed.
+/// The printed output.
 #[derive(Clone, Default)]
 pub(super) struct Record {
     out: Pipe,

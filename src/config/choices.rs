@@ -20,12 +20,12 @@ pub(super) const PROMPT_CACHE: Names<Caching, 3> = [
     ("1h", Caching::OneHour),
 ];
 
-/// What contains commands.
+/// The setting for the containment of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sandbox {
-    /// What the machine has.
+    /// The best means that the machine has.
     Auto,
-    /// What the machine has; without anything no command is run.
+    /// The best means that the machine has; without any, no command is run.
     Required,
     /// Nothing.
     Off,
@@ -122,7 +122,7 @@ fn names_of_tools(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
     }
 }
 
-/// What a value is called.
+/// The name of a value.
 pub(super) fn name_of<T: Copy + PartialEq, const N: usize>(
     value: T,
     names: &Names<T, N>,

@@ -1,4 +1,5 @@
-//! What a client of the running service must know: the state folder, and the token if one is set.
+//! The settings that a client of the running service needs: the state folder, and the token if one
+//! is set.
 
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ impl Args for HomeFlag {
     }
 }
 
-/// What of the settings a client goes by.
+/// The settings that a client goes by.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientConfig {
     /// The state folder, absolute; perhaps not there.
@@ -60,7 +61,7 @@ impl ClientConfig {
         Self::load(&layers)
     }
 
-    /// What a client goes by that was told this much more.
+    /// The settings of a client that was told this much more.
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             home: config.home.clone(),

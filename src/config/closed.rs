@@ -1,4 +1,4 @@
-//! What tools may not open: the folders and files that hold the operator's own secrets.
+//! Places that tools may not open: the folders and files that hold the operator's own secrets.
 
 use std::path::PathBuf;
 

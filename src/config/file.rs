@@ -17,14 +17,14 @@ use super::setting::{Key, SETTINGS, nearest};
 /// The longest unknown key that an error repeats; a longer one may be a pasted secret.
 const MAX_KEY_SHOWN: usize = 32;
 
-/// What the text gives.
+/// The settings in the text.
 #[derive(Default)]
 pub(super) struct InFile {
     pub(super) settings: BTreeMap<Key, Raw>,
     pub(super) key_sources: KeySources,
 }
 
-/// What the text gives.
+/// Reads the settings in the text.
 pub(super) fn parse(text: &str) -> Result<InFile, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(text.len(), |span| span.start);

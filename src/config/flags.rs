@@ -40,7 +40,7 @@ impl SettingFlags {
         self
     }
 
-    /// What was given, by flag, without the state folder.
+    /// The settings given by flag, without the state folder.
     pub(crate) fn given(&self) -> Vec<GivenSetting> {
         let given = |setting: &Setting| {
             Some(GivenSetting {

@@ -21,7 +21,7 @@ pub(crate) struct Layers {
     pub(crate) environment: BTreeMap<OsString, OsString>,
     /// The text of config.toml, if there is one.
     pub(crate) file: Option<String>,
-    /// What relative paths start from; absolute.
+    /// The folder that relative paths start from; absolute.
     pub(crate) current_dir: PathBuf,
     /// Whether the program runs in a container, where connections from outside look like the
     /// owner's own.

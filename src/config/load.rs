@@ -27,7 +27,8 @@ use super::raw::{Raw, Source};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
 use super::value::{
-    duration, folder, header_text, key, prompt_file, size, switch, token, whole_number,
+    duration, duration_or_off, folder, header_text, key, prompt_file, size, switch, token,
+    whole_number,
 };
 
 /// The name of the settings file in the state folder.
@@ -48,15 +49,15 @@ pub(crate) struct Config {
     pub(crate) base_url: String,
     /// Whether it may be plain http to a private network.
     pub(crate) allow_private_http: bool,
-    /// What conversations have that set nothing else.
+    /// The settings of conversations that set nothing else.
     pub(crate) settings: FullSettings,
-    /// What the API is to remember of a request.
+    /// The API's cache for requests.
     pub(crate) prompt_cache: Caching,
     /// The folder the tools work in, absolute and without links.
     pub(crate) workspace: PathBuf,
-    /// What no tool may open.
+    /// Places that no tool may open.
     pub(crate) deny_read: Vec<PathBuf>,
-    /// What contains commands.
+    /// The setting for the containment of commands.
     pub(crate) sandbox: Sandbox,
     /// More folders that commands may write.
     pub(crate) sandbox_write: Vec<PathBuf>,
@@ -86,11 +87,17 @@ pub(crate) struct Config {
     pub(crate) tool_timeout: Duration,
     /// The most event streams open at once.
     pub(crate) max_subscribers: usize,
+    /// How many workflows work at once.
+    pub(crate) max_workflows: usize,
+    /// How long an attempt of a workflow waits for a provider that does not answer; not at all if nothing.
+    pub(crate) workflow_patience: Option<Duration>,
+    /// Whether workflows go on by themselves that were at work when the service ended.
+    pub(crate) workflow_auto_resume: bool,
     /// How many bytes the conversations, attachments and trash may have; any number if nothing.
     pub(crate) max_state_bytes: Option<u64>,
     /// The time between heartbeats on a quiet event stream.
     pub(crate) heartbeat: Duration,
-    /// What to log, as `RUST_LOG` says it.
+    /// The filter of the log, as in `RUST_LOG`.
     pub(crate) log: String,
     /// Where keys are that conversations can choose.
     pub(crate) key_sources: KeySources,
@@ -100,7 +107,7 @@ pub(crate) struct Config {
     pub(super) sources: Vec<Source>,
     /// The file that gave the standing instructions, if one did.
     pub(super) system_prompt_file: Option<PathBuf>,
-    /// What was given by flags and by the environment, without secrets.
+    /// The flags and variables, without secrets.
     pub(crate) start: StartOptions,
 }
 
@@ -135,7 +142,7 @@ impl Config {
         Self::load(&layers)
     }
 
-    /// What a service has that was told nothing.
+    /// The settings of a service that was told nothing.
     #[cfg(test)]
     pub(crate) fn of_defaults() -> Self {
         let layers = Layers {
@@ -181,6 +188,9 @@ impl Config {
             idle_timeout: duration(given.raw(Key::IdleTimeout))?,
             tool_timeout: duration(given.raw(Key::ToolTimeout))?,
             max_subscribers: whole_number(given.raw(Key::MaxSubscribers), 1..=100_000)?,
+            max_workflows: whole_number(given.raw(Key::MaxWorkflows), 1..=1000)?,
+            workflow_patience: duration_or_off(given.raw(Key::WorkflowPatience))?,
+            workflow_auto_resume: switch(given.raw(Key::WorkflowAutoResume))?,
             max_state_bytes: size(given.raw(Key::MaxStateBytes))?,
             heartbeat: duration(given.raw(Key::Heartbeat))?,
             log: header_text(given.raw(Key::Log))?,

@@ -12,9 +12,9 @@ mod flags;
 mod key_sources;
 mod layers;
 mod load;
-mod raw;
 #[cfg(test)]
-mod readme_tests;
+mod manual_tests;
+mod raw;
 mod secret;
 mod secrets;
 mod setting;

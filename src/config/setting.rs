@@ -84,6 +84,12 @@ settings! {
             "Longest run of one tool call";
         MaxSubscribers "max_subscribers" flag("N") default("4096"),
             "Most event streams open at once";
+        MaxWorkflows "max_workflows" flag("N") default("2"),
+            "Most workflows that work at once";
+        WorkflowPatience "workflow_patience" flag("DURATION") default("6h"),
+            "Longest wait of a workflow's attempt for a provider that does not answer, behind all retries; off for none";
+        WorkflowAutoResume "workflow_auto_resume" flag("BOOL") flag_alone("true") default("true"),
+            "Let workflows go on by themselves that were at work when the service ended";
         MaxStateBytes "max_state_bytes" flag("SIZE") default("20GiB"),
             "Most bytes of conversations, attachments and trash in the state folder, such as 500MB or 20GiB; off for any number";
         Heartbeat "heartbeat" flag("DURATION") default("30s"),
@@ -110,7 +116,7 @@ impl Key {
     }
 }
 
-/// What an empty text says, by setting.
+/// The meaning of an empty text, by setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
     /// Unset in the environment, an error in a flag or in the file.
@@ -132,21 +138,21 @@ pub(super) struct Setting {
     pub(super) env: String,
     /// Its command-line flag without the dashes; a secret has none, because others can list it.
     pub(super) flag: Option<String>,
-    /// What the help calls the flag's value.
+    /// The word for the flag's value in the help.
     pub(super) value_name: &'static str,
-    /// What the flag alone stands for, if it needs no value.
+    /// The value of the flag alone, if it needs no value.
     pub(super) flag_alone: Option<&'static str>,
     /// Whether config.toml may hold it.
     pub(super) in_file: bool,
     /// Whether its value must never be shown.
     pub(super) secret: bool,
-    /// What an empty text says.
+    /// The meaning of an empty text.
     pub(super) empty: Empty,
     /// Its value when no layer gives one; empty for none.
     pub(super) default: String,
     /// Its value in a container when no layer gives one, if that is another.
     pub(super) in_container: Option<&'static str>,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub(super) help: &'static str,
 }
 
@@ -261,29 +267,9 @@ pub(super) fn nearest(name: &str) -> Option<&'static Setting> {
     let in_file = || SETTINGS.iter().filter(|setting| setting.in_file);
     let by_env = in_file().find(|setting| setting.env.eq_ignore_ascii_case(&name));
     by_env.or_else(|| {
-        in_file()
-            .map(|setting| (distance(&name, setting.name), setting))
-            .filter(|(distance, setting)| distance * 2 <= setting.name.len())
-            .min_by_key(|(distance, _)| *distance)
-            .map(|(_, setting)| setting)
+        let meant = harness_actors::nearest(&name, in_file().map(|setting| setting.name))?;
+        in_file().find(|setting| setting.name == meant)
     })
-}
-
-/// How many letters must be added, dropped or changed to turn one name into the other.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.bytes().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        row[0] = left;
-        for (cell, b) in row[1..].iter_mut().zip(to.bytes()) {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = *cell;
-            left = changed.min(left + 1).min(diagonal + 1);
-            *cell = left;
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]

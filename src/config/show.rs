@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use harness_protocol::SettingValue;
+use harness_protocol::{Setting as OfConversations, SettingValue};
 use serde_json::{Value, json};
 
 use super::choices::{PROMPT_CACHE, SANDBOX, name_of};
@@ -39,21 +39,25 @@ impl Config {
         self.rows().map(line).collect()
     }
 
-    /// The settings as a JSON array of `{key, value, source}`, for a script; with a running
-    /// service, each has `running`, which is `{value, source, differs}`.
+    /// The settings as a JSON object with `items`, each `{key, value, source}` with a value of its
+    /// type, for a script; with a running service, each has `running`, which is `{value, source,
+    /// differs}`.
     pub(crate) fn as_json(&self, running: Option<&Beside>) -> String {
         let rows = self.rows().map(|row| {
             let source = row.source.to_string();
-            let mut shown = json!({ "key": row.name, "value": row.value, "source": source });
-            if let Some(value) = running.and_then(|running| running.value(row.name)) {
+            let value = |text: Option<&str>| text.map_or(Value::Null, |text| typed(row.name, text));
+            let shown = value(row.value.as_deref());
+            let mut shown = json!({ "key": row.name, "value": shown, "source": source });
+            if let Some(of_service) = running.and_then(|running| running.value(row.name)) {
                 let differs = running.is_some_and(|it| it.difference(row.name).is_some());
                 shown["running"] = json!({
-                    "value": value.value, "source": value.source, "differs": differs,
+                    "value": value(of_service.value.as_deref()), "source": of_service.source,
+                    "differs": differs,
                 });
             }
             shown
         });
-        format!("{:#}\n", Value::Array(rows.collect()))
+        format!("{}\n", json!({ "items": rows.collect::<Vec<_>>() }))
     }
 
     /// The settings for those who ask the running service. Secrets that are in use are told by
@@ -66,6 +70,16 @@ impl Config {
             fingerprint: self.secret_in_use(setting.key).map(&fingerprint),
         };
         SETTINGS.iter().zip(self.rows()).map(value).collect()
+    }
+
+    /// The setting that gives the credential of requests, and where it is from.
+    pub(crate) fn credential_origin(&self) -> Option<String> {
+        let key = match self.credential.as_ref()? {
+            Credential::ApiKey(_) => Key::ApiKey,
+            Credential::Bearer(_) => Key::AuthToken,
+        };
+        let source = self.sources.get(key.place())?;
+        Some(format!("{} from {source}", key.setting().name))
     }
 
     fn secret_in_use(&self, key: Key) -> Option<&Secret> {
@@ -151,6 +165,12 @@ impl Config {
             Key::IdleTimeout => Some(duration_text(self.idle_timeout)),
             Key::ToolTimeout => Some(duration_text(self.tool_timeout)),
             Key::MaxSubscribers => Some(self.max_subscribers.to_string()),
+            Key::MaxWorkflows => Some(self.max_workflows.to_string()),
+            Key::WorkflowPatience => Some(
+                self.workflow_patience
+                    .map_or("off".to_owned(), duration_text),
+            ),
+            Key::WorkflowAutoResume => Some(self.workflow_auto_resume.to_string()),
             Key::MaxStateBytes => Some(self.max_state_bytes.map_or("off".to_owned(), size_text)),
             Key::Heartbeat => Some(duration_text(self.heartbeat)),
             Key::Log => Some(self.log.clone()),
@@ -181,6 +201,23 @@ impl Beside {
     fn difference(&self, key: &str) -> Option<&Difference> {
         self.differences.iter().find(|it| it.key == key)
     }
+}
+
+/// The shown text of a setting as a value of its type: a number, a switch, a list, or a text.
+fn typed(name: &str, text: &str) -> Value {
+    if let Ok(setting) = OfConversations::named(name) {
+        return setting.kind.read(text);
+    }
+    let setting = SETTINGS.iter().find(|setting| setting.name == name);
+    let parsed = match setting.map(|setting| setting.value_name) {
+        Some("N" | "PORT" | "BOOL") => serde_json::from_str(text).ok(),
+        Some("PATHS" | "NAMES" | "HOSTS") => {
+            let parts = text.split(',').filter(|part| !part.is_empty());
+            Some(parts.map(Value::from).collect())
+        }
+        _ => None,
+    };
+    parsed.unwrap_or_else(|| text.into())
 }
 
 /// One setting, ready to be shown.

@@ -1,4 +1,4 @@
-//! What a service was told when it was started, and how another is started so.
+//! The flags and variables that a service was started with, and the way to start another one so.
 //!
 //! Invariant: no secret is among it. The one that is started so takes them from the environment of
 //! its starter and from config.toml.
@@ -17,7 +17,7 @@ use super::raw::Source;
 use super::setting::{Key, SETTINGS, Setting};
 
 impl Given {
-    /// What was given by flags and by the environment.
+    /// The flags and variables.
     pub(super) fn start(&self, folder: &Path) -> StartOptions {
         let (mut flags, mut environment) = (Vec::new(), Vec::new());
         for raw in self.all().iter().filter(|raw| is_told(raw.key.setting())) {
@@ -40,7 +40,7 @@ impl Given {
 }
 
 impl Config {
-    /// What a service would have that this shell starts for a state folder.
+    /// The settings of a service that this shell would start for a state folder.
     ///
     /// # Errors
     /// If config.toml or a setting cannot be used; the error is one line with the fix.
@@ -84,7 +84,7 @@ pub(crate) fn start_again(command: &mut Command, start: &StartOptions, home: &Pa
     }
 }
 
-/// What an environment, as the system tells that of a process, gives of the settings.
+/// The settings in an environment, as the system tells that of a process.
 pub(crate) fn given_in(environment: &[u8]) -> Vec<GivenSetting> {
     let lines = environment.split(|byte| *byte == 0);
     let given = lines.filter_map(|line| {

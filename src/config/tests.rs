@@ -1,4 +1,4 @@
-//! What the layers make of the settings, and each error line word for word.
+//! The settings that the layers add up to, and each error line word for word.
 
 use std::ffi::OsString;
 use std::fs;
@@ -792,10 +792,10 @@ fn the_table_shows_every_setting_with_its_origin_on_one_line() {
 fn json_holds_key_value_and_source_of_every_setting() {
     let config = load(&["--port", "0"], &[("ANTHROPIC_API_KEY", "k")], "");
     let rows: serde_json::Value = serde_json::from_str(&config.as_json(None)).unwrap();
-    let rows = rows.as_array().unwrap();
+    let rows = rows["items"].as_array().unwrap();
     assert_eq!(rows.len(), SETTINGS.len() + 1);
     for expected in [
-        serde_json::json!({ "key": "port", "value": "0", "source": "--port" }),
+        serde_json::json!({ "key": "port", "value": 0, "source": "--port" }),
         serde_json::json!({ "key": "api_key", "value": "***", "source": "ANTHROPIC_API_KEY" }),
         serde_json::json!({ "key": "token", "value": null, "source": "default" }),
         serde_json::json!({ "key": "key_sources", "value": null, "source": "default" }),

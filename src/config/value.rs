@@ -43,6 +43,14 @@ pub(super) fn duration(raw: &Raw) -> Result<Duration, ConfigError> {
     }
 }
 
+/// A duration, or none with the word `off`.
+pub(super) fn duration_or_off(raw: &Raw) -> Result<Option<Duration>, ConfigError> {
+    if raw.text.trim() == "off" {
+        return Ok(None);
+    }
+    duration(raw).map(Some)
+}
+
 /// A length of time as settings give it; any length.
 pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let unit_at = text

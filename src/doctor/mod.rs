@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod workflows;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use derive_more::{Display, Error, From};
 use harness_actors::journal::{AttachmentsReport, Doctor, FolderAttachments, OpenError, Report};
 use harness_actors::storage::StorageError;
 use harness_actors::{Clock, ConversationId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::{ClientConfig, ConfigError, HomeFlag};
 use crate::exit_codes::exits;
@@ -69,7 +70,7 @@ pub(crate) struct Examine {
     /// Repair what is damaged; the files are kept as they were
     #[arg(long)]
     repair: bool,
-    /// Print one JSON object a journal
+    /// Print a JSON object with `items`: one a journal, a damaged attachment and a repair
     #[arg(long)]
     json: bool,
     /// Try what contains commands on this machine, and print what holds, instead
@@ -90,35 +91,62 @@ pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError
     match std::fs::symlink_metadata(&folder) {
         Ok(found) if found.is_dir() => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound && home.is_dir() => {
-            let home = home.display();
-            writeln!(io::stdout(), "there are no conversations in {home}")?;
+            if examine.json {
+                writeln!(io::stdout(), "{}", as_list(&[]))?;
+            } else {
+                let home = home.display();
+                writeln!(io::stdout(), "there are no conversations in {home}")?;
+            }
             return Ok(0);
         }
         Ok(_) | Err(_) => return Err(DoctorError::NoFolder { folder }),
     }
-    let doctor = Doctor::at(&home, Clock::system());
-    let reports = doctor.inspect()?;
+    let mut doctors = vec![Doctor::at(&home, Clock::system())];
+    if home.join("workflows").is_dir() {
+        doctors.push(Doctor::of_workflows(&home, Clock::system()));
+    }
+    let reports: Vec<Vec<Report>> = doctors
+        .iter()
+        .map(Doctor::inspect)
+        .collect::<Result<_, _>>()?;
     let mut out = io::stdout().lock();
     let attachments = FolderAttachments::inspect(&home)?;
-    tell_attachments(&attachments, examine.json, &mut out)?;
+    let mut told = Told {
+        items: examine.json.then(Vec::new),
+        out: &mut out,
+    };
+    let code = examine_all(
+        examine,
+        &home,
+        (&doctors, &reports, &attachments),
+        &mut told,
+    );
+    told.end()?;
+    code
+}
+
+/// Tells of all that was looked at, and repairs what is to be repaired; the exit code.
+fn examine_all(
+    examine: &Examine,
+    home: &Path,
+    (doctors, reports, attachments): (&[Doctor], &[Vec<Report>], &AttachmentsReport),
+    told: &mut Told<'_>,
+) -> Result<i32, DoctorError> {
+    tell_attachments(attachments, told)?;
     let lost = i32::from(!attachments.damaged.is_empty());
     let mut harmed = 0;
-    for report in &reports {
+    for report in reports.iter().flatten() {
         harmed += usize::from(!is_sound(report));
-        let line = if examine.json {
-            as_json(report).to_string()
-        } else {
-            as_text(report)
-        };
-        writeln!(out, "{line}")?;
+        told.tell(|| as_json(report), || as_text(report))?;
     }
-    if !examine.json {
-        let journals = match reports.len() {
-            1 => "1 journal".to_owned(),
-            count => format!("{count} journals"),
-        };
-        writeln!(out, "{journals}, {harmed} damaged")?;
+    for report in reports.iter().skip(1).flatten() {
+        tell_ignored(report, told)?;
     }
+    let journals = match reports.iter().flatten().count() {
+        1 => "1 journal".to_owned(),
+        count => format!("{count} journals"),
+    };
+    told.sum_up(&format!("{journals}, {harmed} damaged"))?;
     if harmed == 0 {
         return Ok(lost);
     }
@@ -129,8 +157,47 @@ pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError
         ));
         return Ok(1);
     }
-    let code = repair(&home, &doctor, &reports, examine.json, &mut out)?;
-    Ok(code.max(lost))
+    let _lock = StateFolder::open(home)?.lock()?;
+    let mut code = lost;
+    for (doctor, reports) in doctors.iter().zip(reports) {
+        code = code.max(repair(doctor, reports, told)?);
+    }
+    Ok(code)
+}
+
+/// The output of each thing: a line, or an item of a list that is printed in the end.
+struct Told<'o> {
+    items: Option<Vec<Value>>,
+    out: &'o mut dyn io::Write,
+}
+
+impl Told<'_> {
+    fn tell(&mut self, item: impl Fn() -> Value, line: impl Fn() -> String) -> io::Result<()> {
+        match &mut self.items {
+            Some(items) => items.push(item()),
+            None => writeln!(self.out, "{}", line())?,
+        }
+        Ok(())
+    }
+
+    /// Tells what all lines come to, which programs count themselves.
+    fn sum_up(&mut self, line: &str) -> io::Result<()> {
+        match self.items {
+            Some(_) => Ok(()),
+            None => writeln!(self.out, "{line}"),
+        }
+    }
+
+    fn end(self) -> io::Result<()> {
+        match self.items {
+            Some(items) => writeln!(self.out, "{}", as_list(&items)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn as_list(items: &[Value]) -> Value {
+    json!({ "items": items })
 }
 
 #[cfg(target_os = "linux")]
@@ -148,57 +215,59 @@ fn examine_sandbox(_: bool) -> Result<i32, DoctorError> {
 /// Names the attachments that are not what was kept. Nothing here can mend them: their contents
 /// are nowhere else.
 fn tell_attachments(
-    attachments: &AttachmentsReport,
-    json: bool,
-    out: &mut impl io::Write,
+    AttachmentsReport { kept, damaged }: &AttachmentsReport,
+    told: &mut Told<'_>,
 ) -> Result<(), DoctorError> {
-    let AttachmentsReport { kept, damaged } = attachments;
     for (sha256, error) in damaged {
         let reason = &error.reason;
-        if json {
-            let line = json!({ "attachment": sha256, "error": reason });
-            writeln!(out, "{line}")?;
-        } else {
-            writeln!(
-                out,
-                "attachment {sha256}: {reason}; send the file again to mend it"
-            )?;
-        }
+        told.tell(
+            || json!({ "attachment": sha256, "error": reason }),
+            || format!("attachment {sha256}: {reason}; send the file again to mend it"),
+        )?;
     }
-    if *kept > 0 && !json {
+    if *kept > 0 {
         let damaged = damaged.len();
-        writeln!(out, "attachments: {kept}, {damaged} damaged")?;
+        told.sum_up(&format!("attachments: {kept}, {damaged} damaged"))?;
+    }
+    Ok(())
+}
+
+/// Names what a workflow's journal has twice. It harms nothing: the first result counts.
+fn tell_ignored(report: &Report, told: &mut Told<'_>) -> Result<(), DoctorError> {
+    if report.error.is_some() {
+        return Ok(());
+    }
+    let ignored = workflows::ignored(&report.path).map_err(|error| StorageError {
+        doing: "read".to_owned(),
+        path: report.path.display().to_string(),
+        reason: error.to_string(),
+    })?;
+    for one in ignored {
+        let line = workflows::line(&report.id, &one);
+        told.tell(
+            || json!({"id": report.id, "ignored": line}),
+            || line.clone(),
+        )?;
     }
     Ok(())
 }
 
 /// Repairs what is damaged, as the only one who uses the folder.
-fn repair(
-    home: &Path,
-    doctor: &Doctor,
-    reports: &[Report],
-    json: bool,
-    out: &mut impl io::Write,
-) -> Result<i32, DoctorError> {
-    let _lock = StateFolder::open(home)?.lock()?;
+fn repair(doctor: &Doctor, reports: &[Report], told: &mut Told<'_>) -> Result<i32, DoctorError> {
     let mut code = 0;
     for report in reports.iter().filter(|report| !is_sound(report)) {
-        match doctor.repair(&ConversationId::new(&report.id)) {
-            Ok(repaired) if json => {
-                let line = json!({
-                    "id": report.id,
-                    "repaired": repaired.records,
-                    "archive": repaired.archive,
-                });
-                writeln!(out, "{line}")?;
+        let Report { id, .. } = report;
+        match doctor.repair(&ConversationId::new(id)) {
+            Ok(repaired) => {
+                let (records, archive) = (repaired.records, &repaired.archive);
+                told.tell(
+                    || json!({ "id": id, "repaired": records, "archive": archive }),
+                    || {
+                        let archive = archive.display();
+                        format!("{id}: repaired, {records} records; as it was: {archive}")
+                    },
+                )?;
             }
-            Ok(repaired) => writeln!(
-                out,
-                "{}: repaired, {} records; as it was: {}",
-                report.id,
-                repaired.records,
-                repaired.archive.display()
-            )?,
             Err(error) => {
                 code = 1;
                 drop(writeln!(io::stderr(), "harness: {}: {error}", report.id));
@@ -242,7 +311,7 @@ fn as_text(report: &Report) -> String {
     text
 }
 
-fn as_json(report: &Report) -> serde_json::Value {
+fn as_json(report: &Report) -> Value {
     json!({
         "id": report.id,
         "path": report.path,

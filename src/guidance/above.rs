@@ -35,7 +35,7 @@ impl Owners {
         }
     }
 
-    /// Who the owner of a file is, if the file is not used for that.
+    /// The owner of a file, if the file is not used for that.
     fn stranger(self, owner: u32) -> Option<String> {
         self.stranger_if(owner, uid::can_be_told)
     }
@@ -52,7 +52,7 @@ impl Owners {
         }
     }
 
-    /// What speaks against a folder, on the way to a file or as the one that holds it.
+    /// The fault of a folder, on the way to a file or as the one that holds it.
     fn fault(self, folder: &Path, owner: u32, mode: u32, use_as: Use) -> Option<String> {
         let place = shown(folder);
         if let Some(stranger) = self.stranger(owner) {
@@ -74,7 +74,7 @@ impl Owners {
         }
     }
 
-    /// What speaks against a file.
+    /// The fault of a file.
     fn fault_of_file(self, path: &Path, owner: u32, mode: u32) -> Option<String> {
         if let Some(stranger) = self.stranger(owner) {
             return Some(format!("it belongs to {stranger}"));
@@ -85,7 +85,7 @@ impl Owners {
     }
 }
 
-/// What a folder is to a file.
+/// The relation of a folder to a file.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     Passage,

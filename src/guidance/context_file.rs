@@ -32,7 +32,7 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// What the model is told of one, with a remark if it is too long.
+/// The text about one for the model, with a remark if it is too long.
 ///
 /// # Errors
 /// Why it cannot be told.

@@ -1,4 +1,4 @@
-//! What tells whether a file has changed, and what it says: bounded, and without secrets.
+//! A file's stamp, which tells whether it has changed, and its text: bounded, and without secrets.
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;
@@ -13,7 +13,7 @@ use crate::visible;
 /// known there. More than any secret has.
 const BEYOND: usize = 16 * 1024;
 
-/// What tells whether a file is as it was.
+/// The properties that tell whether a file is as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,

@@ -7,8 +7,8 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 /// How long it may be, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The values that are texts, by name. Lists and the like are left out: nothing here needs them,
-/// and what is not built cannot grow.
+/// The values that are texts, by name. Lists and the like are left out, so that a bomb cannot
+/// expand; nothing here needs them.
 pub(super) type Fields = BTreeMap<String, String>;
 
 /// Divides a text into its front matter and what follows; nothing if it has none.

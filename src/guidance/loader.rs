@@ -25,13 +25,13 @@ const SETTLED_AFTER: i64 = 3;
 pub(super) struct Loader {
     home: PathBuf,
     workspace: PathBuf,
-    /// What no text may show.
+    /// Secrets that no text may show.
     redaction: Redaction,
     clock: Clock,
     shelf: GuidanceShelf,
-    /// What was loaded last, unless it was too new to tell by its times whether it changed.
+    /// The last survey, unless it was too new to tell by its times whether it changed.
     loaded: Option<Survey>,
-    /// What was said about it.
+    /// The remarks about it.
     told: BTreeSet<String>,
 }
 
@@ -99,12 +99,12 @@ impl Loader {
     }
 }
 
-/// What has been loaded so far.
+/// The guidance that has been loaded so far.
 struct Loading<'l> {
     grounds: &'l Grounds,
     redaction: &'l Redaction,
     guidance: Guidance,
-    /// What is worth knowing and no problem.
+    /// Remarks that are no problems.
     remarks: Vec<String>,
     bytes: u64,
 }
@@ -144,7 +144,7 @@ impl<'l> Loading<'l> {
         self.guidance.templates = templates;
     }
 
-    /// What is in a file, or its first `max` bytes.
+    /// The content of a file, or its first `max` bytes.
     fn text(&self, found: &Found, max: usize) -> Result<Text, String> {
         let file = self.grounds.read(found.origin, &found.path)?;
         file::read(file, max, self.redaction)

@@ -44,8 +44,8 @@ struct Source {
 }
 
 impl GuidanceSources {
-    /// What there is in the state folder and for the service's own folder, loaded, without what is
-    /// secret in it. A secret that is learned later is taken out by the next [`Self::refresh`].
+    /// The guidance of the state folder and of the service's own folder, loaded, without secrets. A
+    /// secret that is learned later is taken out by the next [`Self::refresh`].
     pub(crate) fn load(home: &Path, workspace: &Path, redaction: Redaction, clock: Clock) -> Self {
         let sources = Self {
             home: home.into(),
@@ -93,7 +93,7 @@ impl GuidanceSources {
         self.source(folder).shelf
     }
 
-    /// What was loaded last of a folder.
+    /// The guidance that was loaded last of a folder.
     pub(crate) fn get(&self, folder: &Path) -> Arc<Guidance> {
         self.source(folder).shelf.get()
     }

@@ -1,4 +1,4 @@
-//! What a file says that can be invoked by name: a skill or a prompt template.
+//! A file that can be invoked by name: a skill or a prompt template.
 
 use std::path::Path;
 

@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::waiting::waiting;
 use super::{body, rules, workspace};
 
-/// What waits in all conversations, the oldest first.
+/// The open approvals of all conversations, the oldest first.
 pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
     let open = |(conversation, _, approval): (String, _, Box<Approval>)| OpenApproval {
         conversation,
@@ -22,7 +22,7 @@ pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
     Ok(HttpResponse::Ok().json(Approvals { approvals }))
 }
 
-/// What waits in a conversation.
+/// The open approvals of a conversation.
 pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
     let (_, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;

@@ -31,7 +31,7 @@ pub(super) async fn open(shared: &Shared, id: &str) -> Result<Conversation, Refu
     opened.map_err(|error| refuse_open(&error, Kind::Unreadable))
 }
 
-/// What it means that an answer does not come.
+/// The meaning of an answer that does not come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Late {
     /// Nothing was to be done.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use harness_actors::attachment::MAX_ATTACHED_BYTES;
 use harness_actors::beneath::{BeneathError, Folder, Links};
 
-/// The working folder without the state folder, which may lie in it: whoever may prompt may not
+/// The working folder without the state folder, which may lie in it: those who may prompt may not
 /// read the token, the keys and other conversations.
 #[derive(Debug, Clone)]
 pub(crate) struct Attachable {
@@ -16,7 +16,7 @@ pub(crate) struct Attachable {
 }
 
 impl Attachable {
-    /// What is in the working folder and not in the state folder.
+    /// The files in the working folder that are not in the state folder.
     pub(crate) fn new(workspace: &Path, home: &Path) -> Self {
         Self {
             workspace: workspace.to_owned(),
@@ -28,7 +28,7 @@ impl Attachable {
     /// Blocks.
     ///
     /// # Errors
-    /// What is wrong with it, as it stands behind its name.
+    /// The fault in it, as it stands behind its name.
     pub(super) fn read(&self, path: &str) -> Result<Bytes, String> {
         let shown = path.escape_debug();
         let unreadable = |error: io::Error| format!("cannot be read at {shown}: {error}");

@@ -39,7 +39,7 @@ pub(super) async fn read(
     } else {
         HttpResponse::Ok()
     };
-    // A content never changes, so whoever has it need not ask again.
+    // A content never changes, so a client that has it need not ask again.
     answer
         .insert_header((header::ETAG, tag))
         .insert_header(CacheControl(vec![

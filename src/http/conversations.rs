@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::ConversationId;
-use harness_actors::conversation::messages::RenameConversation;
+use harness_actors::conversation::messages::{NoteBranch, RenameConversation};
 use harness_actors::directory::messages::{
     CreateConversation, ForkConversation, ForkError, ListConversations, Made, RemoveConversation,
     RemoveError, Row,
@@ -39,8 +39,8 @@ struct ListQuery {
     workspace: Option<String>,
 }
 
-/// What a new conversation is to have: [`harness_protocol::NewConversation`] before its settings
-/// are looked at one by one.
+/// The parts of a new conversation: [`harness_protocol::NewConversation`] before its settings are
+/// looked at one by one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewOrder {
@@ -63,6 +63,7 @@ pub(super) async fn create(
         Some(path) => Some(workspace::choose(&request, &shared, &path).await?),
     };
     let create = CreateConversation {
+        id: None,
         title: order.title.as_deref().map(checked_title).transpose()?,
         settings: settings::first(order.settings, &shared.tools.get(), &shared.key_sources)?,
         workspace,
@@ -130,19 +131,43 @@ pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
 
 /// Makes a conversation that begins like another.
 pub(super) async fn fork(it: Received) -> Answer {
-    let order: ForkOrder = body::json_or_default(&it.request, it.payload).await?;
+    let Received {
+        request,
+        payload,
+        id,
+        shared,
+    } = it;
+    let order: ForkOrder = body::json_or_default(&request, payload).await?;
     let fork = ForkConversation {
-        id: ConversationId::new(&it.id),
+        id: ConversationId::new(&id),
         seq: order.seq,
         title: order.title.as_deref().map(checked_title).transpose()?,
     };
-    match ask_late(it.shared.directory.send(fork), Late::Order).await? {
-        Ok(made) => Ok(created(&it.shared, &made)),
+    match ask_late(shared.directory.send(fork), Late::Order).await? {
+        Ok(made) => {
+            if let (Some(by), Some(from)) = (name_of(order.by), &made.header.forked_from) {
+                let branch = NoteBranch {
+                    conversation: made.header.conversation.to_string(),
+                    behind: from.seq,
+                    by: Some(by),
+                };
+                // The fork is made: that nobody is told of it is no reason to refuse it.
+                if let Err(error) = note_branch(&shared, &id, branch).await {
+                    log::warn!("a branch of {id} is not told: {error}");
+                }
+            }
+            Ok(created(&shared, &made))
+        }
         Err(error @ ForkError::NoSuchRecord { .. }) => {
             Err(Kind::BadRequest.refuse(error.to_string()))
         }
         Err(ForkError::Open(error)) => Err(refuse_open(&error, Kind::NotKept)),
     }
+}
+
+async fn note_branch(shared: &Shared, id: &str, branch: NoteBranch) -> Result<(), Refusal> {
+    let (_, noted) = order_to(shared, id, branch, Late::Order).await?;
+    noted.map_err(|error| refuse_submit(&error))
 }
 
 fn created(shared: &Shared, Made { header, overview }: &Made) -> HttpResponse {

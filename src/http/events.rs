@@ -49,7 +49,14 @@ pub(super) async fn conversation_events(
     attach(&request, &id, View::Full, &shared).await
 }
 
-async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) -> Answer {
+/// Gives a client the parts that it needs to follow events, and the place where it wants to begin.
+///
+/// # Errors
+/// The answer, if it cannot follow them, or there is no place for it.
+pub(super) fn admit(
+    request: &HttpRequest,
+    shared: &Shared,
+) -> Result<(EventsQuery, OwnedSemaphorePermit), Refusal> {
     if request.version() < Version::HTTP_11 {
         return Err(Kind::BadRequest.refuse("an event stream needs HTTP/1.1"));
     }
@@ -64,6 +71,11 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
         let detail = format!("{limit} clients are attached, and the service takes no more");
         Kind::Overloaded.refuse(detail)
     })?;
+    Ok((query, place))
+}
+
+async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) -> Answer {
+    let (query, place) = admit(request, shared)?;
     let conversation = open(shared, id).await?;
     let resumed = request.headers().get("last-event-id");
     let begun = start(&*conversation.journal, resumed, &query).await?;
@@ -94,25 +106,35 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
         words: opening,
         snapshot,
     };
+    Ok(stream(follower, opening, shared, place))
+}
+
+/// The answer that never ends by itself.
+pub(super) fn stream(
+    follower: Follower,
+    opening: Opening,
+    shared: &Shared,
+    place: OwnedSemaphorePermit,
+) -> HttpResponse {
     let stream = EventStream::new(follower, shared.heartbeat, opening, Some(place));
-    Ok(HttpResponse::Ok()
+    HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header(CacheControl(vec![
             CacheDirective::NoStore,
             CacheDirective::NoTransform,
         ]))
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(stream))
+        .streaming(stream)
 }
 
 /// Sent at once, so that a client knows that it is attached and where, with how long it should
 /// wait before it attaches again. It is one block that begins as a comment, for clients that know
 /// neither `retry` nor `id`.
-fn open_at(position: &str) -> String {
+pub(super) fn open_at(position: &str) -> String {
     format!(": connected\nretry: 1000\nid: {position}\n\n")
 }
 
-/// What a client is sent first whose position cannot be served, and the place that it goes on
+/// The first event for a client whose position cannot be served, and the place that it goes on
 /// behind.
 async fn reset(
     shared: &Shared,
@@ -152,21 +174,21 @@ fn accepts_event_stream(request: &HttpRequest) -> bool {
     })
 }
 
-/// What a stream begins with.
-struct Opening {
+/// The beginning of a stream.
+pub(super) struct Opening {
     /// Where the client is.
-    words: String,
+    pub(super) words: String,
     /// Instead of that, what the client is sent whose position cannot be served.
-    snapshot: Option<Loan>,
+    pub(super) snapshot: Option<Loan>,
 }
 
 /// The body of one client's answer.
 struct EventStream {
     follower: Follower,
-    /// What is left of the snapshot that the stream begins with.
+    /// The rest of the snapshot that the stream begins with.
     snapshot: Option<Loan>,
     heartbeat: Interval,
-    /// What is left of the frame that is being sent.
+    /// The rest of the frame that is being sent.
     rest: Bytes,
     _place: Option<OwnedSemaphorePermit>,
 }

@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Which part of the past is wanted.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-struct PastQuery {
+pub(super) struct PastQuery {
     /// Only records before this one.
     before: Option<u64>,
     /// Only records behind this one.
@@ -33,14 +33,22 @@ struct PastQuery {
 
 /// A page of the past.
 pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
+    let wanted = query(&request)?;
+    let conversation = open(&shared, &id).await?;
+    page_of(&*conversation.journal, wanted, &shared).await
+}
+
+/// The part of a journal that is wanted.
+///
+/// # Errors
+/// The answer, if what is wanted makes no sense or the journal cannot be read.
+pub(super) async fn page_of(journal: &dyn Journal, wanted: PastQuery, shared: &Shared) -> Answer {
     let PastQuery {
         before,
         after,
         limit,
-    } = query(&request)?;
-    let conversation = open(&shared, &id).await?;
-    let journal = &conversation.journal;
-    let turn = lent::turn(&shared).await?;
+    } = wanted;
+    let turn = lent::turn(shared).await?;
     let end = journal.end().seq;
     let limit = limit.unwrap_or(TAIL);
     let page = match (before, after) {
@@ -48,10 +56,10 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
             let detail = "give either `before` or `after`, not both";
             return Err(Kind::BadRequest.refuse(detail));
         }
-        (None, Some(after)) => page_behind(&**journal, after, end, limit).await?,
+        (None, Some(after)) => page_behind(journal, after, end, limit).await?,
         (before, None) => {
             let end = before.map_or(end, |before| before.saturating_sub(1).min(end));
-            page_up_to(&**journal, end, limit).await?
+            page_up_to(journal, end, limit).await?
         }
     };
     Ok(lent::json(&shared.answers, turn, &page).await)

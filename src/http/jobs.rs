@@ -1,4 +1,4 @@
-//! What runs in the background of a conversation, and the whole outputs of its calls.
+//! The jobs of a conversation, and the whole outputs of its calls.
 
 use std::io::ErrorKind;
 
@@ -16,7 +16,7 @@ use super::problem::{Answer, Kind, Refusal};
 use super::said::name_of;
 use super::shared::Shared;
 
-/// What of an output is wanted.
+/// The part of an output that is wanted.
 #[derive(Debug, Default, Deserialize)]
 struct OutputQuery {
     /// Lines, as in `10-20`, which count from 1.

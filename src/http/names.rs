@@ -62,7 +62,7 @@ fn string_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// What a string with its quotation marks says: `"\u0061"` is `"a"`.
+/// The content of a string with its quotation marks: `"\u0061"` is `"a"`.
 fn decoded(string: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(string);
     match serde_json::from_slice(string) {

@@ -4,6 +4,7 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
 use derive_more::Display;
 use harness_protocol::Problem;
+use serde_json::{Value, json};
 
 /// Why a request is not answered as it was meant. A handler's error.
 #[derive(Debug, Clone, PartialEq, Eq, Display)]
@@ -13,12 +14,23 @@ pub(super) struct Refusal {
     detail: String,
     /// Whether the connection cannot be used again, since the request was not read to its end.
     closes: bool,
+    /// Further members of the problem, for programs.
+    members: Members,
 }
 
-/// What a handler returns.
+/// Further members of a problem, each with its name.
+type Members = Vec<(&'static str, Value)>;
+
+/// A handler's answer.
 pub(super) type Answer = Result<HttpResponse, Refusal>;
 
 impl Refusal {
+    /// The same, which says one thing more to programs.
+    pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.members.push((name, value));
+        self
+    }
+
     /// The same, of a request that was not read to its end.
     pub(super) fn closing(self) -> Self {
         Self {
@@ -34,7 +46,7 @@ impl ResponseError for Refusal {
     }
 
     fn error_response(&self) -> HttpResponse {
-        self.kind.answer_with(&*self.detail, |answer| {
+        self.kind.say(&*self.detail, &self.members, |answer| {
             if self.closes {
                 answer.force_close();
             }
@@ -46,7 +58,7 @@ impl ResponseError for Refusal {
 /// title.
 macro_rules! kinds {
     ($($kind:ident $status:ident $name:literal, $title:literal;)+) => {
-        /// What kind of problem a request met.
+        /// The kind of problem that a request met.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Kind {
             $($kind,)+
@@ -92,9 +104,19 @@ kinds! {
     ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
     NothingToUndo CONFLICT "nothing-to-undo", "There is nothing to take back";
     NoJob NOT_FOUND "no-job", "There is no such job";
-    NoOutput NOT_FOUND "no-output", "No output of the call is kept";
+    NoOutput NOT_FOUND "no-output", "No such output is kept";
     NoRule NOT_FOUND "no-rule", "There is no such rule";
     OtherChange CONFLICT "other-change", "The answer is to another change";
+    NoWorkflow NOT_FOUND "no-workflow", "There is no such workflow";
+    NoIteration NOT_FOUND "no-iteration", "There is no such iteration";
+    InvalidWorkflow UNPROCESSABLE_ENTITY "invalid-workflow", "The file of the workflow cannot be used";
+    OtherFile CONFLICT "other-file", "The file is another than the one that was approved";
+    InvalidOrder UNPROCESSABLE_ENTITY "invalid-order", "The order cannot be carried out at any time";
+    WorkflowConflict CONFLICT "workflow-conflict", "The workflow is in another state";
+    WorkflowNotReady CONFLICT "workflow-not-ready", "Something has to be there first";
+    WorkflowBusy CONFLICT "workflow-busy", "The workflow is at work";
+    ManifestChanged PRECONDITION_FAILED "manifest-changed", "Another file counts in the workflow";
+    GateAnswered CONFLICT "gate-answered", "Somebody answered before";
     Cancelled CONFLICT "cancelled", "It was cancelled";
     CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";
     Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";
@@ -111,6 +133,7 @@ impl Kind {
             kind: self,
             detail: masked(detail.into()),
             closes: false,
+            members: Vec::new(),
         }
     }
 
@@ -130,6 +153,15 @@ impl Kind {
     pub(super) fn answer_with(
         self,
         detail: impl Into<String>,
+        more: impl FnOnce(&mut HttpResponseBuilder),
+    ) -> HttpResponse {
+        self.say(detail, &Members::new(), more)
+    }
+
+    fn say(
+        self,
+        detail: impl Into<String>,
+        members: &Members,
         more: impl FnOnce(&mut HttpResponseBuilder),
     ) -> HttpResponse {
         let (name, title, status) = self.parts();
@@ -164,11 +196,15 @@ impl Kind {
         if status == StatusCode::SERVICE_UNAVAILABLE {
             answer.insert_header((header::RETRY_AFTER, "1"));
         }
-        let json = serde_json::to_string(&problem).unwrap_or_default();
+        let mut json = json!(problem);
+        for (name, value) in members {
+            json[*name] = value.clone();
+        }
+        let json = json.to_string();
         answer.content_type("application/problem+json").body(json)
     }
 }
-/// What every key of the API begins with.
+/// The start of every key of the API.
 const KEY_PREFIX: &str = "sk-";
 /// How many characters behind that make a key of a word.
 const KEY_LENGTH: usize = 8;

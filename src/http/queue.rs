@@ -13,7 +13,8 @@ use super::received::Received;
 use super::said::{name_of, submit};
 use super::shared::Shared;
 
-/// Who withdraws something. Not in a body: not every client can send one with a `DELETE`.
+/// The name of the client that withdraws something. Not in a body: not every client can send one
+/// with a `DELETE`.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct WithdrawQuery {
     by: Option<String>,
@@ -29,7 +30,7 @@ pub(super) async fn follow_up(received: Received) -> Answer {
     submit(received, Some(Queue::FollowUp)).await
 }
 
-/// What waits.
+/// The queued messages.
 pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
     let (_, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
@@ -38,8 +39,8 @@ pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
     }))
 }
 
-/// What waits, in the order in which it is said: steering first, each in the order in which it
-/// came.
+/// The queued messages, in the order in which they are said: steering first, each in the order in
+/// which it came.
 pub(super) fn in_order(totals: &Totals) -> Vec<QueueItem> {
     let mut items = totals.queue.clone();
     items.sort_by_key(|item| match item.queue {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::shared::Shared;
 
-/// What a handler gets that changes a conversation.
+/// The arguments of a handler that changes a conversation.
 pub(super) struct Received {
     pub(super) request: HttpRequest,
     /// The body, of which nothing was read.

@@ -6,8 +6,9 @@ use actix_web::{Route, web};
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
-    approvals, attachments, compaction, conversations, events, given, history, jobs, models,
-    prompt, queue, rules, run, service, settings, skills, snapshot, tools, undo, usage,
+    approvals, attachments, compaction, conversations, events, files, given, history, jobs, models,
+    prompt, queue, rules, run, service, settings, shell, skills, snapshot, tools, undo, usage,
+    workflows,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -49,12 +50,30 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/conversations/{id}/compact" => POST compaction::compact;
         "/v1/conversations/{id}/approvals" => GET approvals::list;
         "/v1/conversations/{id}/approvals/{approval}" => POST approvals::answer;
+        "/v1/conversations/{id}/files" => GET files::find;
         "/v1/conversations/{id}/jobs" => GET jobs::list;
         "/v1/conversations/{id}/jobs/{job}/stop" => POST jobs::stop;
         "/v1/conversations/{id}/calls/{call}/output" => GET jobs::output;
+        "/v1/conversations/{id}/shell" => POST shell::run;
         "/v1/conversations/{id}/undo" => POST undo::undo;
         "/v1/conversations/{id}/rules" => GET rules::list, PATCH rules::change;
         "/v1/conversations/{id}/usage" => GET usage::read;
+        "/v1/workflows" => GET workflows::list, POST workflows::create;
+        "/v1/workflows/{id}" => GET workflows::read, DELETE workflows::delete;
+        "/v1/workflows/{id}/manifest" => GET workflows::manifest, PUT workflows::apply;
+        "/v1/workflows/{id}/run" => POST workflows::run;
+        "/v1/workflows/{id}/pause" => POST workflows::pause;
+        "/v1/workflows/{id}/resume" => POST workflows::resume;
+        "/v1/workflows/{id}/cancel" => POST workflows::cancel;
+        "/v1/workflows/{id}/verify" => POST workflows::verify;
+        "/v1/workflows/{id}/gates/{gate}" => POST workflows::answer_gate;
+        "/v1/workflows/{id}/features/{feature}" => POST workflows::change_feature;
+        "/v1/workflows/{id}/iterations" => GET workflows::iterations;
+        "/v1/workflows/{id}/iterations/{n}" => GET workflows::iteration;
+        "/v1/workflows/{id}/iterations/{n}/diff" => GET workflows::diff;
+        "/v1/workflows/{id}/outputs/{sha256}" => GET workflows::output;
+        "/v1/workflows/{id}/events" => GET workflows::events;
+        "/v1/workflows/{id}/history" => GET workflows::history;
         "/v1/approvals" => GET approvals::all;
         "/v1/rules" => GET rules::all, PATCH rules::change_all;
         "/v1/attachments/{sha256}" => GET attachments::read;
@@ -68,7 +87,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         OPEN_ROUTE => GET service::healthz;
     }
     config.default_service(web::to(|| async {
-        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/workflows, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
     }));
 }
 

@@ -33,7 +33,7 @@ pub(super) fn check(rule: &str, action: RuleAction, tools: &Registry) -> Result<
     )))
 }
 
-/// What a prompt says of the changes in its run.
+/// The rules of a prompt for the changes in its run.
 ///
 /// # Errors
 /// The answer, if it cannot be.

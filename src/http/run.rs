@@ -25,7 +25,11 @@ async fn resume(it: Received, resumption: Resumption) -> Answer {
     let order: ContinueOrder = body::json_or_default(&it.request, it.payload).await?;
     let by = name_of(order.by);
     let (conversation, _) = workspace::ready(&it.shared, &it.id).await?;
-    let order = ContinueRun { resumption, by };
+    let order = ContinueRun {
+        resumption,
+        by,
+        rules: harness_protocol::RunRules::default(),
+    };
     let (_, resumed) = give(conversation, &it.shared, &it.id, order, Late::Order).await?;
     let RunId(run_id) = resumed.map_err(|error| refuse_submit(&error))?;
     Ok(HttpResponse::Ok().json(PromptAnswer { run_id }))

@@ -1,5 +1,5 @@
-//! What somebody says to a conversation, and who says it: what the bodies of prompts, queued
-//! messages, skills and templates share.
+//! A text for a conversation, and the name of its sender: the part that the bodies of prompts,
+//! queued messages, skills and templates share.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ const MAX_KEY: usize = 200;
 /// How long the name of a client may be, in characters.
 const MAX_NAME: usize = 64;
 
-/// What somebody says to a conversation: now, or when its time has come.
+/// A text for a conversation: for now, or for its time.
 pub(super) struct Said {
     /// The conversation, which was just opened.
     pub(super) conversation: Conversation,
@@ -33,7 +33,7 @@ pub(super) struct Said {
     pub(super) key: Option<String>,
     pub(super) by: Option<String>,
     pub(super) files: Vec<AttachmentOrder>,
-    /// What it says of the changes in its run.
+    /// Its rules for the changes in its run.
     pub(super) rules: RunRules,
 }
 

@@ -40,7 +40,7 @@ const WORKERS: usize = 2;
 /// Takes the address, so that its port is known before the first request.
 ///
 /// # Errors
-/// What the system says when the address cannot be had.
+/// The system's error when the address cannot be had.
 pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -58,7 +58,7 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// each connection is looked at before anything is read from it.
 ///
 /// # Errors
-/// What the system says when the listener cannot be used.
+/// The system's error when the listener cannot be used.
 pub(crate) fn serve(
     listener: TcpListener,
     access: Access,

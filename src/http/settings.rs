@@ -115,7 +115,7 @@ fn parse(given: Map<String, Value>, key_sources: &[String]) -> Result<SettingsPa
     SettingsPatch::parse(given).map_err(refuse)
 }
 
-/// What the source of a key can be. Clients do not say where keys are: they would have any file or
+/// The sources that a key can have. Clients do not say where keys are: they would have any file or
 /// variable of the operator sent to the API.
 fn key_source_rule(names: &[String]) -> String {
     let names = if names.is_empty() {

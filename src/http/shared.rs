@@ -1,6 +1,6 @@
-//! What the handlers share: the actors that they ask, and what bounds their answers.
+//! The parts that the handlers share: the actors that they ask, and the bounds on their answers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +9,12 @@ use harness_actors::broadcast::ReadBudget;
 use harness_actors::directory::DirectoryActor;
 use harness_actors::model::messages::ListModels;
 use harness_actors::tool::{Jobs, Outputs, ToolShelf};
+use harness_actors::workflow::keeper::WorkflowsActor;
 use harness_actors::{AttachmentStore, Redaction};
 use harness_protocol::ServiceInfo;
 use tokio::sync::Semaphore;
 
+use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
 use crate::prices::KeptFor;
 use crate::proof::ProofKey;
@@ -24,16 +26,18 @@ pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
 /// Tells the name of what contains the commands of tools; none before it was found.
 pub(crate) type ContainedBy = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
 
-/// What the routes need.
+/// The parts that the routes need.
 #[derive(Clone)]
 pub(crate) struct Shared {
     /// Finds the conversations.
     pub(crate) directory: Addr<DirectoryActor>,
+    /// Keeps the workflows.
+    pub(crate) workflows: Addr<WorkflowsActor>,
     /// The places for event streams.
     pub(crate) subscribers: Arc<Semaphore>,
     /// How many there are.
     pub(crate) max_subscribers: usize,
-    /// What the service is, and how it proves it.
+    /// The service's description, and the way in which it proves itself.
     pub(crate) about: Arc<About>,
     /// Bounds what is held of journals for clients of event streams.
     pub(crate) streams: ReadBudget,
@@ -53,28 +57,32 @@ pub(crate) struct Shared {
     pub(crate) workspace: Arc<Path>,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
+    /// Finds files by what is known of their names.
+    pub(crate) files: FileSearch,
     /// The rules of folders.
     pub(crate) rules: KeptRules,
     /// The tools that there are.
     pub(crate) tools: ToolShelf,
-    /// What runs in the background.
+    /// The jobs in the background.
     pub(crate) jobs: Jobs,
     /// The outputs of commands that are kept.
     pub(crate) outputs: Outputs,
-    /// What is shown to nobody.
+    /// Folders that are closed to commands.
+    pub(crate) closed: Arc<[PathBuf]>,
+    /// Secrets that no client is shown.
     pub(crate) redaction: Redaction,
     /// The names of the keys that conversations can choose.
     pub(crate) key_sources: Arc<[String]>,
-    /// What contains the commands of tools.
+    /// The means that contains the commands of tools.
     pub(crate) contained_by: ContainedBy,
     /// How long the API is asked to remember requests, which has its price.
     pub(crate) kept_for: KeptFor,
 }
 
-/// What the service can tell of itself.
+/// The service's description of itself.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
-    /// What does not change while it runs; how many clients and runs there are does.
+    /// The part that does not change while it runs; the numbers of clients and runs do.
     pub(crate) info: ServiceInfo,
     /// By what it proves that it wrote `service.json`.
     pub(crate) proof: ProofKey,

@@ -115,7 +115,7 @@ pub(super) async fn say_template(it: Received) -> Answer {
     say(&it.shared, &it.id, said, order.queue).await
 }
 
-/// What there is in the folder that the query names, or else in the service's.
+/// The guidance of the folder that the query names, or else of the service's own.
 async fn asked_for(request: &HttpRequest, shared: &Shared) -> Result<Arc<Guidance>, Refusal> {
     let InFolder { workspace } = query(request)?;
     let folder = match workspace {

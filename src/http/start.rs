@@ -15,7 +15,7 @@ pub(super) struct EventsQuery {
     after: Option<String>,
     /// How many of the last records.
     tail: Option<u64>,
-    /// What the other clients are told.
+    /// The name for the other clients.
     pub(super) name: Option<String>,
 }
 

@@ -108,13 +108,13 @@ fn load(
     Ok(files)
 }
 
-/// What the file at a path is called.
+/// The name of the file at a path.
 fn name_at(path: &str) -> Option<String> {
     let name = Path::new(path).file_name()?;
     Some(name.to_string_lossy().into_owned())
 }
 
-/// What is in a file; else what is wrong with it, as it stands behind its name.
+/// The content of a file; else the fault in it, as it stands behind its name.
 fn content(
     workspace: &Attachable,
     data: Option<String>,

@@ -1,4 +1,4 @@
-//! What a conversation has used, and what that cost.
+//! The tokens that a conversation has used, and their cost.
 
 use actix_web::{HttpResponse, web};
 use harness_actors::conversation::messages::GetOverview;
@@ -170,6 +170,7 @@ mod tests {
         let mut seq = 0;
         for run in 1..=2 {
             let ended = Record::RunEnded {
+                duration_ms: None,
                 run: RunId(run),
                 outcome: Outcome::Completed,
                 message: String::new(),

@@ -24,11 +24,11 @@ const REAPS: Duration = Duration::from_millis(500);
 const MAX_FOLDER: usize = 4096;
 /// How much a command gives way to others, as `nice` has it.
 const NICER: i32 = 5;
-/// What the system ends first when memory is short.
+/// The score of a process that the system ends first when memory is short.
 const FIRST_TO_END: &str = "1000";
 
-/// What a shell runs that closes descriptors that the service was started with, before it becomes what
-/// was asked for.
+/// The shell's script that closes descriptors that the service was started with, before the shell
+/// becomes the program.
 const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt 2 ] && eval "exec $at>&-"; done; exec "$@""#;
 
 /// Runs the stage to the end of the command.
@@ -41,6 +41,7 @@ pub(super) fn run() -> io::Result<()> {
     rustix::process::nice(NICER)?;
     // Without it the system takes its own choice.
     drop(fs::write("/proc/self/oom_score_adj", FIRST_TO_END));
+    super::bound::processes(&policy)?;
     super::contain::apply(&policy.containment).map_err(io::Error::other)?;
     let mut command = command(&policy)?;
     let child = command.spawn().map_err(|error| {

@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use harness_actors::tool::{Contained, Launch, LaunchOrder, Launcher};
+use harness_actors::tool::{Contained, Denial, Launch, LaunchOrder, Launcher};
 use harness_protocol::{Access, Backend};
 
 use super::SUBCOMMAND;
 use super::contain::{self, Found};
+use super::denial::denial;
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
 use crate::config::Sandbox;
 
 /// This program as it was started, also when another version took its place since.
 const PROGRAM: &str = "/proc/self/exe";
-/// What is said where nothing contains commands and something has to.
+/// The refusal where nothing contains commands and something has to.
 const REFUSED: &str = "no command is run: the setting sandbox is \"required\", and nothing on this machine \
                        contains commands; `harness doctor --sandbox` says why";
 /// How many processes and threads a command may have.
@@ -50,7 +51,8 @@ impl OwnLauncher {
         }
     }
 
-    /// What contains commands on this machine. Blocks the first time, for a few milliseconds.
+    /// The means that contain commands on this machine. Blocks the first time, for a few
+    /// milliseconds.
     pub(crate) fn found(&self) -> &Found {
         self.found.get_or_init(|| match self.sandbox {
             Sandbox::Off => Found::default(),
@@ -142,6 +144,18 @@ impl Launcher for OwnLauncher {
             gaps,
             answers_itself: backend == Backend::None || is_full_root,
         })
+    }
+
+    fn denial(&self, order: &LaunchOrder, place: &Path) -> Option<Denial> {
+        let writing = LaunchOrder {
+            access: Access::Write,
+            ..order.clone()
+        };
+        let mut own = self.policy(order).containment;
+        if self.found().home_is_read_only.is_some() {
+            own.throw_away = None;
+        }
+        denial(&own, &self.policy(&writing).containment, place)
     }
 
     fn looking(&self) -> Option<Command> {

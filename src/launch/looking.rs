@@ -11,7 +11,7 @@ use nix::unistd::{Pid, getppid};
 
 use super::contain;
 
-/// What a shell says of a program that it cannot start.
+/// The shell's exit code for a program that it cannot start.
 const NOT_STARTED: i32 = 127;
 
 /// Becomes the program; the exit code if it cannot. `words` are the process that the service is, the

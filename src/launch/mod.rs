@@ -6,7 +6,9 @@
 //! the one that holds the other side dies: the service for the warden, the warden for the init. If the
 //! warden is killed the init ends everything, and if the init is killed the warden does.
 
+mod bound;
 pub(crate) mod contain;
+mod denial;
 mod init;
 mod launcher;
 mod looking;

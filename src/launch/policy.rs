@@ -1,4 +1,4 @@
-//! What a command may reach and take, as the service tells the stages that start it.
+//! The limits of a command's reach and resources, as the service tells the stages that start it.
 
 use std::path::PathBuf;
 
@@ -14,15 +14,15 @@ pub(crate) struct Policy {
     pub(crate) environment: Vec<(String, String)>,
     /// Where it starts.
     pub(crate) folder: PathBuf,
-    /// What contains it.
+    /// Its containment.
     pub(crate) containment: Containment,
     /// The folder for its temporary files, in which the shell notes where it was at its end.
     pub(crate) temp: Option<PathBuf>,
-    /// What it may take, with all that it starts.
+    /// The resources that it may take, with all that it starts.
     pub(crate) limits: Limits,
 }
 
-/// What a command may reach. Paths are absolute and without links; those that do not exist are left out.
+/// The reach of a command. Paths are absolute and without links; those that do not exist are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Containment {
     /// By what means.
@@ -46,7 +46,7 @@ pub(crate) struct Containment {
     pub(crate) network: bool,
 }
 
-/// What a command may take.
+/// The resources that a command may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Limits {
     /// How many processes and threads there may be at once.

@@ -1,4 +1,4 @@
-//! What the stages have in common: how they are told, what they report, and waiting.
+//! The part that the stages have in common: their orders, their reports, and waiting.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use super::policy::Policy;
 
-/// What comes from the one who started a stage.
+/// An order from the process that started a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     /// Nothing yet.

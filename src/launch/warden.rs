@@ -104,7 +104,7 @@ fn watch(
     Ok(())
 }
 
-/// What a command takes too much of.
+/// The resource of which a command takes too much.
 fn over(now: Taken, limits: Limits) -> Option<String> {
     let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
     let page = page

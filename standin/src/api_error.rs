@@ -11,7 +11,7 @@ pub struct ApiError {
     pub status: u16,
     /// The API's name of the kind of error, such as `invalid_request_error`.
     pub kind: String,
-    /// What is wrong, opening with the path of the offending field.
+    /// The fault, opening with the path of the offending field.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the API remembers of requests, and what it says about that in `usage`.
+//! The API's cache of requests, and its counts in `usage`.
 //!
 //! A request remembers its beginnings up to each `cache_control`, once it is answered. Another
 //! request of the same model reads the longest such beginning that it has at a mark of its own or
@@ -21,9 +21,9 @@ const MAX_REMEMBERED: usize = 100_000;
 pub struct InputUsage {
     /// Neither read nor written.
     pub plain: u64,
-    /// What is remembered from now on.
+    /// The tokens that are cached from now on.
     pub written: u64,
-    /// What was remembered.
+    /// The tokens that were cached.
     pub read: u64,
 }
 
@@ -50,11 +50,11 @@ pub(crate) struct Memory {
     beginnings: Mutex<HashSet<u64>>,
 }
 
-/// What a request will be remembered by.
+/// The marks by which a request will be found again.
 pub(crate) struct Marks(Vec<u64>);
 
 impl Memory {
-    /// What a request reads and writes, and its marks.
+    /// The tokens that a request reads and writes, and its marks.
     pub(crate) fn look_up(&self, model: &str, weight: &Weight) -> (InputUsage, Marks) {
         let key = |hash: u64| {
             let mut key = Digest(hash);

@@ -1,11 +1,11 @@
-//! What a model can do and what it takes, by its generation.
+//! The abilities of a model and the parameters that it takes, by its generation.
 
 use serde_json::{Value, json};
 
 /// Every effort that there is, from the least to the most.
 pub(crate) const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
-/// What a signed thinking block can not be told apart from.
+/// The models that a signed thinking block belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
     /// The model that wrote it.
@@ -16,7 +16,7 @@ pub enum Binding {
     ConversationOfAnyModel,
 }
 
-/// What a model can do.
+/// The abilities of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// The efforts that it takes; empty when it takes none.
@@ -37,12 +37,12 @@ pub struct Capabilities {
     pub sampling: bool,
     /// Whether it can be forced to call a tool.
     pub forced_tools: bool,
-    /// What its thinking blocks are bound to.
+    /// The models that its thinking blocks are bound to.
     pub binding: Binding,
 }
 
 impl Capabilities {
-    /// What a model of this id can do. An id that tells no generation can do everything.
+    /// The abilities of a model of this id. An id that tells no generation can do everything.
     #[must_use]
     pub fn of(id: &str) -> Self {
         let everything = Self {

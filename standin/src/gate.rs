@@ -41,7 +41,7 @@ impl Gate {
         self.until(|state| state.arrivals > 0).await;
     }
 
-    /// What a reply does at the gate.
+    /// Lets a reply through at the gate.
     pub(crate) async fn pass(&self) {
         self.state.send_modify(|state| state.arrivals += 1);
         self.until(|state| state.open).await;

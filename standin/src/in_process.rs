@@ -40,7 +40,7 @@ impl DemoModel {
     /// Answers one request as the stand-in does over HTTP, refusals included. The path has its
     /// query. Reading a long request takes a while, so another thread does it.
     ///
-    /// The pauses of the reply are those of whoever waits for it: dropping this future or the body
+    /// The pauses of the reply are those of its receiver: dropping this future or the body
     /// gives the request up.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl DemoModel {
         };
         let service = Arc::clone(&self.service);
         let (reply, answering) = oneshot::channel();
-        // Who does not wait any more does not need it.
+        // The receiver may be gone; nothing to do then.
         let work = move || drop(reply.send(answer(&service, &incoming)));
         let rendered = match thread::Builder::new()
             .name("standin".to_owned())
@@ -102,7 +102,7 @@ fn answer(service: &Service, incoming: &Incoming) -> Rendered {
     rendered
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct Answer {
     /// The HTTP status.

@@ -23,7 +23,7 @@ pub(crate) struct Incoming {
     pub(crate) body: Bytes,
 }
 
-/// What came next on a connection.
+/// The next event on a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// A whole request.

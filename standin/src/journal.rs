@@ -1,4 +1,4 @@
-//! What arrived at the stand-in, and when each client left.
+//! The requests that arrived at the stand-in, and the times when each client left.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::incoming::Incoming;
 /// When the client closed a connection: nothing while it is open.
 pub(crate) type Departure = watch::Receiver<Option<Instant>>;
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// The model that it asked for, if it was valid.
@@ -52,7 +52,7 @@ pub struct Received {
     pub connection: u64,
     /// When the request had arrived.
     pub at: Instant,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     departure: Departure,
 }

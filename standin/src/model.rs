@@ -11,9 +11,9 @@ const MAX_LIMIT: usize = 1000;
 /// One model, and how the models endpoint shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// What a request names.
+    /// The id in requests.
     pub id: String,
-    /// What people read.
+    /// The name for people.
     pub display_name: String,
     /// RFC 3339.
     pub created_at: String,
@@ -21,7 +21,7 @@ pub struct Model {
     pub max_input_tokens: u64,
     /// The most that a request may ask for.
     pub max_tokens: u64,
-    /// What it can do.
+    /// Its abilities.
     pub capabilities: Capabilities,
     /// How many tokens it makes of a text, in percent of the plain rule, which is one for every
     /// four characters.

@@ -113,7 +113,7 @@ pub(crate) struct Weighed {
 #[derive(Debug, Default)]
 pub(crate) struct Weight {
     pub(crate) elements: Vec<Weighed>,
-    /// What tells the beginning before each message from others, and at last the whole.
+    /// The digests that tell the beginning before each message from others, and at last the whole.
     starts: Vec<u64>,
 }
 

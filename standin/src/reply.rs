@@ -41,7 +41,7 @@ pub(crate) enum Framing {
     Raw,
 }
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Extent {
     All,
@@ -59,8 +59,8 @@ pub(crate) enum Body {
     Error(ApiError),
 }
 
-/// What a request is answered with. Without further ado it is a 200 in chunks that ends properly
-/// and leaves the connection open.
+/// The answer to a request. By default it is a 200 in chunks that ends properly and leaves the
+/// connection open.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(crate) status: u16,
@@ -74,7 +74,7 @@ pub struct Reply {
     pub(crate) end: Step,
 }
 
-/// What a reply can be made from.
+/// The sources that a reply can be made from.
 impl Reply {
     fn new(status: u16, body: Body) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Who decides what a valid request is answered with.
+//! Decides the answer to a valid request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,12 +23,12 @@ pub trait Responder: Send + Sync + 'static {
         Model::current()
     }
 
-    /// What both models endpoints answer instead of the list, if anything.
+    /// The answer of both models endpoints instead of the list, if any.
     fn models_reply(&self) -> Option<Reply> {
         None
     }
 
-    /// What `GET /props` answers, as on llama.cpp's server; nothing if there is no such path.
+    /// The answer of `GET /props`, as on llama.cpp's server; nothing if there is no such path.
     fn properties(&self) -> Option<Value> {
         None
     }

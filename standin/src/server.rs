@@ -123,8 +123,8 @@ impl Standin {
         self.service.journal.requests()
     }
 
-    /// What was wrong with the requests so far: the message of each 400 that the stand-in itself
-    /// gave, and each pair of messages with the same role. Replies of the responder do not count.
+    /// The faults of the requests so far: the message of each 400 that the stand-in itself gave,
+    /// and each pair of messages with the same role. Replies of the responder do not count.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.service.journal.violations()

@@ -15,7 +15,7 @@ use crate::prefix::{Digest, Weight};
 
 const OPENING: &str = "standin-";
 
-/// What a signature says.
+/// The content of a signature.
 struct Signed<'a> {
     before: &'a str,
     thinking: &'a str,

@@ -49,8 +49,8 @@ impl Turns {
         }
     }
 
-    /// What requests for a summary are answered with; the closure is given the number of the
-    /// summary, counted from 0.
+    /// Answers requests for a summary; the closure is given the number of the summary, counted from
+    /// 0.
     #[must_use]
     pub fn summaries(
         mut self,

@@ -1,4 +1,5 @@
-//! What the stand-in keeps over several requests: signatures, the window, the memory, the models.
+//! The state that the stand-in keeps over several requests: signatures, the window, the memory, the
+//! models.
 
 use std::io::{ErrorKind, Read as _};
 use std::time::Duration;

@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use harness_protocol::Discovery;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getsid};
 
-use crate::client::{Connection, within};
+use crate::client::Connection;
+use crate::eventually::eventually;
 use crate::program::{command, output};
 use crate::screen::Screen;
 
@@ -92,15 +92,7 @@ async fn a_service_that_was_started_so_outlives_the_terminal() {
         .process_group(0)
         .spawn()
         .unwrap();
-    let service = within("the service", async {
-        loop {
-            if let Some(found) = discovery(home.path()) {
-                break found;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    let service = eventually("the service", async || discovery(home.path())).await;
     let pid = Pid::from_raw(i32::try_from(service.pid).unwrap());
     let ending = Ending(pid);
     assert_eq!(
@@ -120,12 +112,7 @@ async fn a_service_that_was_started_so_outlives_the_terminal() {
     assert_eq!(connection.answer().await.status, 200);
 
     drop(ending);
-    within("its end", async {
-        while discovery(home.path()).is_some() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    eventually("its end", async || discovery(home.path()).is_none()).await;
     let log = home.path().join(".harness/logs/serve.log");
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.contains("harness listens on http://"), "{log}");

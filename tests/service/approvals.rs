@@ -7,6 +7,7 @@ use harness_standin::{Reply, Script, Standin};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, within};
+use crate::eventually::eventually;
 use crate::program::Service;
 
 pub(crate) const AT: &str = "/v1/conversations/default";
@@ -33,14 +34,9 @@ pub(crate) async fn asking() -> (Service, Standin, Script, PathBuf) {
 
 /// The approval that waits.
 pub(crate) async fn open(service: &Service) -> Value {
-    within("an approval", async {
-        loop {
-            let open = service.get(&format!("{AT}/approvals")).await["approvals"][0].clone();
-            if !open.is_null() {
-                return open;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+    eventually("an approval", async || {
+        let open = service.get(&format!("{AT}/approvals")).await["approvals"][0].clone();
+        (!open.is_null()).then_some(open)
     })
     .await
 }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use harness_standin::Reply;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::bounds::{stretched, took_at_most};
 use crate::changing::{Changing, Result};
-use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::slow_search;
 
 /// Lets the model run a command, and allows it if it asks.
@@ -49,13 +51,21 @@ pub(crate) fn processes(marker: &str) -> Vec<String> {
 
 /// Waits until no process has that text in its command line.
 pub(crate) async fn none_left(marker: &str, limit: Duration) {
-    let end = Instant::now() + limit;
+    let begun = Instant::now();
+    let end = begun + limit;
     loop {
         let left = processes(marker);
         if left.is_empty() {
             return;
         }
-        assert!(Instant::now() < end, "left after {limit:?}: {left:?}");
+        if Instant::now() > end {
+            let stretched = stretched(limit);
+            println!("left after {limit:?}, which are {stretched:?} on this machine now: {left:?}");
+            assert!(
+                begun.elapsed() < stretched,
+                "left after {stretched:?}: {left:?}"
+            );
+        }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -89,6 +99,16 @@ async fn b1_exit_codes_signals_and_the_order_of_what_is_written() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
+/// How long a command took by its result, from its start to the end of what it left.
+fn seconds(result: &str) -> f64 {
+    let last = result.lines().last().unwrap();
+    let mut notes = last.split(" · ").filter_map(|note| {
+        let note = note.trim_end_matches(']').strip_suffix(" s")?;
+        note.parse().ok()
+    });
+    notes.next().unwrap()
+}
+
 /// Spec: [BASH-02]
 #[tokio::test]
 async fn b2_a_call_ends_with_its_shell_and_leaves_nothing() {
@@ -104,10 +124,15 @@ async fn b2_a_call_ends_with_its_shell_and_leaves_nothing() {
         ),
     ] {
         let sleep = marked(number);
-        let before = Instant::now();
-        let (result, _) = command(&here, &text.replace('@', &sleep)).await;
-        let took = before.elapsed();
-        assert!(took < Duration::from_secs(3), "{text}: {took:?}");
+        let (mut result, _) = command(&here, &text.replace('@', &sleep)).await;
+        // What else the machine does only makes it longer, so the best of three counts.
+        for _ in 0..2 {
+            if seconds(&result) <= 1.5 {
+                break;
+            }
+            (result, _) = command(&here, &text.replace('@', &sleep)).await;
+        }
+        assert!(seconds(&result) <= 1.5, "{text}: {result}");
         assert!(result.starts_with("hi\n[exit 0 · "), "{text}: {result}");
         let left = format!("sleep {sleep}");
         assert!(
@@ -134,12 +159,7 @@ async fn b3_nothing_is_left_when_the_service_is_killed() {
         let sleep = format!("sleep {}", marked(number));
         let text = text.replace("sleep @", &sleep);
         begin(&here, &text).await;
-        within("the command", async {
-            while processes(&sleep).len() < 2 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        eventually("the command", async || processes(&sleep).len() >= 2).await;
         here.service.kill();
         none_left(&sleep, Duration::from_secs(1)).await;
         here = here.restarted().await;
@@ -156,18 +176,47 @@ async fn b4_a_cancel_ends_two_hundred_processes() {
     let sleep = format!("sleep {}", marked(21));
     let text = format!("for i in $(seq 200); do (trap '' TERM; {sleep}) & done; wait");
     begin(&here, &text).await;
-    within("the processes", async {
-        while processes(&sleep).len() < 200 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    eventually("the processes", async || processes(&sleep).len() >= 200).await;
     let cancelled = here.order("POST", "/cancel", &json!({})).await;
     assert_eq!(cancelled.status, 200);
     none_left(&sleep, Duration::from_secs(1)).await;
     let (result, _) = command(&here, "echo next").await;
     assert!(result.starts_with("next\n"), "{result}");
     assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [BASH-18]
+#[tokio::test]
+async fn b4_the_files_that_a_cancelled_command_changed_are_told() {
+    let here = Changing::in_mode("ask").await;
+    here.file("known", "one\n");
+    let (_, failed) = here.call("read", json!({"path": "known"})).await;
+    assert!(!failed);
+    let sleep = marked(22);
+    let text = format!("echo two >>known; echo x >made; touch ready; sleep {sleep}");
+    begin(&here, &text).await;
+    eventually("the changes", async || here.at("ready").exists()).await;
+    let cancelled = here.order("POST", "/cancel", &json!({})).await;
+    assert_eq!(cancelled.status, 200);
+    here.service.idle(&here.id).await;
+    none_left(&format!("sleep {sleep}"), Duration::from_secs(1)).await;
+    let path = format!("/v1/conversations/{}?tail=200", here.id);
+    let past = here.service.get(&path).await;
+    let events = past["history"]["events"].as_array().unwrap().iter();
+    let mut events = events.map(|past| &past["event"]);
+    let changed = events.find(|event| event["type"] == "files_changed");
+    let changed = changed.unwrap_or_else(|| panic!("{past}"));
+    assert_eq!(changed["call"], "begun");
+    let names = changed["changes"].as_array().unwrap().iter().map(|change| {
+        let name = change["path"].as_str().unwrap().rsplit('/').next().unwrap();
+        format!("{} {name}", change["action"].as_str().unwrap())
+    });
+    let names: Vec<String> = names.collect();
+    assert_eq!(names, ["changed known", "made made", "made ready"]);
+    let undone = here.order("POST", "/undo", &json!({})).await;
+    assert_eq!(undone.status, 200, "{undone:?}");
+    assert_eq!(here.read("known"), b"one\n");
+    assert!(!here.at("made").exists());
 }
 
 /// Spec: [BASH-06]
@@ -182,7 +231,7 @@ async fn b5_a_command_has_its_time_and_not_that_of_other_tools() {
         is_error && result.starts_with("begun\n[timed out after 1 s"),
         "{result}"
     );
-    assert!(before.elapsed() < Duration::from_secs(5));
+    took_at_most(Duration::from_secs(5), before.elapsed());
     none_left(&sleep, Duration::from_millis(100)).await;
     for seconds in [0, -1, 601] {
         let (result, is_error) = run(&here, json!({"command": "true", "timeout_s": seconds})).await;
@@ -218,7 +267,25 @@ async fn b6_a_long_output_is_told_by_its_ends_and_kept_to_be_read() {
     );
 }
 
-/// Spec: [BASH-05]
+/// A server that asks everybody for a name and a password, until the test ends.
+fn asking_server() -> u16 {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            let mut stream = stream.unwrap();
+            // Another protocol's client ends with what it does not understand.
+            drop(stream.read(&mut [0; 4096]));
+            drop(stream.write_all(
+                b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                  Content-Length: 0\r\nConnection: close\r\n\r\n",
+            ));
+        }
+    });
+    port
+}
+
+/// Spec: [BASH-05] [BASH-204]
 #[tokio::test]
 async fn b8_nothing_waits_for_a_person() {
     let here = Changing::in_mode("ask").await;
@@ -226,24 +293,55 @@ async fn b8_nothing_waits_for_a_person() {
         "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one";
     let (result, is_error) = command(&here, setup).await;
     assert!(!is_error, "{result}");
-    for text in [
-        "cat",
-        "read x",
-        "git -c user.name=a -c user.email=a@b commit --allow-empty",
-        "git -c user.name=a -c user.email=a@b commit --amend",
-        "git rebase -i --root",
-        "git log",
-        "bash -i </dev/null",
-        "python3 -c 'input()'",
-        "sudo -n true",
+    let long: String = (0..1000).map(|line| format!("line {line}\n")).collect();
+    here.file("long", long);
+    let port = asking_server();
+    let push = format!("git push http://somebody@127.0.0.1:{port}/x.git HEAD");
+    let ssh = format!("ssh -p {port} somebody@127.0.0.1 true");
+    let push_by_ssh = format!("git push ssh://somebody@127.0.0.1:{port}/x.git HEAD");
+    let mut missing = Vec::new();
+    for (text, network) in [
+        ("cat", false),
+        ("read x", false),
+        (
+            "git -c user.name=a -c user.email=a@b commit --allow-empty",
+            false,
+        ),
+        ("git -c user.name=a -c user.email=a@b commit --amend", false),
+        ("git rebase -i --root", false),
+        ("git log", false),
+        (&*push, true),
+        (&*push, false),
+        (&*push_by_ssh, true),
+        (&*ssh, true),
+        (&*ssh, false),
+        ("less long", false),
+        ("man bash", false),
+        ("mkdir -p new && cd new && npm init", false),
+        ("bash -i </dev/null", false),
+        ("python3 -c 'input()'", false),
+        ("sudo true", false),
     ] {
-        let before = Instant::now();
-        let (result, _) = run(&here, json!({"command": text, "timeout_s": 20})).await;
+        let input = json!({"command": text, "network": network, "timeout_s": 20});
+        let (result, _) = run(&here, input).await;
         assert!(!result.contains("timed out"), "{text}: {result}");
-        assert!(before.elapsed() < Duration::from_secs(10), "{text}");
+        assert!(seconds(&result) < 15.0, "{text}: {result}");
+        assert!(
+            !result.contains("still running and ended"),
+            "{text}: {result}"
+        );
+        if result.contains("command not found") {
+            missing.push(text);
+        }
     }
     let (result, _) = command(&here, "git log --format=%s").await;
     assert!(result.starts_with("one\n[exit 0"), "{result}");
+    // What is not installed was not tried, which the checks do not take for done.
+    if !missing.is_empty() {
+        eprintln!("not available, and so not tried: {missing:?}");
+    }
+    let is_checked = std::env::var_os("CI").is_some();
+    assert!(!is_checked || missing.is_empty(), "{missing:?}");
 }
 
 /// Spec: [BASH-05]
@@ -366,12 +464,7 @@ async fn b3_a_search_is_not_left_either_when_the_service_is_killed() {
     let call = Reply::tool_calls([("begun", "grep", json!({"pattern": pattern, "path": marker}))]);
     here.script.extend([call]);
     here.talk().prompt("go on").await;
-    within("the search", async {
-        while processes(marker).is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the search", async || !processes(marker).is_empty()).await;
     here.service.kill();
     none_left(marker, Duration::from_secs(1)).await;
 }

@@ -1,4 +1,4 @@
-//! What the API remembers: each request goes on from the beginning that the one before it marked.
+//! The API's cache: each request goes on from the beginning that the one before it marked.
 
 use harness_standin::{Gate, Hold, Message, Model, Turns, prefix_break};
 use serde_json::{Value, json};

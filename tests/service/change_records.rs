@@ -1,4 +1,4 @@
-//! What the records of a conversation say of approvals and changes, and a model that makes them.
+//! The records of a conversation about approvals and changes, and a model that makes them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,14 +42,14 @@ pub(crate) fn adding() -> impl Fn(&MessagesRequest) -> Reply {
     }
 }
 
-/// What the records say of approvals and changes.
+/// The records about approvals and changes.
 #[derive(Default)]
 pub(crate) struct Records {
     /// By approval: its call, and its ends.
     pub(crate) approvals: BTreeMap<u64, (String, Vec<String>)>,
     /// By call: how often its change began, and was made.
     pub(crate) calls: BTreeMap<String, (u64, u64)>,
-    /// By call: what came of it, and whether it failed.
+    /// By call: its result, and whether it failed.
     pub(crate) results: BTreeMap<String, (String, bool)>,
 }
 

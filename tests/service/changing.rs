@@ -7,7 +7,8 @@ use harness_standin::{Reply, Script, Standin};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, within};
+use crate::client::Answer;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::Talk;
 
@@ -21,7 +22,7 @@ pub(crate) struct Changing {
     calls: AtomicUsize,
 }
 
-/// What came of a call: its result, and whether it failed.
+/// The outcome of a call: its result, and whether it failed.
 pub(crate) type Result = (String, bool);
 
 impl Changing {
@@ -102,25 +103,20 @@ impl Changing {
         id
     }
 
-    /// Lets the model call a tool that asks nobody; tells what came of it.
+    /// Lets the model call a tool that asks nobody; tells the result.
     pub(crate) async fn call(&self, tool: &str, input: Value) -> Result {
         let id = self.begin(tool, input).await;
         self.result(&id).await
     }
 
-    /// What came of a call, when its run has ended.
+    /// The outcome of a call, when its run has ended.
     pub(crate) async fn result(&self, id: &str) -> Result {
-        let idle = async {
-            loop {
-                let state = self.state().await;
-                assert_ne!(state, "waiting_approval", "{id} asks");
-                if state != "running" {
-                    return;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-            }
-        };
-        within("the end of the run", idle).await;
+        eventually("the end of the run", async || {
+            let state = self.state().await;
+            assert_ne!(state, "waiting_approval", "{id} asks");
+            state != "running"
+        })
+        .await;
         let path = format!("/v1/conversations/{}?tail=40", self.id);
         let snapshot = self.service.get(&path).await;
         let events = snapshot["history"]["events"].as_array().unwrap().iter();
@@ -147,21 +143,11 @@ impl Changing {
 
     /// The approval that waits, if one does or will before the run has ended.
     pub(crate) async fn asked(&self) -> Option<Value> {
-        within("an approval or the end of the run", async {
-            loop {
-                let open = open(&self.service, &self.id).await;
-                if open.is_some() {
-                    return open;
-                }
-                let state = self.state().await;
-                if !["running", "waiting_approval"]
-                    .map(Value::from)
-                    .contains(&state)
-                {
-                    return None;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-            }
+        eventually("an approval or the end of the run", async || {
+            let open = open(&self.service, &self.id).await;
+            let state = self.state().await;
+            let goes_on = state == "running" || state == "waiting_approval";
+            (open.is_some() || !goes_on).then_some(open)
         })
         .await
     }

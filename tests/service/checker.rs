@@ -1,5 +1,5 @@
-//! What must hold of a journal whatever happened to the service that wrote it. One checker for
-//! every test that breaks something.
+//! The conditions that a journal meets whatever happened to the service that wrote it. One checker
+//! for every test that breaks something.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;

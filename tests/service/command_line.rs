@@ -113,7 +113,14 @@ fn config_shows_values_and_sources_and_no_secret() {
     let (code, out, _) = run(&["config", "--json"], &environment);
     assert_eq!(code, 0);
     let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert!(rows.as_array().unwrap().len() > 20);
+    let rows = rows["items"].as_array().unwrap();
+    assert!(rows.len() > 20);
+    let value = |key: &str| &rows.iter().find(|row| row["key"] == key).unwrap()["value"];
+    assert_eq!(value("max_tokens"), 4096);
+    assert_eq!(value("port"), 8421);
+    assert_eq!(value("require_token"), false);
+    assert_eq!(value("allowed_hosts"), &serde_json::Value::Null);
+    assert!(value("deny_read").is_array());
     assert!(!out.contains(API_KEY));
 }
 

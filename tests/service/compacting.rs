@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::checker::check;
 use crate::client::{Connection, within};
+use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 use crate::talk::{Talk, asked, model, said, serving};
 
@@ -588,19 +589,12 @@ async fn a_compaction_goes_on_without_its_client_and_keeps_others_out() {
     let mut events = talk.follow("ann").await;
     gate.open();
     events.until("compacted").await;
-    within("the new journal", async {
-        loop {
-            let text = std::fs::read_to_string(service.journal("default")).unwrap();
-            if text
-                .lines()
-                .nth(1)
-                .unwrap()
-                .contains(r#""type":"checkpoint""#)
-            {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+    eventually("the new journal", async || {
+        let text = std::fs::read_to_string(service.journal("default")).unwrap();
+        text.lines()
+            .nth(1)
+            .unwrap()
+            .contains(r#""type":"checkpoint""#)
     })
     .await;
     assert_eq!(talk.waiting_texts().await, ["kept"]);
@@ -744,7 +738,7 @@ async fn a_window_that_only_a_setting_tells_is_kept_too() {
     assert!(inputs(&standin).iter().all(|(tokens, _)| *tokens <= SMALL));
 }
 
-/// Spec: [CONV-100]
+/// Spec: [CONV-71]
 #[tokio::test]
 async fn steering_in_the_middle_of_a_summary_is_said_in_the_request_behind_it() {
     let gate = Gate::new();

@@ -1,7 +1,8 @@
-//! What a command reaches, over HTTP, by whatever contains commands on this machine. What each backend
-//! holds, and as which user, is in `tests/sandbox.sh`.
+//! The reach of a command, over HTTP, by the means that contains commands on this machine. The limits of
+//! each backend, and as which user, are in `tests/sandbox.sh`.
 
 use std::fs;
+use std::io::Write as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -10,7 +11,28 @@ use crate::bash::run;
 use crate::changing::{Changing, Result};
 use crate::program::output;
 
-/// What contains commands here, and whether a command with that access is held.
+/// The means that contains commands here; `none` if nothing does.
+fn backend() -> String {
+    here_is().0
+}
+
+/// True if a backend contains commands on this machine. A test that needs one cannot run without: that is printed,
+/// and is a failure under `CI`.
+pub(crate) fn contains_commands() -> bool {
+    let contains = backend() != "none";
+    if !contains {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "no backend contains commands on this machine, so this test cannot run"
+        );
+        // Written directly: output that the test harness captures is not shown for a passing test.
+        let line = b"NOT TRIED: no backend contains commands on this machine\n";
+        std::io::stderr().write_all(line).unwrap();
+    }
+    contains
+}
+
+/// The means that contains commands here, and whether a command with that access is held.
 fn here_is() -> (String, impl Fn(&str) -> bool) {
     let mut doctor = Command::new(env!("CARGO_BIN_EXE_harness"));
     let (_, told, _) = output(doctor.args(["doctor", "--sandbox", "--json"]));
@@ -78,15 +100,16 @@ async fn s8_required_runs_nothing_where_nothing_holds_and_off_asks_always() {
     }
 }
 
-/// Spec: [BOX-20]
+/// Spec: [BOX-20] [BASH-203]
 #[tokio::test]
 async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
-    let (backend, _) = here_is();
-    if backend == "none" {
-        return; // What asks and why is shown above.
+    if !contains_commands() {
+        return;
     }
     let here = Changing::in_mode("sandbox").await;
-    let outside = here.service.home.path().join("outside");
+    // The checkout may be in a folder that is the command's own, such as /tmp.
+    let folder = tempfile::tempdir_in(std::env::home_dir().unwrap()).unwrap();
+    let outside = fs::canonicalize(folder.path()).unwrap().join("outside");
     fs::write(&outside, "old").unwrap();
     let path = outside.display();
     for text in [
@@ -95,10 +118,22 @@ async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
         format!("mv {path} x"),
         format!("ln {path} x && echo new > x"),
         format!("ln -s {path} y; echo new > y"),
-        "echo new > ../outside".to_owned(),
+        format!("echo new > ../../..{path}"),
         format!("touch {path}.new && ls {path}.new"),
     ] {
-        let (result, _) = with(&here, "write", &text).await;
+        let (result, is_error) = with(&here, "write", &text).await;
+        assert!(is_error, "{text}: {result}");
+        // Another file system is not what is complained of.
+        if !text.starts_with("ln ") || text.starts_with("ln -s") {
+            let told = format!(
+                "{path}{} can be written only with access full",
+                match text.starts_with("touch") {
+                    true => ".new",
+                    false => "",
+                }
+            );
+            assert!(result.contains(&told), "{text}: {result}");
+        }
         assert_eq!(
             fs::read_to_string(&outside).unwrap(),
             "old",
@@ -106,11 +141,27 @@ async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
         );
         assert!(!outside.with_extension("new").exists(), "{text}: {result}");
     }
+    // A place that nobody could write, and one that is not complained of.
+    for text in [
+        "echo x > /proc/self/nothing",
+        "cat nothing",
+        "touch /gone/x",
+    ] {
+        let (result, is_error) = with(&here, "write", text).await;
+        assert!(
+            is_error && !result.contains("only with access"),
+            "{text}: {result}"
+        );
+    }
     let (result, is_error) = with(&here, "write", "echo new > inside; cat inside").await;
     assert!(!is_error && here.read("inside") == b"new\n", "{result}");
     for text in ["echo x > inside", "touch made", "rm inside", "mkdir d"] {
         let (result, is_error) = with(&here, "read", text).await;
         assert!(is_error, "{text}: {result}");
+        assert!(
+            result.contains(" can be written only with access write"),
+            "{text}: {result}"
+        );
     }
     assert_eq!(here.read("inside"), b"new\n");
     assert!(!here.at("made").exists() && !here.at("d").exists());
@@ -121,9 +172,8 @@ async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
 /// Spec: [BOX-20]
 #[tokio::test]
 async fn s3_the_state_folder_is_out_of_sight() {
-    let (backend, _) = here_is();
-    if backend == "none" {
-        return; // What asks and why is shown above.
+    if !contains_commands() {
+        return;
     }
     let here = Changing::in_mode("sandbox").await;
     let state = here.service.home.path().join(".harness");
@@ -151,9 +201,8 @@ async fn s3_the_state_folder_is_out_of_sight() {
 /// Spec: [BOX-20]
 #[tokio::test]
 async fn s4_git_works_and_its_hooks_and_configuration_hold() {
-    let (backend, _) = here_is();
-    if backend == "none" {
-        return; // What asks and why is shown above.
+    if !contains_commands() {
+        return;
     }
     let here = Changing::in_mode("sandbox").await;
     let git = "git -c user.name=a -c user.email=a@b";
@@ -205,9 +254,8 @@ async fn s4_git_works_and_its_hooks_and_configuration_hold() {
 /// Spec: [BASH-07]
 #[tokio::test]
 async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
-    let (backend, _) = here_is();
-    if backend == "none" {
-        return; // What asks and why is shown above.
+    if !contains_commands() {
+        return;
     }
     let here = Changing::in_mode("sandbox").await;
     let (result, is_error) = with(
@@ -254,9 +302,8 @@ async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
 /// Spec: [BOX-20]
 #[tokio::test]
 async fn s6_the_service_cannot_be_reached_signalled_or_read() {
-    let (backend, _) = here_is();
-    if backend == "none" {
-        return; // What asks and why is shown above.
+    if !contains_commands() {
+        return;
     }
     let here = Changing::in_mode("sandbox").await;
     let id = here.service.id();
@@ -281,4 +328,35 @@ async fn s6_the_service_cannot_be_reached_signalled_or_read() {
     }
     let (result, _) = with(&here, "write", "echo alive").await;
     assert!(result.starts_with("alive\n"), "{result}");
+}
+
+/// Spec: [SEC-57] [BOX-202]
+#[tokio::test]
+async fn s6_a_command_with_the_network_is_refused_by_the_service_also_with_the_token() {
+    let here = Changing::in_mode("ask").await;
+    let token = fs::read_to_string(here.service.home.path().join(".harness/token")).unwrap();
+    here.file("token", token);
+    let url = format!("http://{}", here.service.address);
+    let ask = "curl -s -m 10 -o /dev/null -w '%{http_code} '";
+    let with_token = format!("{ask} -H \"authorization: Bearer $(cat token)\"");
+    let rule = r#"-H 'content-type: application/json' -d '{"add": [{"action": "allow", "rule": "edit(got)"}]}'"#;
+    let text = format!(
+        "{ask} {url}/healthz; {ask} {url}/v1/conversations; {with_token} {url}/v1/rules; \
+         {with_token} -X PATCH {rule} {url}/v1/rules; setsid -w {with_token} {url}/v1/rules; \
+         ({with_token} {url}/v1/approvals) & wait"
+    );
+    for input in [
+        json!({"command": text, "access": "read", "network": true}),
+        json!({"command": text, "access": "write", "network": true}),
+        json!({"command": text, "access": "full"}),
+    ] {
+        let (result, _) = run(&here, input.clone()).await;
+        assert!(
+            result.starts_with(&"403 ".repeat(6)),
+            "{}: {result}",
+            input["access"]
+        );
+    }
+    let rules = here.service.get("/v1/rules").await;
+    assert!(!rules.to_string().contains("edit(got)"), "{rules}");
 }

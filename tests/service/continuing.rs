@@ -110,7 +110,7 @@ async fn what_the_api_refused_is_not_continued_with() {
     script.push(Reply::error(400, "invalid_request_error", "not this"));
     talk.say("other").await;
     assert_eq!(said(&asked(&standin)[1]), ["other"]);
-    // Whoever insists has it sent once more.
+    // A client that insists has it sent once more.
     script.push(Reply::text("done"));
     let request = goes_on(&talk, &standin, "/retry").await;
     assert_eq!(said(&request), ["other"]);

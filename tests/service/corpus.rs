@@ -1,4 +1,4 @@
-//! What other programs write is read, or refused in words, whatever it is: kept examples of each
+//! Input from other programs is read, or refused in words, whatever it is: kept examples of each
 //! kind below `tests/corpus`, and changes of them by chance.
 //!
 //! `SEED=…` repeats the changes of a run, `HARNESS_CHANGES=…` sets how many there are.

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::checker::check;
 use crate::client::seq_of;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::{model, serving};
 
@@ -53,7 +54,7 @@ fn reply(request: &MessagesRequest) -> Reply {
     message.into()
 }
 
-/// What a client that comes back after every crash has seen: the ids, in order.
+/// The ids that a client that comes back after every crash has seen, in order.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 /// The prompts by their keys: the conversation, the text, and the run if it was accepted.
@@ -228,11 +229,9 @@ async fn no_crash_loses_or_repeats_an_accepted_prompt_or_an_event() {
         let checked = check(&service.journal(id));
         records += checked.records.len();
         replies += checked.replies();
-        crate::client::within("the last events", async {
-            let end = checked.records.len() as u64;
-            while seen.lock().unwrap().last().map(|id| seq_of(id)) != Some(end) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+        let end = checked.records.len() as u64;
+        eventually("the last events", async || {
+            seen.lock().unwrap().last().map(|id| seq_of(id)) == Some(end)
         })
         .await;
         follower.abort();

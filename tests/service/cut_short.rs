@@ -19,7 +19,7 @@ const KILLS: u64 = 50;
 /// How many clients look on.
 const CLIENTS: usize = 3;
 
-/// What the model says to prompt `number`: thinking for every second one, and a text.
+/// The model's answer to prompt `number`: thinking for every second one, and a text.
 fn words(number: u64, what: &str) -> String {
     let words = (0..40).map(|word| format!("{what}{number}.{word}"));
     words.collect::<Vec<_>>().join(" ")

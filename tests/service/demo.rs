@@ -42,7 +42,7 @@ async fn the_demo_listens_at_one_address_only() {
     assert_eq!(listening(service.id()), [port]);
 }
 
-/// What clients see of a run, without ids and times.
+/// The events of a run, without ids and times.
 async fn run(service: &Service, prompt: &str) -> Vec<Value> {
     let mut events = service.events().await;
     service.submit(prompt).await;

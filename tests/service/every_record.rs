@@ -13,7 +13,7 @@ use crate::client::within;
 use crate::program::Service;
 use crate::talk::{Talk, model, serving};
 
-/// What is done with the approvals of the run.
+/// The answers to the approvals of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answers {
     /// There are none: the mode allows.
@@ -23,7 +23,7 @@ enum Answers {
     Cancel,
 }
 
-/// What a conversation does when a service finds it as it was behind a record.
+/// The state of a conversation when a service finds it as it was behind a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// Nothing: its run has ended, or it has none.
@@ -93,7 +93,7 @@ impl Run {
         told
     }
 
-    /// What the records up to one let a service do.
+    /// The state that a service finds after the records up to one.
     fn expected(&self, records: usize) -> Found {
         let mut found = Found::Idle;
         for line in &self.lines[1..=records] {

@@ -1,13 +1,12 @@
 //! Several clients on one conversation.
 
-use std::time::Duration;
-
 use harness_standin::{Message, Model, Reply, encode_event};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::client::{Events, within};
+use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 
 /// Spec: [HTTP-11]
@@ -123,20 +122,11 @@ async fn one_client_too_many_is_refused_and_the_rest_goes_on() {
     script.push(Reply::text("still here"));
     service.submit("hello").await;
     assert_eq!(first.end().await.0, "idle");
-    let again = async {
-        loop {
-            if service.send("GET", "/events", "", "").await.status == 503 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            } else {
-                return;
-            }
-        }
-    };
     // The place is free as soon as the service has seen the client leave.
-    tokio::select! {
-        () = again => {}
-        () = tokio::time::sleep(Duration::from_secs(10)) => panic!("the place was not given again"),
-    }
+    eventually("the place of the client that left", async || {
+        service.send("GET", "/events", "", "").await.status != 503
+    })
+    .await;
 }
 
 /// Spec: [HTTP-10]

@@ -1,4 +1,4 @@
-//! What `edit` and `write` do to files, and what they refuse, over HTTP.
+//! The effects of `edit` and `write` on files, and their refusals, over HTTP.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
@@ -120,7 +120,7 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
-/// What becomes of a file between the asking and the answer.
+/// A change of a file between the asking and the answer.
 type Meanwhile = fn(&Changing);
 
 /// Spec: [APPR-01] [TOOL-58]

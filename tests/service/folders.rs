@@ -208,7 +208,7 @@ async fn only_some_folders_may_be_worked_in() {
     }
 }
 
-/// What a client command prints that is started in a folder.
+/// The output of a client command that is started in a folder.
 fn in_folder(service: &Service, folder: &Path, arguments: &[&str]) -> String {
     let mut command = command(service.home.path());
     let (code, out, err) = output(command.current_dir(folder).args(arguments));
@@ -232,9 +232,8 @@ async fn a_command_is_about_the_last_conversation_of_its_folder() {
     let ids = |folder: &Path, flags: &[&str]| -> Vec<String> {
         let arguments = [&["conversations", "list", "--json"], flags].concat();
         let out = in_folder(&service, folder, &arguments);
-        let rows = out
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let listed: Value = serde_json::from_str(&out).unwrap();
+        let rows = listed["items"].as_array().unwrap().iter();
         rows.map(|row| row["id"].as_str().unwrap().to_owned())
             .collect()
     };

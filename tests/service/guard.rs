@@ -1,4 +1,4 @@
-//! Who may use the service.
+//! The access to the service.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -40,7 +40,7 @@ async fn run(service: &Service, kind: &str, body: &Value) -> Value {
     answer.json()["run_id"].clone()
 }
 
-/// What the model was told last.
+/// The last system prompt of the model.
 fn last_prompt(standin: &Standin) -> String {
     let requests = standin.requests();
     let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
@@ -308,7 +308,7 @@ async fn the_commands_list_and_run_skills_and_templates() {
     assert_eq!((code, &*out, &*err), (0, "x  For x.\n", ""));
     let (code, out, _) = harness(&["templates", "--json"]).await;
     let listed: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, &listed["name"]), (0, &json!("t")));
+    assert_eq!((code, &listed["items"][0]["name"]), (0, &json!("t")));
     script.extend(["One.", "Two."].map(Reply::text));
     let (code, out, err) = harness(&["skill", "x", "but", "quickly"]).await;
     assert_eq!((code, &*out), (0, "One.\n"), "{err}");

@@ -23,7 +23,7 @@ fn service_file(service: &Service) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// What a service answers to a nonce that has that key and is found at that address.
+/// The answer of a service to a nonce, if the service has that key and is found at that address.
 pub(crate) fn proof(key: &str, nonce: &str, address: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
     let tag = hmac::sign(&key, challenge(nonce, address).as_bytes());
@@ -77,8 +77,8 @@ async fn the_owner_s_processes_are_told_which_life_of_the_service_it_is() {
     assert_eq!(&service.get("/healthz").await["epoch"], epoch);
 }
 
-/// What took the port of a service that died: it answers each `GET /healthz` with what that
-/// service answered, and keeps all that it is told.
+/// A program that took the port of a service that died: it answers each `GET /healthz` with that
+/// service's answer, and keeps all that it receives.
 struct Impostor {
     told: Arc<Mutex<Vec<u8>>>,
     connections: watch::Receiver<usize>,

@@ -1,4 +1,4 @@
-//! What clients may send, and what they are told when they may not.
+//! Requests that clients may send, and the refusals of those that they may not.
 
 use std::time::Duration;
 

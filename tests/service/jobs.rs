@@ -8,8 +8,10 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::bash::{marked, none_left, processes, run};
+use crate::bounds::took_at_most;
 use crate::changing::{Changing, Result};
 use crate::client::within;
+use crate::eventually::eventually;
 
 /// Lets the model start a command in the background, and allows it.
 async fn start(here: &Changing, command: &str) -> Result {
@@ -52,7 +54,7 @@ async fn b11_a_job_runs_on_and_is_read_while_it_does() {
         result,
         "begun\n[job 1 started in the background; read it with job]"
     );
-    assert!(before.elapsed() < Duration::from_secs(5));
+    took_at_most(Duration::from_secs(5), before.elapsed());
     let told = look(&here, 1, "running for").await;
     assert!(
         told.starts_with("begun\n[job 1: running for ") && told.contains("nothing new"),
@@ -150,12 +152,7 @@ async fn b11_a_ninth_job_is_refused_by_name_before_anybody_is_asked() {
         "{result}"
     );
     // All end with the service, killed or not.
-    within("the jobs", async {
-        while processes(&sleep).len() < 8 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the jobs", async || processes(&sleep).len() >= 8).await;
     let mut here = here;
     here.service.kill();
     none_left(&sleep, Duration::from_secs(1)).await;
@@ -179,7 +176,7 @@ async fn b11_jobs_end_with_their_conversation_and_with_the_service() {
     let before = Instant::now();
     here.service.signal(Signal::SIGTERM);
     here.service.ended().await;
-    assert!(before.elapsed() < Duration::from_secs(4));
+    took_at_most(Duration::from_secs(4), before.elapsed());
     none_left(&format!("sleep {stays}"), Duration::from_millis(100)).await;
 }
 
@@ -216,7 +213,7 @@ async fn recorded(here: &Changing) -> Vec<String> {
     jobs.collect()
 }
 
-/// What the model was sent last.
+/// The last request to the model.
 fn sent(here: &Changing) -> String {
     here.standin.requests().last().unwrap().json().to_string()
 }

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::Instant;
 
 use crate::alone::{Ending, discovery};
+use crate::bounds::took_at_most;
 use crate::client::within;
 use crate::program::{API_KEY, Service, command, output};
 use crate::screen::Screen;
@@ -153,22 +154,14 @@ async fn a_service_that_hangs_is_told_in_time_and_can_be_stopped() {
     service.signal(Signal::SIGSTOP);
     let asked = Instant::now();
     let (code, out, _) = harness(&home, "status").await;
-    assert!(
-        asked.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        asked.elapsed()
-    );
+    took_at_most(Duration::from_secs(4), asked.elapsed());
     let said = format!("the service at {} does not answer", service.address);
     assert_eq!((code, fact(&out, "service")), (4, &*said));
     assert_eq!(fact(&out, "process"), service.id().to_string());
 
     let asked = Instant::now();
     let (code, out, err) = harness(&home, "config").await;
-    assert!(
-        asked.elapsed() < Duration::from_millis(1900),
-        "{:?}",
-        asked.elapsed()
-    );
+    took_at_most(Duration::from_millis(1900), asked.elapsed());
     assert_eq!(code, 0);
     let note = format!("harness: {said}; only the settings of this shell are shown\n");
     assert_eq!(err, note);

@@ -1,4 +1,4 @@
-//! What one client can take of the service: open files, memory and disk.
+//! The share of the service that one client can take: open files, memory and disk.
 
 use std::path::{Path, PathBuf};
 

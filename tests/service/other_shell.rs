@@ -201,9 +201,9 @@ fn config_shows_the_settings_of_the_running_service_where_they_differ() {
     assert_eq!(out.matches("running service").count(), 2, "{out}");
     let (_, out, _) = output(&mut in_folder(home, "a", &["config", "--json"]));
     let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let rows = rows.as_array().unwrap();
+    let rows = rows["items"].as_array().unwrap();
     let row = |key: &str| rows.iter().find(|row| row["key"] == key).unwrap();
-    let port = serde_json::json!({"value": "0", "source": "HARNESS_PORT", "differs": true});
+    let port = serde_json::json!({"value": 0, "source": "HARNESS_PORT", "differs": true});
     assert_eq!(row("port")["running"], port);
     assert_eq!(row("model")["running"]["differs"], false);
 }

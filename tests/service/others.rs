@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::client::{Events, within};
+use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 use crate::talk::{Talk, asked, model, serving};
 
@@ -17,7 +18,7 @@ const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 /// The window of a server of these tests, in tokens.
 const WINDOW: usize = 6144;
 
-/// What llama.cpp's server answers to a request over its window, and a long reply otherwise.
+/// The answer of llama.cpp's server to a request over its window, and a long reply otherwise.
 fn small_server(request: &MessagesRequest) -> Reply {
     let tokens = request.input_tokens();
     if tokens <= WINDOW {
@@ -233,27 +234,23 @@ async fn a_remark_about_a_request_ends_when_it_goes_on() {
     script.push(Reply::error(529, "overloaded_error", "Overloaded").header("retry-after-ms", "5"));
     script.push(Reply::text("well").gate_head(&gate));
     talk.prompt("hello").await;
-    within("the end of a remark", async {
-        loop {
-            let states = talk.past_of("status").await;
-            let said: Vec<&str> = states
-                .iter()
-                .filter_map(|it| it["message"].as_str())
-                .collect();
-            if let [_, retrying, after] = said[..] {
-                assert!(retrying.starts_with("retrying"), "{said:?}");
-                assert_eq!(after, "");
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+    eventually("the end of a remark", async || {
+        let states = talk.past_of("status").await;
+        let said = states.iter().filter_map(|it| it["message"].as_str());
+        let said: Vec<&str> = said.collect();
+        let [_, retrying, after] = said[..] else {
+            return false;
+        };
+        assert!(retrying.starts_with("retrying"), "{said:?}");
+        assert_eq!(after, "");
+        true
     })
     .await;
     gate.open();
     talk.idle().await;
 }
 
-/// Spec: [CONV-126] [CONV-177] [MODEL-62]
+/// Spec: [CONV-89] [CONV-177] [MODEL-62]
 #[tokio::test]
 async fn tools_can_be_switched_off_for_a_model_that_takes_none() {
     let without_tools = |request: &MessagesRequest| {

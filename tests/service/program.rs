@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use harness_standin::{Model, Script, Standin};
 use nix::sys::signal::{Signal, kill};
@@ -15,6 +14,7 @@ use tempfile::TempDir;
 use tokio::io::AsyncBufReadExt as _;
 
 use crate::client::{Answer, Connection, Events, within};
+use crate::eventually::eventually;
 
 /// The key that the program gets; it must never come out of it.
 pub(crate) const API_KEY: &str = "sk-ant-canary-6f1d0c";
@@ -160,10 +160,8 @@ impl Service {
     /// Waits until no run of a conversation is going.
     pub(crate) async fn idle(&self, conversation: &str) {
         let path = format!("/v1/conversations/{conversation}?tail=0");
-        within("the end of the run", async {
-            while self.get(&path).await["summary"]["state"] == "running" {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+        eventually("the end of the run", async || {
+            self.get(&path).await["summary"]["state"] != "running"
         })
         .await;
     }
@@ -251,16 +249,8 @@ impl Service {
     pub(crate) async fn whole_log(&self) -> String {
         let refused = self.send("GET", "/nowhere", "", "").await.json();
         let last = refused["request_id"].as_str().unwrap();
-        let waiting = async {
-            loop {
-                let log = self.log();
-                if log.contains(last) {
-                    return log;
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        within("the log", waiting).await
+        let whole = async || Some(self.log()).filter(|log| log.contains(last));
+        eventually("the log", whole).await
     }
 
     /// The program's memory in use, in bytes.
@@ -282,15 +272,8 @@ impl Service {
 
     /// Waits for the program's end.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
-        let waiting = async {
-            loop {
-                if let Some(status) = self.child.try_wait().unwrap() {
-                    return status;
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        within("the program's end", waiting).await
+        let child = &mut self.child;
+        eventually("the program's end", async || child.try_wait().unwrap()).await
     }
 }
 

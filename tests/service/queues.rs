@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cancel::children;
 use crate::checker::check;
 use crate::client::{Events, within};
+use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
 use crate::talk::{Talk, asked, asked_for, bare, last_texts, model, said, serving};
 
@@ -33,7 +34,7 @@ async fn seen_of_queues(events: &mut Events) -> Vec<Value> {
     }
 }
 
-/// Spec: [CONV-100] [CONV-101]
+/// Spec: [CONV-71] [CONV-101]
 #[tokio::test]
 async fn steering_in_a_tool_is_said_behind_its_result_and_everybody_sees_it() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -54,13 +55,8 @@ async fn steering_in_a_tool_is_said_behind_its_result_and_everybody_sees_it() {
         let name = std::fs::read_to_string(format!("/proc/{id}/comm"));
         name.is_ok_and(|name| name.trim() == "grep")
     };
-    let search = within("the search", async {
-        loop {
-            if let Some(child) = children(&service).into_iter().find(is_search) {
-                return child;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+    let search = eventually("the search", async || {
+        children(&service).into_iter().find(is_search)
     })
     .await;
     let item = talk.queue("steer", "turn left").await;
@@ -87,7 +83,7 @@ async fn steering_in_a_tool_is_said_behind_its_result_and_everybody_sees_it() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [CONV-100] [CONV-102]
+/// Spec: [CONV-71] [CONV-74]
 #[tokio::test]
 async fn steering_waits_for_all_tools_of_the_turn_and_goes_one_at_a_time() {
     for (mode, turns) in [("one_at_a_time", vec![1, 1]), ("all", vec![2, 0])] {
@@ -117,7 +113,7 @@ async fn steering_waits_for_all_tools_of_the_turn_and_goes_one_at_a_time() {
     }
 }
 
-/// Spec: [CONV-102] [CONV-103]
+/// Spec: [CONV-74] [CONV-72]
 #[tokio::test]
 async fn follow_ups_are_said_only_when_the_run_would_end() {
     for (mode, replies) in [("one_at_a_time", 2), ("all", 1)] {
@@ -150,7 +146,7 @@ async fn follow_ups_are_said_only_when_the_run_would_end() {
     }
 }
 
-/// Spec: [CONV-103]
+/// Spec: [CONV-72]
 #[tokio::test]
 async fn steering_goes_before_follow_ups_and_also_keeps_a_run_going() {
     let gate = Gate::new();

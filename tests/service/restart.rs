@@ -1,4 +1,4 @@
-//! What is true after the service died or was started again.
+//! The state after the service died or was started again.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -344,7 +344,7 @@ async fn a_journal_that_another_program_changed_is_noticed_before_the_next_recor
         let detail = refused.json()["detail"].as_str().unwrap().to_owned();
         assert!(detail.contains("changed by another program"), "{detail}");
         service.get("/v1/conversations").await;
-        // Whoever changed it meant it: the next life of the service goes on with what is there.
+        // The change was meant: the next life of the service goes on with what is there.
         service = service.restart().await;
     }
 }
@@ -417,11 +417,9 @@ async fn the_doctor_finds_what_is_damaged_and_repairs_it_only_when_told_to() {
     let (code, out, err) = doctor(&["--json"]);
     assert_eq!(code, 1);
     assert!(err.contains("--repair"), "{err}");
-    let lines: Vec<Value> = out
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let harmed = lines.iter().find(|line| line["id"] == "default").unwrap();
+    let told: Value = serde_json::from_str(&out).unwrap();
+    let items = told["items"].as_array().unwrap();
+    let harmed = items.iter().find(|line| line["id"] == "default").unwrap();
     assert_eq!(
         (&harmed["records"], &harmed["damaged_parts"]),
         (&json!(8), &json!(1))

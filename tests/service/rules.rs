@@ -4,11 +4,11 @@ use harness_standin::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::approvals::{AT, answer, asking, edits, open};
-use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::{Service, command, output};
 use crate::talk::Talk;
 
-/// What a file of the service's folder holds.
+/// The content of a file of the service's folder.
 fn content(service: &Service, name: &str) -> String {
     std::fs::read_to_string(service.home.path().join(name)).unwrap()
 }
@@ -83,6 +83,52 @@ async fn a06_a_denial_tells_the_model_why_and_may_stop_the_run() {
     service.submit("go on").await;
     service.idle("default").await;
     assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [APPR-04]
+#[tokio::test]
+async fn a06_a_denied_command_is_not_run_nor_are_the_calls_behind_it() {
+    for stop in [false, true] {
+        let (service, standin, script) = Service::scripted(&[]).await;
+        let bash = |text: &str| json!({"command": text});
+        let calls = [
+            ("a", "bash", bash("echo a >>ran")),
+            ("b", "bash", bash("echo b >>ran")),
+            ("c", "bash", bash("echo c >>ran")),
+            ("d", "bash", bash("echo d >>ran")),
+        ];
+        script.push(Reply::tool_calls(calls));
+        if !stop {
+            script.push(Reply::text("I see"));
+        }
+        service.submit("run them").await;
+        let first = open(&service).await;
+        assert_eq!(first["command"]["command"], "echo a >>ran");
+        let allowed = answer(&service, &first, json!({"answer": "allow"})).await;
+        assert_eq!(allowed.status, 200, "{allowed:?}");
+        let second = open(&service).await;
+        assert_eq!(second["command"]["command"], "echo b >>ran");
+        let words =
+            json!({"answer": "deny", "message": "not on Fridays", "stop": stop, "by": "ana"});
+        let denied = answer(&service, &second, words).await;
+        assert_eq!(denied.status, 200, "{denied:?}");
+        service.idle("default").await;
+        assert_eq!(content(&service, "ran"), "a\n");
+        assert_eq!(ends(&service).await, ["1 allow", "2 deny"]);
+        let told = results(&service);
+        let said = told.matches("an operator denied it: not on Fridays");
+        assert_eq!(said.count(), 1, "{told}");
+        // What ran before is told as it was, and the model gets a result for each of the four.
+        assert!(told.contains("[exit 0 · "), "{told}");
+        script.push(Reply::text("on"));
+        service.submit("go on").await;
+        service.idle("default").await;
+        let sent = standin.requests().last().unwrap().json().to_string();
+        assert_eq!(sent.matches("\"tool_result\"").count(), 4, "{sent}");
+        let not_run = sent.matches("not executed: an earlier tool failed").count();
+        assert!(stop || not_run == 2, "{sent}");
+        assert_eq!(standin.violations(), [""; 0]);
+    }
 }
 
 /// Spec: [APPR-13]
@@ -358,10 +404,8 @@ async fn a17_an_approval_that_nobody_answers_in_time_says_so() {
     service.submit("change it").await;
     let approval = open(&service).await;
     service.idle("default").await;
-    within("the end of the wait", async {
-        while service.get(AT).await["state"] != "idle" {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+    eventually("the end of the wait", async || {
+        service.get(AT).await["state"] == "idle"
     })
     .await;
     assert_eq!(ends(&service).await, ["1 expired"]);
@@ -482,10 +526,8 @@ async fn a20_conversations_wait_for_their_own_answers() {
             .await;
         assert_eq!(prompted.status, 200);
         let at = format!("/v1/conversations/{id}");
-        within("the approval", async {
-            while service.get(&at).await["state"] != "waiting_approval" {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
+        eventually("the approval", async || {
+            service.get(&at).await["state"] == "waiting_approval"
         })
         .await;
         ids.push(id);
@@ -600,7 +642,7 @@ async fn a14_in_a_pipe_an_approval_is_denied_and_the_exit_code_says_so() {
     let (code, _, err, left) = prompted(&flags, |_| {}).await;
     assert_eq!((code, &*left), (0, "one\ntwo\n"), "{err}");
     let (code, _, err, _) = prompted(&["--allow", "nonsense"], |_| {}).await;
-    assert_eq!(code, 1, "{err}");
+    assert_eq!(code, 2, "{err}");
     assert!(err.contains("\"nonsense\" is no rule"), "{err}");
 }
 

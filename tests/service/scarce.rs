@@ -1,4 +1,4 @@
-//! What the service does when the system gives it no more: larger files, open files, the state folder.
+//! The service when the system gives it no more: larger files, open files, the state folder.
 
 use std::process::Command;
 

@@ -15,6 +15,7 @@ use crate::changing::{left_in, open, order, put_by_hand};
 use crate::checker::check;
 use crate::client::within;
 use crate::crash::exchange;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::{model, serving};
 
@@ -23,7 +24,7 @@ const SCHEDULES: u64 = 50;
 /// How many operators answer.
 const CLIENTS: usize = 3;
 
-/// What an operator was answered: the verdict that counts, by the number of the approval.
+/// The answer that an operator got: the verdict that counts, by the number of the approval.
 type Told = Option<(u64, String)>;
 
 /// A conversation under one schedule.
@@ -39,7 +40,7 @@ struct Schedule<'r> {
     told: BTreeMap<u64, String>,
 }
 
-/// What happens next.
+/// The next action.
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Wait,
@@ -92,9 +93,10 @@ impl Schedule<'_> {
     /// The operators answer what is open, at the same time and not the same. Some look too early.
     async fn answer(&mut self, service: &Service) {
         if self.random.bool() {
-            while self.state(service).await == "running" {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            eventually("a pause or the end", async || {
+                self.state(service).await != "running"
+            })
+            .await;
         }
         let Some(approval) = open(service, &self.id).await else {
             return;

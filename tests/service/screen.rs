@@ -10,9 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use crate::client::within;
+use crate::eventually::eventually;
 
-/// What the terminal shows and has been told.
+/// The terminal's screen, and the sequences that it got.
 struct Seen {
     parser: vt100::Parser<Told>,
     /// Every byte that was written to the terminal.
@@ -21,12 +21,12 @@ struct Seen {
     is_hung_up: bool,
 }
 
-/// What a program tells a terminal beside what is shown.
+/// A program's messages to a terminal beside the screen.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     /// The titles that it set.
     pub(crate) titles: Vec<String>,
-    /// What it put into the clipboard, in base64.
+    /// The clipboard, in base64.
     pub(crate) clipboard: Vec<String>,
     /// How often it rang.
     pub(crate) bells: usize,
@@ -156,7 +156,7 @@ impl Screen {
         self.seen.lock().unwrap().bytes.clone()
     }
 
-    /// What the terminal was told beside.
+    /// The program's messages beside the screen.
     pub(crate) fn told(&self) -> Told {
         self.seen.lock().unwrap().parser.callbacks().clone()
     }
@@ -217,7 +217,7 @@ impl Screen {
 
     /// Takes the terminal away, as when its window is closed.
     pub(crate) fn hang_up(&mut self) {
-        // Whoever reads stops at the next byte, and closes its end too.
+        // The reader stops at the next byte, and closes its end too.
         self.seen.lock().unwrap().is_hung_up = true;
         self.keys("x");
         self.writer = None;
@@ -226,17 +226,12 @@ impl Screen {
 
     /// Waits for the program's end, and until all that it wrote was seen; its exit code.
     pub(crate) async fn ended(&mut self) -> u32 {
-        let waiting = async {
-            loop {
-                if let Some(status) = self.child.try_wait().unwrap()
-                    && self.reader.is_finished()
-                {
-                    return status.exit_code();
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        within("the end of the client", waiting).await
+        let (child, reader) = (&mut self.child, &self.reader);
+        let ended = eventually("the end of the client", async || {
+            let status = child.try_wait().unwrap();
+            status.filter(|_| reader.is_finished())
+        });
+        ended.await.exit_code()
     }
 }
 

@@ -1,7 +1,5 @@
 //! Settings: who sees a change, when it counts, and what the API is sent for it.
 
-use std::time::Duration;
-
 use harness_standin::{Gate, Hold, Listing, Message, Model, Reply, Turns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -9,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cancel::children;
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
 use crate::talk::{Talk, asked, bare, model, serving};
 
@@ -233,7 +232,7 @@ async fn no_level_of_thinking_is_refused_by_any_model() {
     drop(service);
 }
 
-/// Spec: [CONV-126]
+/// Spec: [CONV-89]
 #[tokio::test]
 async fn only_tools_that_there_are_can_be_made_active() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -316,18 +315,13 @@ async fn parallel_calls_run_at_once_and_their_results_come_in_order() {
     ]));
     script.push(Reply::text("done"));
     let run = talk.prompt("go").await;
-    let searches = within("two searches", async {
-        loop {
-            let of_grep = |id: &u32| {
-                let name = std::fs::read_to_string(format!("/proc/{id}/comm"));
-                name.is_ok_and(|name| name.trim() == "grep")
-            };
-            let searches: Vec<u32> = children(&service).into_iter().filter(of_grep).collect();
-            if searches.len() == 2 {
-                return searches;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+    let searches = eventually("two searches", async || {
+        let of_grep = |id: &u32| {
+            let name = std::fs::read_to_string(format!("/proc/{id}/comm"));
+            name.is_ok_and(|name| name.trim() == "grep")
+        };
+        let searches: Vec<u32> = children(&service).into_iter().filter(of_grep).collect();
+        (searches.len() == 2).then_some(searches)
     })
     .await;
     // The first call still runs, so nothing is shown of the others.

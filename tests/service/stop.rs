@@ -9,7 +9,9 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::bounds::took_at_most;
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
 
 /// Spec: [HTTP-14] [CONV-25]
@@ -38,11 +40,7 @@ async fn a_signal_ends_runs_and_streams_and_the_program_in_time() {
         assert_eq!(last, ": the service is stopping\nretry: 1000");
         assert_eq!(events.frame().await, None);
         assert_eq!(service.ended().await.code(), Some(0));
-        assert!(
-            asked.elapsed() < Duration::from_secs(5),
-            "{:?}",
-            asked.elapsed()
-        );
+        took_at_most(Duration::from_secs(5), asked.elapsed());
     }
 }
 
@@ -56,14 +54,7 @@ async fn no_child_process_is_left_behind() {
     let mut events = service.events().await;
     service.submit("search").await;
     events.until("tool_call").await;
-    let grep = within("a running grep", async {
-        loop {
-            if let Some(id) = process_in(service.home.path()) {
-                return id;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    });
+    let grep = eventually("a running grep", async || process_in(service.home.path()));
     let grep = grep.await;
     service.signal(Signal::SIGTERM);
     assert_eq!(service.ended().await.code(), Some(0));
@@ -90,11 +81,7 @@ async fn an_idle_service_with_clients_stops_at_once_and_starts_again_on_its_port
     let asked = Instant::now();
     service.signal(Signal::SIGTERM);
     assert_eq!(service.ended().await.code(), Some(0));
-    assert!(
-        asked.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        asked.elapsed()
-    );
+    took_at_most(Duration::from_secs(3), asked.elapsed());
     let port = service.address.port().to_string();
     let home = tempfile::tempdir().unwrap();
     let again = Service::start_in(home, &standin.base_url(), &["--port", &port]).await;
@@ -118,11 +105,7 @@ async fn standard_error_that_nobody_reads_holds_nobody_up_and_the_end_comes_in_t
     let asked = Instant::now();
     service.signal(Signal::SIGTERM);
     assert_eq!(service.ended().await.code(), Some(0));
-    assert!(
-        asked.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        asked.elapsed()
-    );
+    took_at_most(Duration::from_secs(5), asked.elapsed());
     let mut told = String::new();
     unread.read_to_string(&mut told).unwrap();
     assert!(told.len() >= 60_000, "{}", told.len());

@@ -6,6 +6,7 @@ use harness_standin::{Gate, Message, Reply};
 use nix::sys::signal::Signal;
 
 use crate::client::Connection;
+use crate::eventually::eventually;
 use crate::program::Service;
 
 /// Longer than a body may take, which is the longest limit of a client.
@@ -23,12 +24,7 @@ async fn a_reply_that_comes_while_the_service_is_stopped_is_complete() {
     service.submit("hello").await;
     // Once before the head of the answer, and once in the middle of it.
     for gate in &gates {
-        crate::client::within("the request", async {
-            while standin.requests().is_empty() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        eventually("the request", async || !standin.requests().is_empty()).await;
         service.signal(Signal::SIGSTOP);
         gate.open();
         tokio::time::sleep(Duration::from_secs(3)).await;

@@ -14,9 +14,11 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::bash::{marked, none_left, processes};
+use crate::bounds::stretched;
 use crate::changing::{open, order};
 use crate::checker::check;
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 use crate::talk::model;
 
@@ -27,7 +29,7 @@ const OF_ONE_CONVERSATION: u32 = 20;
 /// How long anything of a command may be left.
 const LEFT_FOR: Duration = Duration::from_secs(1);
 
-/// What runs, with a number for `@` that nothing else has. None has more than 60 processes.
+/// The commands, with a number for `@` that no other process has. None has more than 60 processes.
 const COMMANDS: [&str; 9] = [
     "sleep @",
     "for i in $(seq 30); do sleep @ & done; wait",
@@ -43,10 +45,10 @@ const COMMANDS: [&str; 9] = [
 ];
 /// How the one ends that ends by itself.
 const ENDS: &str = "sleep 0.05";
-/// What the result says of a command that was not started.
+/// The result for a command that was not started.
 const NOT_RUN: &str = "the command was not run";
 
-/// What is killed.
+/// The process to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
     Service,
@@ -83,7 +85,8 @@ fn obeying() -> impl Fn(&MessagesRequest) -> Reply {
     }
 }
 
-/// What a process has started, with what those have: nearest first, each with its command line.
+/// The processes that a process has started, with those that they have: nearest first, each with
+/// its command line.
 fn descendants(of: u32) -> Vec<(u32, String)> {
     let (mut found, mut next) = (Vec::new(), VecDeque::from([of]));
     while let Some(pid) = next.pop_front() {
@@ -166,12 +169,10 @@ impl Running {
         assert_eq!(taken.status, 200, "{taken:?}");
     }
 
-    /// What the last command came to, when its run has ended.
+    /// The result of the last command, when its run has ended.
     async fn result(&self) -> String {
-        within("the end of the run", async {
-            while self.state().await == "running" {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
+        eventually("the end of the run", async || {
+            self.state().await != "running"
         })
         .await;
         let snapshot = self.service.get(&self.path("?tail=20")).await;
@@ -208,10 +209,8 @@ impl Running {
     async fn revive(&mut self) {
         self.service.revive().await;
         order(&self.service, "POST", &self.path("/cancel"), &json!({})).await;
-        within("the end of the run", async {
-            while self.state().await == "running" {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
+        eventually("the end of the run", async || {
+            self.state().await != "running"
         })
         .await;
     }
@@ -230,7 +229,7 @@ fn told(result: &str) -> &str {
 
 /// Waits until the stages of commands have ended.
 async fn no_stage_left(stages: &[u32]) {
-    let end = Instant::now() + LEFT_FOR;
+    let end = Instant::now() + stretched(LEFT_FOR);
     let is_stage = |pid: &&u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&line).contains("__launch")
@@ -249,7 +248,7 @@ fn remove_folders(temp: &Path) {
 
 /// Waits until no folder for temporary files is left.
 async fn no_folder_left(temp: &Path) {
-    let end = Instant::now() + LEFT_FOR;
+    let end = Instant::now() + stretched(LEFT_FOR);
     loop {
         let mut left = fs::read_dir(temp).unwrap().flatten();
         let Some(left) = left.find(|entry| entry.path().is_dir()) else {

@@ -1,11 +1,10 @@
 //! One conversation of the service, as its clients use it, and what the API was asked for it.
 
-use std::time::Duration;
-
 use harness_standin::{Catalogue, Model, Responder, Standin};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Events, within};
+use crate::client::{Answer, Events};
+use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 
 /// A service whose API answers as the responder says, with this one model.
@@ -39,15 +38,7 @@ pub(crate) fn asked(standin: &Standin) -> Vec<Value> {
 
 /// The request for a message with that number, counted from 0, when it has come.
 pub(crate) async fn asked_for(standin: &Standin, number: usize) -> Value {
-    within("a request", async {
-        loop {
-            if let Some(request) = asked(standin).get(number) {
-                return request.clone();
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    })
-    .await
+    eventually("a request", async || asked(standin).get(number).cloned()).await
 }
 
 /// The texts of a request's last message, after its results; the results must come first.
@@ -136,7 +127,7 @@ impl<'a> Talk<'a> {
         answer["item"].as_u64().unwrap()
     }
 
-    /// What waits, as the list says it; the snapshot must say the same.
+    /// The waiting messages, as in the list; the snapshot must say the same.
     pub(crate) async fn waiting(&self) -> Vec<Value> {
         let listed = self.service.get(&self.path("/queue")).await["items"].clone();
         assert_eq!(self.snapshot().await["queue"], listed);

@@ -7,6 +7,8 @@ use harness_standin::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::approvals::{AT, asking};
+use crate::bash;
+use crate::changing::Changing;
 use crate::program::{Service, command, output};
 
 /// A run in which the model makes these calls.
@@ -262,4 +264,72 @@ async fn the_command_shows_what_would_be_and_was_taken_back() {
     let (code, _, err) = run(&[]).await.unwrap();
     assert_eq!(code, 1);
     assert!(err.contains("there is nothing to take back"), "{err}");
+}
+
+/// Spec: [BASH-18] [UNDO-05]
+#[tokio::test]
+async fn what_commands_changed_is_shown_and_taken_back_as_far_as_it_is_known() {
+    let here = Changing::in_mode("ask").await;
+    here.file("known", "one\n");
+    here.file("unknown", "one\n");
+    here.file("folder/gone", "one\n");
+    for name in ["known", "folder/gone"] {
+        let (_, failed) = here.call("read", json!({"path": name})).await;
+        assert!(!failed);
+    }
+    let line = "echo two >>known; echo two >>unknown; rm -r folder; mkdir new; echo x >new/made";
+    let (told, failed) = bash::run(&here, json!({"command": line})).await;
+    assert!(!failed, "{told}");
+    let path = format!("/v1/conversations/{}?tail=200", here.id);
+    let past = here.service.get(&path).await;
+    let events = past["history"]["events"].as_array().unwrap();
+    let changed = events.iter().map(|past| &past["event"]);
+    let changed: Vec<&Value> = changed
+        .filter(|event| event["type"] == "files_changed")
+        .collect();
+    let [changed] = changed[..] else {
+        panic!("{past}");
+    };
+    let each = changed["changes"].as_array().unwrap().iter();
+    let short: Vec<String> = each
+        .map(|change| {
+            let path = change["path"].as_str().unwrap().rsplit('/').next().unwrap();
+            assert_eq!(change["by_command"], true);
+            format!(
+                "{} {path} {}",
+                change["action"].as_str().unwrap(),
+                change["diff"]
+            )
+        })
+        .collect();
+    let expected = [
+        r#"removed gone "@@ -1 +0,0 @@\n-one\n""#,
+        r#"changed known "@@ -1 +1,2 @@\n one\n+two\n""#,
+        r#"made made "@@ -0,0 +1 @@\n+x\n""#,
+        r#"changed unknown """#,
+    ];
+    assert_eq!(short, expected);
+    let undone = here.order("POST", "/undo", &json!({})).await;
+    assert_eq!(undone.status, 200, "{undone:?}");
+    let undone = undone.json();
+    let expected = [
+        "gone restored",
+        "known restored",
+        "made removed",
+        "unknown conflict",
+    ];
+    assert_eq!(outcomes(&undone["files"]), expected);
+    assert_eq!(here.read("known"), b"one\n");
+    assert_eq!(here.read("folder/gone"), b"one\n");
+    assert!(!here.at("new").exists());
+    // A command that can write nothing has changed nothing, and one that changed nothing says so.
+    for input in [
+        json!({"command": "cat known", "access": "read"}),
+        json!({"command": "true"}),
+    ] {
+        bash::run(&here, input).await;
+    }
+    let past = here.service.get(&path).await.to_string();
+    assert_eq!(past.matches("\"type\":\"files_changed\"").count(), 1);
+    assert_eq!(here.standin.violations(), [""; 0]);
 }

@@ -136,9 +136,9 @@ class Pause(float):
     """Between two events: how many seconds nothing is sent."""
 
 
-def call(name, tool_input, key):
+def call(name, tool_input, key, input_tokens=10):
     """The events of a reply that is one call of a tool."""
-    usage = {"input_tokens": 10, "output_tokens": 1}
+    usage = {"input_tokens": input_tokens, "output_tokens": 1}
     yield {"type": "message_start", "message": {"id": "msg_1", "model": "m", "role": "assistant",
                                                 "content": [], "usage": usage}}
     yield {"type": "content_block_start", "index": 0,

@@ -1,4 +1,4 @@
-//! What a frame costs in a conversation of 10,000 parts, beside drawing nothing but an empty screen.
+//! The cost of a frame in a conversation of 10,000 parts, beside drawing an empty screen.
 //!
 //! `cargo bench -p harness-tui`
 
@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 const PARTS: u64 = 10_000;
 const SIZE: (u16, u16) = (200, 60);
 const FRAMES: usize = 2000;
-/// What a frame may cost at the 95th percentile.
-const LIMIT: Duration = Duration::from_millis(4);
+/// The limit for a frame, as a multiple of drawing an empty screen, both at the 95th percentile.
+const LIMIT: f64 = 30.0;
 
 const TEXTS: [&str; 4] = [
     "The test waits on *wall-clock* time. **Two places matter**, and `retry.rs` sleeps before it subscribes, which is why a slow machine sees nothing at all.\n\n",
@@ -33,6 +33,18 @@ const TEXTS: [&str; 4] = [
 ];
 
 fn main() {
+    let missed = frames();
+    if missed.is_empty() {
+        return;
+    }
+    println!("once more, because of: {}", missed.join(", "));
+    let again = frames();
+    let twice: Vec<_> = missed.iter().filter(|name| again.contains(name)).collect();
+    assert!(twice.is_empty(), "too slow twice: {twice:?}");
+}
+
+/// Measures all kinds of frames and returns the names of those above the limit.
+fn frames() -> Vec<&'static str> {
     let mut app = attached();
     let mut terminal = Terminal::new(TestBackend::new(SIZE.0, SIZE.1)).unwrap();
     println!(
@@ -79,6 +91,7 @@ fn main() {
         drop(app.update(Msg::News(Box::new(news)), Duration::ZERO));
         frame(&mut app);
     });
+    let mut missed = Vec::new();
     for (name, cost) in [
         ("the same", same),
         ("a page up", up),
@@ -86,12 +99,13 @@ fn main() {
         ("another width", resize),
         ("a reply that grows", stream),
     ] {
-        println!(
-            "  {name}: {:.1} × the empty screen",
-            cost.as_secs_f64() / bare.as_secs_f64()
-        );
-        assert!(cost < LIMIT, "{name} takes {cost:?}");
+        let ratio = cost.as_secs_f64() / bare.as_secs_f64();
+        println!("  {name}: {ratio:.1} × the empty screen (at most {LIMIT} ×)");
+        if ratio > LIMIT {
+            missed.push(name);
+        }
     }
+    missed
 }
 
 /// Does something often; the 95th percentile of what it cost.

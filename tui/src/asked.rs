@@ -1,11 +1,11 @@
-//! What there is to see of what a tool is about to do.
+//! The view of a tool's planned effect.
 
 use harness_protocol::{Approval, CommandPlan, FileChange, Subject, words};
 
-use crate::part_view::diff_token;
+use crate::diff::Diff;
 use crate::theme::Token;
 
-/// What an approval is about, without the diff or the command. Paths are those below that folder, if
+/// The subject of an approval, without the diff or the command. Paths are those below that folder, if
 /// they are there.
 pub(crate) fn head(approval: &Approval, folder: Option<&str>) -> String {
     let about = match &approval.subject {
@@ -30,40 +30,63 @@ fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
     below.unwrap_or(path)
 }
 
-/// The lines of a subject, without its head, as they came.
-pub(crate) fn subject_lines(subject: &Subject) -> Vec<(String, Token)> {
+/// Something that there is to see of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// A line, as it came.
+    Line(String, Token),
+    /// A diff.
+    Diff(Diff),
+}
+
+/// The view of a subject, without its head.
+pub(crate) fn subject(subject: &Subject) -> Vec<Shown> {
+    let line = |(line, token)| Shown::Line(line, token);
     match subject {
-        Subject::Change(change) => change_lines(change),
-        Subject::Command(plan) => command_lines(plan),
+        Subject::Change(change) => {
+            let cut = "the diff goes on; harness approvals --json has no more of it either";
+            let cut = change.diff_cut.then(|| (cut.to_owned(), Token::Error));
+            let diff = Shown::Diff(Diff::read(&change.diff));
+            let before = remarks(change).map(line);
+            before.chain([diff]).chain(cut.map(line)).collect()
+        }
+        Subject::Command(plan) => command_lines(plan).into_iter().map(line).collect(),
     }
 }
 
-/// What there is to see of a change.
-fn change_lines(change: &FileChange) -> Vec<(String, Token)> {
-    let asked = change.asked.iter();
-    let asked = asked.map(|asked| (format!("asked for as {asked}"), Token::Status));
-    let notes = change
-        .notes
-        .iter()
-        .map(|note| (note.clone(), Token::Status));
-    let diff = change.diff.split_terminator('\n');
-    let diff = diff.map(|line| (with_blanks(line), diff_token(line)));
-    let cut = "the diff goes on; harness approvals --json has no more of it either";
-    let cut = change.diff_cut.then(|| (cut.to_owned(), Token::Error));
-    asked.chain(notes).chain(diff).chain(cut).collect()
+/// The lines of a subject, without its head.
+pub(crate) fn subject_lines(subject: &Subject) -> Vec<String> {
+    let shown = self::subject(subject).into_iter();
+    let lines = shown.flat_map(|shown| match shown {
+        Shown::Line(line, _) => vec![line],
+        Shown::Diff(diff) => diff
+            .text
+            .split_terminator('\n')
+            .map(str::to_owned)
+            .collect(),
+    });
+    lines.collect()
 }
 
-/// What there is to see of a command. What the model says is one line, so that none of it looks like
+/// The words about a change.
+fn remarks(change: &FileChange) -> impl Iterator<Item = (String, Token)> {
+    let asked = change.asked.iter();
+    let asked = asked.map(|asked| (format!("asked for as {asked}"), Token::Notice));
+    let notes = change.notes.iter();
+    asked.chain(notes.map(|note| (note.clone(), Token::Notice)))
+}
+
+/// The view of a command. The model's words are one line, so that none of them looks like
 /// one of the command.
 fn command_lines(plan: &CommandPlan) -> Vec<(String, Token)> {
     let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = plan.why.iter().map(|why| {
         let why = in_one_line(why);
-        (format!("the model says: {why}"), Token::Status)
+        (format!("the model says: {why}"), Token::Notice)
     });
     let gaps = plan.gaps.iter().map(|gap| {
         let gap = in_one_line(gap);
-        (format!("not held: {gap}"), Token::Status)
+        (format!("not held: {gap}"), Token::Notice)
     });
     let itself = "this command could answer approvals itself";
     let itself = plan
@@ -98,15 +121,4 @@ fn as_the_shell_reads(line: &str) -> String {
 /// A character as its number.
 fn code(character: char, shown: &mut String) {
     shown.push_str(&format!("<{:04X}>", u32::from(character)));
-}
-
-/// A line of a diff with the blanks at its end to be seen, where they are new or gone.
-fn with_blanks(line: &str) -> String {
-    if !line.starts_with(['+', '-']) {
-        return line.to_owned();
-    }
-    let kept = line.trim_end_matches([' ', '\t']);
-    let blanks = line[kept.len()..].chars();
-    let shown = blanks.map(|blank| if blank == '\t' { '→' } else { '·' });
-    kept.chars().chain(shown).collect()
 }

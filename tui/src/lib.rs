@@ -11,8 +11,12 @@
 
 mod app;
 mod asked;
+mod board;
+mod client_settings;
 mod composer;
 mod conversation;
+mod diff;
+mod highlight;
 mod keys;
 mod layout;
 mod link;
@@ -30,9 +34,12 @@ mod terminal;
 mod text;
 mod theme;
 mod viewport;
+mod whole_file;
 
-pub use app::{App, Effect, Msg, Start};
-pub use link::{Change, News, Offer, OfferKind, Order, Recipe, View};
+pub use app::{App, Effect, Missing, Msg, Start};
+pub use board::{BoardNews, BoardOrder, PauseAt, WorkflowOrder};
+pub use highlight::{Answer, Request};
+pub use link::{Change, News, Offer, OfferKind, Order, PromptFile, Recipe, View};
 pub use prompt_history::PromptHistory;
 pub use runtime::{Options, RunError, run, takes_screen};
 pub use screen::draw;

@@ -1,15 +1,16 @@
-//! What the client and the link to the service say to each other.
+//! The messages between the client and the link to the service.
 
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerOrder, AnyOrder, CompactAnswer, Event, History, Queue, SettingsAnswer, Snapshot, Summary,
-    ThinkingLevel, UndoneFile,
+    AnswerOrder, AnyOrder, CompactAnswer, Event, FoundFiles, History, Queue, SettingsAnswer,
+    Snapshot, Summary, ThinkingLevel, UndoneFile, UsageAnswer,
 };
 
+use crate::board::{BoardNews, BoardOrder};
 use crate::service::Service;
 
-/// What the client wants of the service. The link carries out each, and answers with [`News`].
+/// The client's orders to the service. The link carries out each, and answers with [`News`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// Be attached to this conversation and no other: a snapshot, then its events. Also asked of
@@ -41,8 +42,10 @@ pub enum Order {
         conversation: String,
         /// Names the prompt; makes a repetition safe.
         key: String,
-        /// What to ask.
+        /// The question.
         content: String,
+        /// The files that go with it.
+        files: Vec<PromptFile>,
     },
     /// Let a message wait in a queue of a conversation; answered with [`News::Queued`] or
     /// [`News::NotAccepted`].
@@ -53,19 +56,21 @@ pub enum Order {
         queue: Queue,
         /// Names the message; makes a repetition safe.
         key: String,
-        /// What to say.
+        /// The text.
         content: String,
+        /// The files that go with it.
+        files: Vec<PromptFile>,
     },
     /// Send what a skill or a template makes of a text as a prompt; answered as [`Order::Submit`]
     /// is.
     Expand {
         /// The conversation.
         conversation: String,
-        /// What it is made with: a skill or a template.
+        /// The skill or template that it is made with.
         recipe: Recipe,
         /// The name of the skill or the template.
         name: String,
-        /// What was written behind the name; may be empty.
+        /// The text behind the name; may be empty.
         text: String,
         /// Names the prompt; makes a repetition safe.
         key: String,
@@ -85,18 +90,23 @@ pub enum Order {
         /// Whether the last reply is asked for again.
         is_retry: bool,
     },
-    /// What is set in a conversation; answered with [`News::Settings`].
+    /// The settings of a conversation; answered with [`News::Settings`].
     Settings {
         /// The conversation.
         conversation: String,
-        /// What of it is to be shown.
+        /// The part of it to show.
         view: View,
+    },
+    /// The tokens and the cost of a conversation; answered with [`News::Usage`].
+    Usage {
+        /// The conversation.
+        conversation: String,
     },
     /// Set something in a conversation; answered with [`News::SettingsChanged`].
     Change {
         /// The conversation.
         conversation: String,
-        /// What.
+        /// The kind.
         change: Change,
     },
     /// Replace the past of a conversation by a summary for good; answered with
@@ -104,15 +114,34 @@ pub enum Order {
     Compact {
         /// The conversation.
         conversation: String,
-        /// What the summary is to look at above all.
+        /// The focus of the summary.
         instructions: Option<String>,
     },
-    /// What the service has of a kind; answered with [`News::Offered`] or [`News::NotOffered`].
+    /// The service's entries of a kind; answered with [`News::Offered`] or [`News::NotOffered`].
     Offers {
         /// The kind.
         kind: OfferKind,
         /// The folder whose skills or templates are wanted, absolute; the service's own if none.
         folder: Option<String>,
+    },
+    /// Run a command in the folder of a conversation; answered with [`News::CommandEnded`]. Its event
+    /// tells all clients what came of it.
+    Command {
+        /// The conversation.
+        conversation: String,
+        /// The text that the shell is given.
+        command: String,
+        /// Whether the model is not to be told of it.
+        is_hidden: bool,
+    },
+    /// End the command that was ordered last.
+    EndCommand,
+    /// Files of the folder of a conversation; answered with [`News::Files`].
+    Files {
+        /// The conversation.
+        conversation: String,
+        /// Letters of their paths.
+        query: String,
     },
     /// Cancel a run of a conversation, or what else it does; answered with [`News::CancelAnswered`] or
     /// [`News::NotCancelled`].
@@ -137,7 +166,7 @@ pub enum Order {
         conversation: String,
         /// The approval.
         approval: u64,
-        /// What is said, under a key.
+        /// The message, under a key.
         answer: AnswerOrder,
     },
     /// List the conversations; answered with [`News::Listed`].
@@ -157,6 +186,8 @@ pub enum Order {
     Fork {
         /// The conversation.
         conversation: String,
+        /// The last record that the copy has; all of them if none.
+        seq: Option<u64>,
     },
     /// Give a conversation another title. Whoever is attached to it sees a `renamed` event.
     Rename {
@@ -170,9 +201,30 @@ pub enum Order {
         /// The conversation.
         conversation: String,
     },
+    /// Something of workflows; answered with [`News::Board`].
+    Board(BoardOrder),
 }
 
-/// What makes a prompt of a name and a text.
+/// A file that goes with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PromptFile {
+    /// A path below the folder of the conversation, which the service reads.
+    Below(String),
+    /// An absolute path on this machine, which the link reads.
+    Here(String),
+}
+
+impl PromptFile {
+    /// The path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Below(path) | Self::Here(path) => path,
+        }
+    }
+}
+
+/// The route that makes a prompt of a name and a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipe {
     /// A skill, with instructions behind it.
@@ -188,7 +240,7 @@ pub enum Change {
     Model(Option<String>),
     /// How much it thinks.
     Thinking(Option<ThinkingLevel>),
-    /// What an order says, whose name and body the service knows.
+    /// The body of an order, whose name the service knows.
     Order(AnyOrder),
 }
 
@@ -201,7 +253,7 @@ pub enum View {
     Tools,
 }
 
-/// What a service has several of.
+/// The kinds of which a service has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OfferKind {
     /// Models to ask.
@@ -215,18 +267,23 @@ pub enum OfferKind {
 /// Something that the service has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is; may be empty.
+    /// Its description; may be empty.
     pub description: String,
 }
 
-/// What the link tells the client.
+/// News from the link to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
-    /// What the client is attached to. Told before anything else of it, and again when the service
+    /// The service that the client is attached to. Told before anything else of it, and again when the service
     /// was started anew.
     Service(Box<Service>),
+    /// Something to know that is no failure.
+    Remark {
+        /// That.
+        text: String,
+    },
     /// The conversation as it is now. Sent on each [`Order::Open`], and when a position could not
     /// be served after a break. Events follow from its position on.
     Snapshot {
@@ -242,9 +299,9 @@ pub enum News {
         /// The position behind it, `<epoch>-<seq>-<sum>`, if it is a lasting one.
         position: Option<String>,
     },
-    /// What arrived is no event; it was dropped.
+    /// A line that is not an event arrived; it was dropped.
     Invalid {
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The connection to the service is lost, and will be tried again.
@@ -313,14 +370,21 @@ pub enum News {
         /// The run that was started.
         run_id: u64,
     },
-    /// What is set in a conversation.
+    /// The settings of a conversation.
     Settings {
         /// The conversation.
         conversation: String,
-        /// What of it is to be shown.
+        /// The part of it to show.
         view: View,
-        /// What is set.
+        /// The settings.
         answer: Box<SettingsAnswer>,
+    },
+    /// The tokens and the cost of a conversation.
+    Usage {
+        /// The conversation.
+        conversation: String,
+        /// The counts.
+        answer: Box<UsageAnswer>,
     },
     /// Something was set. The events tell all clients what.
     SettingsChanged {
@@ -334,7 +398,7 @@ pub enum News {
         /// How it went.
         answer: CompactAnswer,
     },
-    /// What the service has of a kind.
+    /// The service's entries of a kind.
     Offered {
         /// The kind.
         kind: OfferKind,
@@ -342,8 +406,20 @@ pub enum News {
         folder: Option<String>,
         /// All of them, as the service sorts them.
         offers: Vec<Offer>,
-        /// What could not be read of them.
+        /// The parts of them that could not be read.
         problems: Vec<String>,
+    },
+    /// A command that was ordered has ended, or was not run.
+    CommandEnded {
+        /// Why it was not run, if it was not, or why that is not known.
+        reason: Option<String>,
+    },
+    /// Files of the folder of a conversation.
+    Files {
+        /// The conversation.
+        conversation: String,
+        /// The files that fit best.
+        found: FoundFiles,
     },
     /// It is not known what the service has of a kind.
     NotOffered {
@@ -373,8 +449,10 @@ pub enum News {
     Undone {
         /// The conversation.
         conversation: String,
-        /// What was done with each file.
+        /// The action on each file.
         files: Vec<UndoneFile>,
+        /// Other changes, which are not taken back.
+        notes: Vec<String>,
     },
     /// The service took an answer to an approval.
     Answered {
@@ -401,6 +479,8 @@ pub enum News {
         /// Where its journal is now.
         trash: String,
     },
+    /// Something of workflows.
+    Board(BoardNews),
     /// An order was not carried out.
     Failed {
         /// Why.

@@ -11,14 +11,14 @@ const MAX_LINE: usize = 4 * 1024;
 /// A line of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OutputLine {
-    /// What it says, fit to be shown.
+    /// Its text, fit to be shown.
     Text(String),
     /// So many bytes are not shown here.
     LeftOut(u64),
 }
 
 impl OutputLine {
-    /// What there is to read of it.
+    /// Its readable text.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

@@ -8,6 +8,9 @@ use crate::conversation::{Conversation, Part, PartId, PartKind, ToolOutcome};
 use crate::text::is_special;
 use crate::viewport::{Place, Viewport};
 
+/// In how many parts hits are counted.
+const MAX_COUNTED: usize = 200;
+
 /// Where to look next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -17,7 +20,7 @@ pub(crate) enum Direction {
     Previous,
 }
 
-/// What came of looking.
+/// The outcome of the look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A hit; it is where the search stands now.
@@ -148,6 +151,32 @@ impl Search {
         self.needle.all_in(&viewport.block(part).source)
     }
 
+    /// Which hit it stands at, counted from 1, and how many there are of those that are loaded;
+    /// none if it stands at none, or if so many parts may have one that to count takes long.
+    pub(crate) fn count(
+        &self,
+        conversation: &Conversation,
+        viewport: &mut Viewport,
+    ) -> Option<(usize, usize)> {
+        let parts = (0..conversation.len()).filter_map(|index| conversation.at(index));
+        let parts = parts.filter(|part| self.needle.may_be_in(part));
+        let parts: Vec<&Part> = parts.take(MAX_COUNTED + 1).collect();
+        if parts.len() > MAX_COUNTED {
+            return None;
+        }
+        let mut count = 0;
+        let mut place = None;
+        for part in parts {
+            for hit in self.hits(part, viewport) {
+                count += 1;
+                if self.is_current(part.id, &hit) {
+                    place = Some(count);
+                }
+            }
+        }
+        Some((place?, count))
+    }
+
     /// Whether the search stands at this hit.
     pub(crate) fn is_current(&self, part: PartId, hit: &Range<usize>) -> bool {
         self.current
@@ -158,7 +187,7 @@ impl Search {
     }
 }
 
-/// What is looked for.
+/// The search text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Needle {
     /// In small letters, unless capitals matter.
@@ -225,24 +254,26 @@ impl Needle {
     /// Whether a part may have it: a layout may add and leave out blanks and control characters,
     /// but nothing else.
     fn may_be_in(&self, part: &Part) -> bool {
-        let texts: [&str; 3] = match &part.kind {
+        let texts: [&str; 4] = match &part.kind {
             PartKind::User { content, .. }
             | PartKind::Text { content, .. }
             | PartKind::Reasoning { content, .. }
-            | PartKind::Note { text: content, .. } => [content, "", ""],
+            | PartKind::RunEnd { facts: content }
+            | PartKind::Note { text: content, .. } => [content, "", "", ""],
+            PartKind::Command(ran) => [&ran.command, &ran.result.text, "", ""],
             PartKind::Summary { title, content }
             | PartKind::Change {
                 title,
                 diff: content,
                 ..
-            } => [title, content, ""],
+            } => [title, content, "", ""],
             PartKind::Tool(tool) => {
                 let outcome = match &tool.outcome {
                     ToolOutcome::Ended(result) => &result.text,
                     ToolOutcome::Skipped { reason } => reason,
                     ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running => "",
                 };
-                [&tool.name, &tool.input, outcome]
+                [&tool.name, &tool.asked, &tool.input, outcome]
             }
         };
         let Some(first) = self.bare.first() else {

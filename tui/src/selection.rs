@@ -1,4 +1,4 @@
-//! What is selected, and its text.
+//! The selection, and its text.
 //!
 //! Invariant: a selection is of the text, not of the screen: scrolling, another width and what
 //! grows elsewhere leave it as it is.
@@ -57,7 +57,7 @@ impl Selection {
         !self.is_open || from == to
     }
 
-    /// What of a part is selected. `source` is its text.
+    /// The selected range of a part. `source` is its text.
     pub(crate) fn range(&self, part: PartId, source: &str) -> Option<Range<usize>> {
         let (from, to) = self.ends();
         if !self.is_open || part < from.part || part > to.part {

@@ -51,6 +51,7 @@ fn a_drag_goes_either_way_and_over_parts() {
     ]);
     let ids: Vec<i64> = known.parts().map(|part| part.id.0).collect();
     let mut viewport = Viewport::with(Box::new(plain));
+    viewport.folds.set_all(Fold::Cut);
     viewport.resize(80, 9);
     let rows = [
         (Unit::Character, (0, 1), (0, 6), "ne two"),
@@ -110,6 +111,7 @@ fn what_is_folded_away_is_not_copied() {
         block
     };
     let mut viewport = Viewport::with(Box::new(lay));
+    viewport.folds.set_all(Fold::Cut);
     viewport.resize(80, 9);
     let mut selection = Selection::begin(Unit::Character, at(0, 0), "a");
     selection.drag(at(2, 1), "b");

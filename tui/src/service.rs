@@ -5,7 +5,7 @@ use crate::text::one_line;
 /// This program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the client is attached to.
+/// The service that the client is attached to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     /// Names this life of the service.
@@ -24,7 +24,7 @@ pub struct Service {
     pub pid: u32,
     /// Where it listens.
     pub address: String,
-    /// What confines its tools.
+    /// The containment of its tools.
     pub sandbox: String,
     /// The state folder, as a person writes it.
     pub state: String,
@@ -37,14 +37,14 @@ pub struct Service {
 /// Something in which the service is not what the shell says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about, in a word.
+    /// Its subject, in a word.
     pub about: String,
     /// One line, with the way out.
     pub line: String,
 }
 
 impl Service {
-    /// Who answers.
+    /// The operator who answers.
     pub(crate) fn answers(&self) -> String {
         match (&self.host, self.is_demo) {
             (_, true) => "the demo: a few rules, no model".to_owned(),
@@ -60,7 +60,7 @@ impl Service {
             .then(|| format!("service {theirs}, this {VERSION} · harness restart"))
     }
 
-    /// What a newcomer has to know, a name and a value each; `folder` is the one that is worked in.
+    /// Facts for a newcomer, a name and a value each; `folder` is the working folder.
     pub(crate) fn essentials(&self, folder: String) -> Vec<(&'static str, String)> {
         let version = self.other_version();
         let mut facts = vec![
@@ -106,7 +106,7 @@ impl Service {
         facts
     }
 
-    /// What is another now than it was with the service before it, if anything is.
+    /// The difference from the service before it, if there is one.
     pub(crate) fn changes(&self, before: &Self) -> Option<String> {
         let mut changes = Vec::new();
         let mut compare = |now: String, then: &str, name: &str| {

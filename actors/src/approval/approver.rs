@@ -1,4 +1,4 @@
-//! Who answers approvals.
+//! Code that answers approvals.
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -6,7 +6,7 @@ use harness_protocol::{AnswerOrder, Approval, Scope, Verdict};
 
 use crate::ids::ConversationId;
 
-/// What an approver says; `None` leaves the approval open until an operator answers it.
+/// An approver's answer; `None` leaves the approval open until an operator answers it.
 pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 
 /// Answers what tools ask before they change something.
@@ -21,14 +21,15 @@ pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 /// use harness_protocol::Approval;
 /// use serde_json::json;
 ///
-/// # actix::System::new().block_on(async {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let folder = tempfile::tempdir()?;
 /// let model = ScriptedTransport::default();
 /// let mut options = Options::new(Config::for_model("any"));
 /// options.tools = standard_tools();
 /// options.workspace = folder.path().to_owned();
-/// options.seams.transport = Some(Arc::new(model.clone()));
-/// options.seams.approver = Arc::new(|_: &ConversationId, approval: &Approval| -> ApproverFuture {
+/// options.extensions.transport = Some(Arc::new(model.clone()));
+/// options.extensions.approver = Arc::new(|_: &ConversationId, approval: &Approval| -> ApproverFuture {
 ///     let change = approval.subject.change();
 ///     let answer = if change.is_some_and(|change| change.path.ends_with(".txt")) {
 ///         ApproverAnswer::allow()
@@ -43,8 +44,8 @@ pub type ApproverFuture = BoxFuture<'static, Option<ApproverAnswer>>;
 /// model.push(ScriptedReply::text("Done."));
 /// harness.prompt("Write it.").await?;
 /// assert_eq!(std::fs::read_to_string(folder.path().join("hello.txt"))?, "Hello.");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+/// # Ok(())
+/// # }
 /// ```
 pub trait Approver: Send + Sync + 'static {
     /// Answers an approval. It may take its time: a cancel withdraws the approval, and the answer is late
@@ -61,10 +62,10 @@ where
     }
 }
 
-/// What an approver says.
+/// An approver's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApproverAnswer {
-    /// What is said.
+    /// The answer.
     pub answer: Verdict,
     /// How far it reaches, if it allows.
     pub scope: Scope,

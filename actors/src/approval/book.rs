@@ -13,11 +13,11 @@ pub struct FolderRules {
     pub folder: PathBuf,
     /// Its inode: another folder that is put there has none of the rules.
     pub inode: u64,
-    /// What holds in it.
+    /// The rules in it.
     pub rules: Vec<HeldRule>,
 }
 
-/// The rules of all folders: read by conversations, changed by whoever keeps them. Clones share it.
+/// The rules of all folders: read by conversations, changed by their keeper. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct RuleBook(Arc<RwLock<Arc<[FolderRules]>>>);
 

@@ -1,4 +1,4 @@
-//! What is taken whole, what is not, and that bash sees the same words.
+//! The lines that are taken whole, those that are not, and that bash sees the same words.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What a rule says of commands: its words, and how far a command that it covers may reach.
+//! A pattern for commands: its words, and how far a command that it covers may reach.
 
 use harness_protocol::{Access, CommandPlan};
 

@@ -1,4 +1,4 @@
-//! What rules about commands cover.
+//! The commands that rules cover.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What decides whether a tool may change something or run a command: rules, then the mode.
+//! Decides whether a tool may change something or run a command: rules, then the mode.
 
 mod approver;
 mod book;
@@ -17,4 +17,5 @@ mod table;
 pub use approver::{Approver, ApproverAnswer, ApproverFuture, DenyAll, Operators};
 pub use book::{FolderRules, RuleBook};
 pub use policy::{Decision, Policy};
+pub(crate) use rule::covers_path;
 pub use rule::{COMMAND_TOOL, MAX_RULE, Rule, RuleError};

@@ -6,7 +6,7 @@ use harness_protocol::{ApprovalMode, FileChange, HeldRule, Place, RuleAction, Su
 
 use super::Rule;
 
-/// What is known when a tool is about to do something.
+/// The facts about a planned action of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy<'a> {
     /// How much the conversation is trusted.
@@ -19,7 +19,7 @@ pub struct Policy<'a> {
     pub home: Option<&'a Path>,
 }
 
-/// What is decided.
+/// The decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// The tool may.
@@ -147,7 +147,9 @@ mod tests {
             asked: asked.map(str::to_owned),
             action: ChangeAction::Changed,
             before: None,
-            after: String::new(),
+            after: Some(String::new()),
+            by_command: false,
+            mode: None,
             added: 0,
             removed: 0,
             diff: String::new(),

@@ -1,4 +1,4 @@
-//! What is known of programs: the shell's own words, and programs that run their arguments.
+//! The shell's own words, and programs that run their arguments.
 //!
 //! The lists make no boundary: a build runs what is in the tree, and a sandbox contains it. They keep a
 //! rule from covering more than its text says.

@@ -32,7 +32,7 @@ pub(super) struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    /// What a command that starts in that folder would remove, if it is one of these.
+    /// The kept folder that a command in that folder would remove, if there is one.
     pub(super) fn removed_by(
         &self,
         line: &str,
@@ -49,7 +49,7 @@ impl Kept<'_> {
         }
     }
 
-    /// What of these a path is, or is above.
+    /// The kept folder that a path is, or is above.
     fn name(&self, path: &Path) -> Option<&'static str> {
         if path == self.folder {
             return Some("the conversation's folder");
@@ -140,7 +140,7 @@ impl Search<'_> {
         }
     }
 
-    /// What is named by arguments, wherever the command is by then.
+    /// The kept folder that arguments name, wherever the command is by then.
     fn among(&self, targets: &[&str]) -> Option<&'static str> {
         targets.iter().find_map(|target| {
             self.places.iter().find_map(|folder| {
@@ -157,7 +157,7 @@ fn paths(words: &[String]) -> Vec<&str> {
     words.filter(|word| !word.starts_with('-')).collect()
 }
 
-/// What `mv` takes away: all but the place where it goes.
+/// The paths that `mv` takes away: all but the place where it goes.
 fn sources(words: &[String]) -> Vec<&str> {
     let names_target =
         |word: &String| word.starts_with("-t") || word.starts_with("--target-directory");

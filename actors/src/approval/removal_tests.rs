@@ -1,4 +1,4 @@
-//! What would remove the folders that are kept.
+//! Commands that would remove the folders that are kept.
 
 use super::*;
 use crate::approval::command_line::parse;

@@ -35,7 +35,7 @@ const OF_COMMANDS: &str = "write it like bash(cargo test *)";
 pub struct Rule {
     tool: String,
     pattern: String,
-    /// What the pattern says of commands, if the rule is about some.
+    /// The pattern for commands, if the rule is about some.
     command: Option<CommandPattern>,
 }
 
@@ -111,9 +111,7 @@ impl Rule {
     /// Whether the rule covers that path for that tool.
     #[must_use]
     pub fn covers(&self, tool: &str, path: &str) -> bool {
-        let names: Vec<&str> = path.split('/').collect();
-        let patterns: Vec<&str> = self.pattern.split('/').collect();
-        self.command.is_none() && self.tool == tool && covers_names(&patterns, &names)
+        self.command.is_none() && self.tool == tool && covers_path(&self.pattern, path)
     }
 
     /// Whether the rule, if it allows, covers one command for that tool.
@@ -202,6 +200,13 @@ fn check_path(pattern: &str) -> Result<(), &'static str> {
         return Err("the pattern has an empty name, . or ..");
     }
     Ok(())
+}
+
+/// Whether a pattern covers a path; both are relative to the same folder.
+pub(crate) fn covers_path(pattern: &str, path: &str) -> bool {
+    let patterns: Vec<&str> = pattern.split('/').collect();
+    let names: Vec<&str> = path.split('/').collect();
+    covers_names(&patterns, &names)
 }
 
 /// Whether patterns of names cover names. The time is bounded by the product of their numbers.

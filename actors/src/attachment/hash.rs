@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ring::digest;
+use sha2::{Digest as _, Sha256};
 
 /// How many digits a name has.
 const DIGITS: usize = 64;
@@ -10,9 +10,8 @@ const DIGITS: usize = 64;
 /// The SHA-256 of a content in hexadecimal digits.
 #[must_use]
 pub fn sha256(content: &[u8]) -> String {
-    let digest = digest::digest(&digest::SHA256, content);
     let mut digits = String::with_capacity(DIGITS);
-    for byte in digest.as_ref() {
+    for byte in Sha256::digest(content) {
         // Writing to a string cannot fail.
         write!(digits, "{byte:02x}").unwrap_or_default();
     }

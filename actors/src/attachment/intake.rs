@@ -17,11 +17,11 @@ const MAX_NAME: usize = 200;
 /// A file that is to go with a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewAttachment {
-    /// What is in it.
+    /// Its content.
     pub content: Bytes,
-    /// What it is said to be.
+    /// Its declared media type.
     pub media_type: Option<String>,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub enum AttachmentError {
     Unusable {
         /// Which one, counted from 1.
         number: usize,
-        /// What it is called.
+        /// Its name.
         name: Option<String>,
         /// Why not.
         #[error(not(source))]
@@ -75,9 +75,9 @@ pub enum Unusable {
     /// It is said to be something else.
     #[display("is {found}, not {declared:?}; leave `media_type` out or correct it")]
     OtherType {
-        /// What it is.
+        /// Its media type.
         found: MediaType,
-        /// What it is said to be.
+        /// Its declared media type.
         declared: String,
     },
     /// It is too large for its type.
@@ -85,7 +85,7 @@ pub enum Unusable {
     TooLarge {
         /// How large it is.
         bytes: usize,
-        /// What it is.
+        /// Its media type.
         kind: MediaType,
     },
     /// The image is too wide or too high.

@@ -1,4 +1,4 @@
-//! What a content is, told from its first bytes.
+//! The media type of a content, found from its first bytes.
 
 use derive_more::Display;
 
@@ -9,7 +9,7 @@ const MAX_IMAGE: usize = 5 * MIB / 4 * 3;
 /// How many bytes a text may have.
 const MAX_TEXT: usize = MIB;
 
-/// What the model can be shown.
+/// The media types that the model can be shown.
 #[derive(Debug, Display, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaType {
     /// An image.
@@ -33,8 +33,8 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// What a content is; nothing if the model cannot be shown it. What is longer than a text may
-    /// be is not looked at for being one.
+    /// The media type of a content; nothing if the model cannot be shown it. A content that is
+    /// longer than a text may be is never taken for one.
     #[must_use]
     pub fn of(content: &[u8]) -> Option<Self> {
         if content.starts_with(b"\x89PNG\r\n\x1a\n") {

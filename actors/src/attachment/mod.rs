@@ -1,4 +1,4 @@
-//! What goes with prompts: images and files, each content kept once under its hash.
+//! Files that go with prompts: images and texts, each content kept once under its hash.
 
 mod dimensions;
 mod hash;
@@ -12,6 +12,7 @@ pub use held::{HeldAttachments, hold_attachments};
 pub use intake::{AttachmentError, NewAttachment, Unusable, keep_attachments};
 pub use media_type::MediaType;
 pub use store::{AttachmentStore, Fate, MemoryAttachments, is_missing};
+#[cfg(feature = "journal")]
 pub(crate) use store::{changed, missing};
 
 /// How many files may go with one prompt. With more images in a request the API takes smaller

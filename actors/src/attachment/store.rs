@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{is_sha256, sha256};
 use crate::storage::{StorageError, StorageFuture};
 
-/// What is said of a content that is not there.
+/// The error for a content that is not there.
 const MISSING: &str = "there is none";
 
 /// The outcome of an order that a content was held for.
@@ -20,7 +20,7 @@ pub enum Fate {
     Refused,
 }
 
-/// Keeps contents. They are never changed, so whoever has a hash may read without a lock.
+/// Keeps contents. They are never changed, so a reader that has a hash needs no lock.
 pub trait AttachmentStore: Send + Sync + 'static {
     /// Keeps a content, unless it is kept; durable when this returns. Tells its SHA-256 in
     /// hexadecimal digits.
@@ -85,6 +85,7 @@ pub(crate) fn missing(sha256: &str) -> StorageError {
 }
 
 /// There is one, but it is not what was kept.
+#[cfg(feature = "journal")]
 pub(crate) fn changed(sha256: &str) -> StorageError {
     failed(sha256, "its content was changed since it was kept")
 }

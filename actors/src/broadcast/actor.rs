@@ -7,13 +7,15 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use harness_protocol::{DeltaKind, Event, State};
+use serde_json::Value;
 
 use super::frame::{Frame, View};
 use super::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
+use super::now::Now;
 use super::presence::Attendance;
 use super::ring::Ring;
 use super::subscription::{self, Subscriber};
-use super::tails::Tails;
+use super::tails::{StepId, Tails};
 use crate::ids::ConversationId;
 use crate::journal::{Piece, Position};
 
@@ -21,23 +23,16 @@ use crate::journal::{Piece, Position};
 const MAILBOX: usize = 1024;
 /// How long clients wait for the news that others came or went; many may do so at once.
 const PRESENCE_DELAY: Duration = Duration::from_millis(100);
+/// The records of a workflow behind which no check runs.
+const ENDS_OF_STEPS: [&str; 5] = [
+    "check_ended",
+    "step_ended",
+    "iteration_ended",
+    "verification_ended",
+    "phase_ended",
+];
 /// How many names of attached clients are told.
 const MAX_NAMES: usize = 32;
-
-/// What somebody who attaches must know, as the last events said it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Now {
-    /// What the conversation is doing.
-    pub state: State,
-    /// What the state is about.
-    pub message: String,
-    /// When it was entered, in Unix seconds.
-    pub timestamp: u64,
-    /// The run that is going.
-    pub run_id: Option<u64>,
-    /// Whether the last run was left by a service that died, which no record says yet.
-    pub interrupted: bool,
-}
 
 /// Fans events out. A client that lags is taken off, and delays nobody.
 pub struct BroadcastActor {
@@ -47,7 +42,7 @@ pub struct BroadcastActor {
     now: Now,
     /// The blocks that are not finished, as far as they came.
     open: BTreeMap<u64, (DeltaKind, String)>,
-    /// What running calls showed last.
+    /// The last output of running calls.
     tails: Tails,
     ring: Ring,
     subscribers: Vec<Subscriber>,
@@ -135,6 +130,21 @@ impl BroadcastActor {
             }
             Event::ToolOutput { id, offset, text } => self.tails.grow(id, *offset, text),
             Event::ToolResult { id, .. } => self.tails.end(id),
+            Event::StepOutput {
+                iteration,
+                attempt,
+                step,
+                offset,
+                text,
+            } => {
+                let id = StepId {
+                    iteration: *iteration,
+                    attempt: *attempt,
+                    step: step.clone(),
+                };
+                self.tails.grow_step(id, *offset, text);
+            }
+            Event::Workflow { record, .. } if ends_step(record) => self.tails.end_step(),
             Event::CallsSkipped { .. } | Event::TurnEnded { .. } => self.tails.clear(),
             Event::TurnStarted { .. }
             | Event::ReplyEnded { .. }
@@ -169,7 +179,7 @@ impl BroadcastActor {
         }
     }
 
-    /// What a client is sent when it is live, besides the records that it lacks.
+    /// The events for a client that becomes live, besides the records that it lacks.
     fn greeting(&self, view: View, resumed: bool) -> Vec<Frame> {
         match view {
             View::Plain if resumed && self.now.interrupted => {
@@ -238,6 +248,12 @@ impl BroadcastActor {
             }
         }));
     }
+}
+
+/// Whether a record of a workflow ends the step that is open.
+fn ends_step(record: &Value) -> bool {
+    let kind = record.get("type").and_then(Value::as_str);
+    kind.is_some_and(|kind| ENDS_OF_STEPS.contains(&kind))
 }
 
 impl Actor for BroadcastActor {

@@ -209,7 +209,7 @@ async fn a_client_that_comes_back_soon_gets_what_it_lacks_from_memory() {
     assert!(matches!(joined, Joined::Live { .. }), "{joined:?}");
 }
 
-/// Spec: [EVENT-11] [HTTP-33]
+/// Spec: [EVENT-11] [HTTP-24]
 #[actix::test]
 async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
     let (broadcast, _) = broadcaster(0);
@@ -288,12 +288,15 @@ async fn the_plain_view_has_the_six_types_only() {
         let kind = line.strip_prefix("{\"type\":").unwrap();
         six.iter().any(|name| kind.starts_with(name))
     };
-    let expected: Vec<String> = all
-        .into_iter()
-        .filter(is_plain)
-        .map(|line| line.replace(r#""run_id":1,"key":"k-1","by":"ci","#, ""))
-        .map(|line| line.replace(r#""run_id":1,"queue":"steer","item":1,"#, ""))
-        .collect();
+    // The fields that the first version did not have.
+    let later = [
+        r#""run_id":1,"key":"k-1","by":"ci","#,
+        r#""run_id":1,"queue":"steer","item":1,"#,
+        r#""duration_ms":12,"extent":{"lines":2,"of_lines":10000},"#,
+        r#""duration_ms":7,"extent":{"hits":1,"files":1,"more":true},"#,
+    ];
+    let without = |line: String| later.iter().fold(line, |line, part| line.replace(part, ""));
+    let expected: Vec<String> = all.into_iter().filter(is_plain).map(without).collect();
     assert_eq!(seen, expected);
 }
 
@@ -462,6 +465,8 @@ fn result(id: &str) -> Event {
         id: id.to_owned(),
         result: "done".to_owned(),
         is_error: false,
+        duration_ms: None,
+        extent: None,
         timestamp: 1,
     }
 }
@@ -515,6 +520,7 @@ async fn what_a_call_showed_is_gone_with_its_result_and_with_its_run() {
         message: String::new(),
         usage: harness_protocol::Usage::default(),
         run_usage: harness_protocol::Usage::default(),
+        duration_ms: None,
         by: None,
         timestamp: 1,
     };

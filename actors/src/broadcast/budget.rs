@@ -1,9 +1,9 @@
 //! How much of what was read for clients is held at once, by all of them together.
 //!
-//! What is read or made for a client is lent to it until it has taken it. A client that does not
-//! read holds its part only as long as nobody needs the room: then it is taken back, and whoever
-//! reads again has it read once more. So clients that stall cost next to nothing, however many
-//! there are, and those who read wait for them for a moment at most.
+//! Bytes that are read or made for a client are lent to it until it has taken them. A client that
+//! does not read holds its part only as long as no other client needs the room: then it is taken
+//! back, and a client that reads again has it read once more. So clients that stall cost next to
+//! nothing, however many there are, and those that read wait for them for a moment at most.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub const STREAM_GRACE: Duration = Duration::from_millis(150);
 /// line has a little longer.
 pub const ANSWER_GRACE: Duration = Duration::from_millis(500);
 
-/// What may be lent. Clones share it.
+/// The bytes that may be lent. Clones share it.
 #[derive(Debug, Clone)]
 pub struct ReadBudget(Arc<Shared>);
 
@@ -42,7 +42,7 @@ struct Shared {
     returned: Notify,
 }
 
-/// What is lent now.
+/// The loans of now.
 #[derive(Debug, Default)]
 struct Loans {
     bytes: usize,
@@ -50,7 +50,7 @@ struct Loans {
     all: BTreeMap<u64, Arc<Mutex<Held>>>,
 }
 
-/// What one client has.
+/// The loan of one client.
 #[derive(Debug)]
 struct Held {
     parts: VecDeque<Part>,
@@ -65,11 +65,11 @@ struct Held {
 pub struct Part {
     /// Which record a client has come to when it has taken the part.
     pub upto: u64,
-    /// What it is sent.
+    /// The bytes for it.
     pub bytes: Bytes,
 }
 
-/// What a client gets of its loan.
+/// A client's part of its loan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lent {
     /// A whole part, or the rest of one.

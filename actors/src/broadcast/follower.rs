@@ -40,7 +40,7 @@ pub enum Start {
     Behind(Position),
 }
 
-/// What a client gets.
+/// An item that a client gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
     /// An encoded event.
@@ -54,13 +54,13 @@ pub enum Followed {
 /// Where a client's events come from.
 #[derive(Clone)]
 pub struct Source {
-    /// What it lacks.
+    /// The journal, for records that it lacks.
     pub journal: Arc<dyn Journal>,
-    /// What happens.
+    /// The broadcaster, for events from now on.
     pub broadcast: Recipient<Join>,
-    /// Who is attached.
+    /// The clients that are attached.
     pub attendance: Attendance,
-    /// What bounds how much is held for clients.
+    /// The bound on bytes that are held for clients.
     pub budget: ReadBudget,
 }
 
@@ -82,7 +82,7 @@ pub struct Follower {
     _following: FollowGuard,
 }
 
-/// What the client waits for.
+/// The event that the client waits for.
 enum Step {
     Joining(Pin<Box<dyn Future<Output = Result<Joined, MailboxError>>>>),
     Reading {

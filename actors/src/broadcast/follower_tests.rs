@@ -89,7 +89,7 @@ pub(in super::super) fn write(journal: &MemoryJournal, record: Record) -> Publis
     Publish::Lasting { position, event }
 }
 
-/// What one client saw, checked as it comes.
+/// The events that one client saw, checked as they come.
 #[derive(Default)]
 struct Seen {
     seqs: Vec<u64>,
@@ -214,6 +214,7 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
                 }
             }
             let record = Record::Block {
+                duration_ms: None,
                 index: 0,
                 block: Block::text(&content),
                 partial: false,
@@ -363,7 +364,7 @@ impl Journal for Fake {
     }
 }
 
-/// What is there after everybody had time.
+/// The items that are there after all actors had time.
 pub(in super::super) async fn seen(follower: &mut Follower) -> Vec<Followed> {
     let mut seen = Vec::new();
     for _ in 0..50 {

@@ -1,9 +1,11 @@
 //! Events as they stand in an event stream, encoded once for all clients.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use harness_protocol::Event;
 
-use crate::event::{is_plain, plain};
+use crate::event::plain;
 use crate::journal::Position;
 
 /// Which events a client is shown.
@@ -30,12 +32,11 @@ impl Frame {
     pub fn lasting(position: Position, event: &Event) -> Self {
         let encode = |event: &Event| Bytes::from(format!("id: {position}\n{}", data(event)));
         let full = encode(event);
-        // A prompt has more fields in the full view; all else is the same bytes.
-        let plain = if matches!(event, Event::User { .. }) {
-            plain(event).map(|plain| encode(&plain))
-        } else {
-            is_plain(event).then(|| full.clone())
-        };
+        // An event without fields that the plain view lacks is the same bytes.
+        let plain = plain(event).map(|plain| match plain {
+            Cow::Borrowed(_) => full.clone(),
+            Cow::Owned(plain) => encode(&plain),
+        });
         Self {
             seq: Some(position.seq),
             plain,
@@ -43,7 +44,7 @@ impl Frame {
         }
     }
 
-    /// The frame of an event that passes and tells a position: whoever comes back shows that.
+    /// The frame of an event that passes and tells a position: a client that comes back shows that.
     #[must_use]
     pub fn marking(position: Position, event: &Event) -> Self {
         Self {
@@ -64,7 +65,7 @@ impl Frame {
         }
     }
 
-    /// What a client is sent, if it is shown the event.
+    /// The bytes for a client, if it is shown the event.
     #[must_use]
     pub fn bytes(&self, view: View) -> Option<&Bytes> {
         match view {

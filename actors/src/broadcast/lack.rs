@@ -1,4 +1,5 @@
-//! What a client lacks, read from the journal for it: one page at a time, lent to it as events.
+//! Records that a client lacks, read from the journal for it: one page at a time, lent to it as
+//! events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

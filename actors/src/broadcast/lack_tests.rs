@@ -21,7 +21,7 @@ fn journal_of(sizes: &[usize]) -> Arc<MemoryJournal> {
     journal
 }
 
-/// What a client gets that reads all of a journal as it is.
+/// The bytes of a client that reads all of a journal as it is.
 async fn whole(journal: &Arc<MemoryJournal>) -> Vec<u8> {
     let budget = ReadBudget::new(usize::MAX, STREAM_GRACE);
     let lack = Lack {

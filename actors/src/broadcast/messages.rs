@@ -1,4 +1,4 @@
-//! What the broadcaster of a conversation is told.
+//! The messages to the broadcaster of a conversation.
 
 use actix::Message;
 use harness_protocol::Event;
@@ -11,14 +11,14 @@ use crate::journal::{Epoch, Position};
 #[derive(Debug, Clone, PartialEq, Message)]
 #[rtype(result = "()")]
 pub enum Publish {
-    /// What a record says. The record is in the journal.
+    /// A record's event. The record is in the journal.
     Lasting {
         /// Right behind the record.
         position: Position,
-        /// What it says.
+        /// The event.
         event: Event,
     },
-    /// What is shown once and never again.
+    /// An event that is shown once and never again.
     Passing(Event),
     /// The journal was replaced by one of another epoch. Nothing of it continues what was shown, so
     /// every stream ends, and clients come back for a `reset`.
@@ -36,9 +36,9 @@ pub struct Join {
     pub after: Option<u64>,
     /// The life of the journal that the client has seen; any, if none.
     pub epoch: Option<Epoch>,
-    /// What it is shown.
+    /// The view that it gets.
     pub view: View,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct Join {
 pub enum Joined {
     /// It was: the subscription yields all that it has not, and then what happens.
     Live {
-        /// What it gets.
+        /// Its subscription.
         subscription: Subscription,
         /// Where the client was when it was attached.
         position: Position,

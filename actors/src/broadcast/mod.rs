@@ -1,17 +1,20 @@
 //! Fanning events out: encode once, share the bytes, wait for nobody.
 
 mod actor;
+mod broadcaster;
 mod budget;
 mod follower;
 mod frame;
 mod lack;
 pub mod messages;
+mod now;
 mod presence;
 mod ring;
 mod subscription;
 mod tails;
 
-pub use actor::{BroadcastActor, Now};
+pub use actor::BroadcastActor;
+pub use broadcaster::Broadcaster;
 pub use budget::{
     ANSWER_BYTES, ANSWER_GRACE, Lent, Loan, Part, ReadBudget, STREAM_BYTES, STREAM_GRACE, TURNS,
     Turn,
@@ -19,6 +22,7 @@ pub use budget::{
 pub use follower::{Followed, Follower, PIECE, Source, Start};
 pub use frame::{Frame, View};
 pub use lack::End;
+pub use now::Now;
 pub use presence::Attendance;
 pub use ring::{RING_BYTES, RING_EVENTS};
 pub use subscription::{BOUND, Bound, Delivery, Subscription};

@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use super::frame::{Frame, View};
 use super::presence::{AttachedGuard, Attendance};
 
-/// What may wait for one client behind the event that it is to take next, which may be of any
-/// size. The bytes are shared between clients.
+/// The bound on bytes that wait for one client behind the event that it is to take next, which may
+/// be of any size. The bytes are shared between clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// How many events.
@@ -26,7 +26,7 @@ pub struct Bound {
     pub bytes: usize,
 }
 
-/// What may wait for a client before it is taken off the queue.
+/// The bound on bytes that wait for a client before it is taken off the queue.
 pub const BOUND: Bound = Bound {
     events: 2048,
     bytes: 1024 * 1024,
@@ -93,7 +93,7 @@ pub(super) struct Subscriber {
 pub struct Delivery {
     /// The record that it is of; none if it is passing.
     pub seq: Option<u64>,
-    /// What is sent.
+    /// The bytes to send.
     pub bytes: Bytes,
 }
 

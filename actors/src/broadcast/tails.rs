@@ -1,4 +1,4 @@
-//! The ends of what running calls show, for clients that attach meanwhile.
+//! The ends of what running calls and checks show, for clients that attach meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,22 @@ pub(super) const TAIL_BYTES: usize = 64 * 1024;
 /// How much is kept before the oldest is dropped: twice as much, so that each byte is moved once.
 const MAX_KEPT: usize = 2 * TAIL_BYTES;
 
-/// What running calls showed last, by the id of the call.
+/// The last output of running calls, by the id of the call, and of the check of a workflow.
 #[derive(Debug, Default)]
-pub(super) struct Tails(BTreeMap<String, Tail>);
+pub(super) struct Tails {
+    calls: BTreeMap<String, Tail>,
+    step: Option<(StepId, Tail)>,
+}
 
-/// What one call showed last, without a gap.
+/// The step that shows something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StepId {
+    pub(super) iteration: u32,
+    pub(super) attempt: u32,
+    pub(super) step: String,
+}
+
+/// The last output of one call, without a gap.
 #[derive(Debug)]
 struct Tail {
     /// Where it begins in all that the call has shown.
@@ -22,6 +33,33 @@ struct Tail {
 }
 
 impl Tail {
+    /// Nothing yet, from there on.
+    fn at(offset: u64) -> Self {
+        Self {
+            offset,
+            text: String::new(),
+        }
+    }
+
+    fn grow(&mut self, offset: u64, text: &str) {
+        if self.end() != offset {
+            // One event cannot have what is on both sides of a gap.
+            self.offset = offset;
+            self.text.clear();
+        }
+        self.text.push_str(text);
+        if self.text.len() > MAX_KEPT {
+            self.keep(TAIL_BYTES);
+        }
+    }
+
+    /// The part to tell: where it begins, and the text.
+    fn told(&self) -> (u64, String) {
+        let over = self.text.len().saturating_sub(TAIL_BYTES);
+        let from = self.text.ceil_char_boundary(over);
+        (self.offset + from as u64, self.text[from..].to_owned())
+    }
+
     /// Where the next piece begins, unless something was left out.
     fn end(&self) -> u64 {
         self.offset + self.text.len() as u64
@@ -39,45 +77,61 @@ impl Tail {
 impl Tails {
     /// A call shows something.
     pub(super) fn grow(&mut self, id: &str, offset: u64, text: &str) {
-        let tail = match self.0.get_mut(id) {
+        let tail = match self.calls.get_mut(id) {
             Some(tail) => tail,
-            None => self.0.entry(id.to_owned()).or_insert(Tail {
-                offset,
-                text: String::new(),
-            }),
+            None => self.calls.entry(id.to_owned()).or_insert(Tail::at(offset)),
         };
-        if tail.end() != offset {
-            // One event cannot have what is on both sides of a gap.
-            tail.offset = offset;
-            tail.text.clear();
+        tail.grow(offset, text);
+    }
+
+    /// The check of a workflow shows something. One runs at a time.
+    pub(super) fn grow_step(&mut self, id: StepId, offset: u64, text: &str) {
+        match &mut self.step {
+            Some((known, tail)) if *known == id => tail.grow(offset, text),
+            step => {
+                let (_, tail) = step.insert((id, Tail::at(offset)));
+                tail.grow(offset, text);
+            }
         }
-        tail.text.push_str(text);
-        if tail.text.len() > MAX_KEPT {
-            tail.keep(TAIL_BYTES);
-        }
+    }
+
+    /// The check has ended.
+    pub(super) fn end_step(&mut self) {
+        self.step = None;
     }
 
     /// The call has its result.
     pub(super) fn end(&mut self, id: &str) {
-        self.0.remove(id);
+        self.calls.remove(id);
     }
 
     /// No call runs any more.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.calls.clear();
+        self.step = None;
     }
 
-    /// An event for each call that runs and has shown something.
+    /// An event for each call that runs and has shown something, and for the check.
     pub(super) fn events(&self) -> impl Iterator<Item = Event> {
-        self.0.iter().map(|(id, tail)| {
-            let over = tail.text.len().saturating_sub(TAIL_BYTES);
-            let from = tail.text.ceil_char_boundary(over);
+        let calls = self.calls.iter().map(|(id, tail)| {
+            let (offset, text) = tail.told();
             Event::ToolOutput {
                 id: id.clone(),
-                offset: tail.offset + from as u64,
-                text: tail.text[from..].to_owned(),
+                offset,
+                text,
             }
-        })
+        });
+        let step = self.step.iter().map(|(id, tail)| {
+            let (offset, text) = tail.told();
+            Event::StepOutput {
+                iteration: id.iteration,
+                attempt: id.attempt,
+                step: id.step.clone(),
+                offset,
+                text,
+            }
+        });
+        calls.chain(step)
     }
 }
 
@@ -107,7 +161,7 @@ mod tests {
             assert!(whole.ends_with(&text));
             let most = whole.len().min(TAIL_BYTES);
             assert!((most - 3..=most).contains(&text.len()), "{}", text.len());
-            assert!(tails.0["toolu_1"].text.len() <= MAX_KEPT);
+            assert!(tails.calls["toolu_1"].text.len() <= MAX_KEPT);
         }
     }
 

@@ -44,14 +44,14 @@ impl CompactionSettings {
     }
 }
 
-/// What one summary is made of.
+/// The parts of the request for one summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryRequest {
     /// The model to ask.
     pub model: String,
     /// How many tokens the summary may have.
     pub max_tokens: u32,
-    /// What the model is told before, see [`SYSTEM_PROMPT`].
+    /// The system prompt, see [`SYSTEM_PROMPT`].
     pub system_prompt: &'static str,
     /// All that the model is asked: the instructions, the earlier summary and the part of the
     /// conversation that is to be summarized; see [`prompt()`].
@@ -80,11 +80,12 @@ pub struct SummaryRequest {
 ///     }
 /// }
 ///
-/// # actix::System::new().block_on(async {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = ScriptedTransport::default();
 /// let mut options = Options::new(Config::for_model("any"));
-/// options.seams.transport = Some(Arc::new(model.clone()));
-/// options.seams.summarizer = Some(Arc::new(FirstWords));
+/// options.extensions.transport = Some(Arc::new(model.clone()));
+/// options.extensions.summarizer = Some(Arc::new(FirstWords));
 /// let harness = Harness::start(options)?;
 /// for _ in 0..4 {
 ///     model.push(ScriptedReply::text("Read."));
@@ -93,8 +94,8 @@ pub struct SummaryRequest {
 /// let done = harness.compact_with(true, None).await?;
 /// assert!(done.compacted && done.tokens_after < done.tokens_before);
 /// assert_eq!(model.requests().len(), 4);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+/// # Ok(())
+/// # }
 /// ```
 pub trait Summarizer: Send + Sync + 'static {
     /// The summary, or why there is none, in words for the operator.

@@ -1,8 +1,8 @@
-//! What the model is asked for a summary.
+//! The prompts for a summary.
 
 use super::{Cut, Files};
 
-/// What the model is told before it summarizes.
+/// The system prompt for a summary.
 pub const SYSTEM_PROMPT: &str = "\
 You write summaries of conversations between a user and an assistant that works with tools. \
 The assistant goes on with nothing but your summary and the last few messages, so the summary \
@@ -40,8 +40,8 @@ In their order.
 Keep exact names of files and functions, commands, numbers and error messages. Be short. Do not \
 list the files that were read or changed: both lists are put behind your summary.";
 
-/// What the model is asked for one piece of a [`Cut`]: to summarize it, or to bring the summary
-/// of what was before up to date with it.
+/// The prompt for one piece of a [`Cut`]: to summarize it, or to bring the earlier summary up to
+/// date with it.
 #[must_use]
 pub fn prompt(piece: &str, earlier_summary: Option<&str>) -> String {
     match earlier_summary {

@@ -1,4 +1,4 @@
-//! What the model is asked for a summary, and what is made of its answer.
+//! The prompts for a summary, and the use of the model's answer.
 
 use std::sync::Arc;
 

@@ -72,10 +72,10 @@ pub(crate) fn add_files(message: &Value, tools: &Registry, files: &mut Files) {
     }
 }
 
-/// What all pieces of one summary have in common.
+/// The part that all pieces of one summary have in common.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// What stands behind the conversation.
+    /// The text behind the conversation.
     beside: String,
     /// How many bytes of the conversation a piece has at most, so that the request for its summary
     /// fits into the window.

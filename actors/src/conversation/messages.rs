@@ -1,4 +1,4 @@
-//! What operators tell a conversation.
+//! Orders and questions of operators to a conversation.
 
 use actix::Message;
 use derive_more::{Display, Error, From};
@@ -18,16 +18,16 @@ use crate::storage::StorageError;
 #[derive(Debug, Clone, Default, Message)]
 #[rtype(result = "Result<RunId, SubmitError>")]
 pub struct SubmitPrompt {
-    /// What to ask; must not be blank.
+    /// The question; must not be blank.
     pub content: String,
     /// A prompt with a key that the conversation has seen is answered as the first one was, and
     /// not run again.
     pub key: Option<String>,
-    /// Who sends it, for the other clients.
+    /// The name of the client that sends it, for the other clients.
     pub by: Option<String>,
-    /// What goes with it. The contents are kept already.
+    /// Files that go with it. Their contents are kept already.
     pub attachments: Vec<Attachment>,
-    /// What it says of the changes that tools make in its run.
+    /// The rules for the changes that tools make in its run.
     pub rules: RunRules,
 }
 
@@ -38,14 +38,14 @@ pub struct SubmitPrompt {
 pub struct QueueMessage {
     /// Where it waits.
     pub queue: Queue,
-    /// What to say; must not be blank.
+    /// The text; must not be blank.
     pub content: String,
     /// A message with a key that the conversation has seen is answered as the first one was, and
     /// not queued again.
     pub key: Option<String>,
-    /// Who sends it, for the other clients.
+    /// The name of the client that sends it, for the other clients.
     pub by: Option<String>,
-    /// What goes with it. The contents are kept already.
+    /// Files that go with it. Their contents are kept already.
     pub attachments: Vec<Attachment>,
 }
 
@@ -56,7 +56,7 @@ pub struct QueueMessage {
 pub struct WouldTake {
     /// Where it is to wait; it is to start a run if none.
     pub queue: Option<Queue>,
-    /// What to say.
+    /// The text.
     pub content: String,
     /// Its key.
     pub key: Option<String>,
@@ -69,7 +69,7 @@ pub struct WouldTake {
 pub struct WithdrawMessages {
     /// Only this message; all if none.
     pub item: Option<ItemId>,
-    /// Who withdraws it, for the other clients.
+    /// The name of the client that withdraws it, for the other clients.
     pub by: Option<String>,
 }
 
@@ -79,8 +79,10 @@ pub struct WithdrawMessages {
 pub struct ContinueRun {
     /// Whether the last reply, if it failed or was cancelled, is left out and asked for again.
     pub resumption: Resumption,
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     pub by: Option<String>,
+    /// The mode and the rules of the run. Those of the run before it do not count any more.
+    pub rules: RunRules,
 }
 
 /// How a run without a new prompt begins.
@@ -96,9 +98,9 @@ pub enum Resumption {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<SettingsAnswer, ChangeError>")]
 pub struct ChangeSettings {
-    /// What is to change.
+    /// The changes.
     pub patch: SettingsPatch,
-    /// Who changes them, for the other clients.
+    /// The name of the client that changes them, for the other clients.
     pub by: Option<String>,
 }
 
@@ -148,13 +150,13 @@ impl<O: Order> Message for Given<O> {
 pub struct CompactConversation {
     /// Whether it is done even if the past is well within the window.
     pub force: bool,
-    /// What the summary is to look at above all.
+    /// The focus of the summary.
     pub instructions: Option<String>,
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     pub by: Option<String>,
 }
 
-/// What came of a compaction.
+/// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Compacted {
     /// Whether there was anything to do.
@@ -194,11 +196,11 @@ pub enum SubmitError {
     #[display("the key was used for another prompt; use a new one")]
     KeyReused,
     /// There is nothing to go on from.
-    #[display("there is nothing to continue: the conversation is empty")]
+    #[display("there is nothing to continue or retry: the conversation is empty")]
     Empty,
     /// The last word is the model's, and nothing waits to be said.
     #[display(
-        "there is nothing to continue: the model has replied and nothing is queued; send a prompt"
+        "there is nothing to continue or retry: the model has replied and nothing is queued; send a prompt"
     )]
     Replied,
     /// The system prompt cannot be built.
@@ -233,7 +235,36 @@ pub enum SubmitError {
 pub struct RenameConversation {
     /// The title.
     pub title: String,
-    /// Who gives it, for the other clients.
+    /// The name of the client that gives it, for the other clients.
+    pub by: Option<String>,
+}
+
+/// Notes a command that an operator ran. Sent by HTTP when it has ended; answered when it is on record.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), SubmitError>")]
+pub struct NoteCommand {
+    /// The command.
+    pub command: String,
+    /// The output, with one last line: how the command ended.
+    pub result: String,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Whether the model is not told of it.
+    pub is_hidden: bool,
+    /// The name of the client that ran it.
+    pub by: Option<String>,
+}
+
+/// Notes that somebody went on from here in another conversation. Sent by HTTP when that one was made;
+/// answered when it is on record.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), SubmitError>")]
+pub struct NoteBranch {
+    /// The other conversation.
+    pub conversation: String,
+    /// The last record that both have.
+    pub behind: u64,
+    /// The name of the client that did.
     pub by: Option<String>,
 }
 
@@ -255,7 +286,7 @@ pub struct UndoChanges {
     pub to: Option<UndoTo>,
     /// Whether it is only told what would be done.
     pub dry_run: bool,
-    /// Who asks for it, for the other clients.
+    /// The name of the client that asks for it, for the other clients.
     pub by: Option<String>,
 }
 
@@ -273,7 +304,7 @@ pub enum UndoError {
     Order(SubmitError),
 }
 
-/// Says that the rules of folders are others: what waits is decided anew. Sent by whoever keeps them.
+/// Says that the rules of folders have changed: open approvals are decided anew. Sent by their keeper.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct RulesChanged;
@@ -282,11 +313,11 @@ pub struct RulesChanged;
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<HeldRule>, RulesError>")]
 pub struct ChangeRules {
-    /// What is to hold from now on.
+    /// Rules to add.
     pub add: Vec<HeldRule>,
-    /// What is to hold no more.
+    /// Rules to remove.
     pub remove: Vec<HeldRule>,
-    /// Who changes them, for the other clients.
+    /// The name of the client that changes them, for the other clients.
     pub by: Option<String>,
 }
 
@@ -318,9 +349,9 @@ pub enum AnswerError {
     Answered {
         /// The approval.
         id: u64,
-        /// What was said.
+        /// The answer.
         answer: Verdict,
-        /// Who said it.
+        /// The name of the client that gave it.
         by: Option<String>,
     },
     /// It was withdrawn.
@@ -336,7 +367,7 @@ pub enum AnswerError {
     #[display("there is no approval {id} in this conversation")]
     #[from(ignore)]
     Unknown {
-        /// What was given.
+        /// The number in the order.
         id: u64,
     },
     /// The answer names no change or another one.
@@ -373,7 +404,7 @@ pub enum AnswerError {
 pub struct CancelRun {
     /// Only this run; whatever runs if none.
     pub run: Option<RunId>,
-    /// Who cancels it, for the other clients.
+    /// The name of the client that cancels it, for the other clients.
     pub by: Option<String>,
     /// Whether what waits in the queues is withdrawn, too.
     pub clear_queue: bool,
@@ -389,7 +420,7 @@ pub struct GetOverview;
 pub struct Overview {
     /// Where it was looked at.
     pub position: Position,
-    /// What it is doing.
+    /// Its status.
     pub status: Status,
     /// The run that has not ended.
     pub run: Option<RunId>,
@@ -397,7 +428,7 @@ pub struct Overview {
     pub is_running: bool,
     /// The blocks that an interrupted run left unfinished, as far as they came.
     pub unfinished: Vec<Piece>,
-    /// What waits for an operator's answer.
+    /// The approval that waits for an operator's answer.
     pub approval: Option<Box<Approval>>,
     /// The rules of the run and of the conversation.
     pub rules: Vec<HeldRule>,
@@ -413,7 +444,7 @@ pub struct Overview {
 #[rtype(result = "bool")]
 pub struct EndIfIdle;
 
-/// Asks a conversation to end if it is idle and nobody is attached. Sent by the directory;
+/// Asks a conversation to end if it is idle and no client is attached. Sent by the directory;
 /// answered with whether it ends.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "bool")]
@@ -424,7 +455,7 @@ pub struct RetireIfIdle;
 #[rtype(result = "bool")]
 pub struct IsRunning;
 
-/// Asks a conversation to end at once if it is idle and nobody is attached, to make a place for
+/// Asks a conversation to end at once if it is idle and no client is attached, to make a place for
 /// another. Sent by the directory; answered with whether it ends.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "bool")]
@@ -441,6 +472,14 @@ pub struct StopRuns;
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "Option<RunOutcome>")]
 pub struct WaitForEnd {
+    /// The run.
+    pub run: RunId,
+}
+
+/// Asks for the end of a run's next reply, when it was counted. Answered with whether the run goes on.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "bool")]
+pub struct WaitForReply {
     /// The run.
     pub run: RunId,
 }

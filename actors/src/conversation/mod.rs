@@ -4,6 +4,7 @@ mod driver;
 mod machine;
 pub mod messages;
 mod past;
+mod retrying;
 
 pub use crate::event::{event, state, usage};
 pub use driver::{ConversationActor, Downstream};
@@ -15,3 +16,4 @@ pub use past::{
     Glance, History, INTERRUPTED, Keyed, Ledger, Named, first_violation, glance, revive, transcript,
 };
 pub(crate) use past::{Reading, glance_at};
+pub(crate) use retrying::waits as retry_waits;

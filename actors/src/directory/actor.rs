@@ -55,7 +55,7 @@ pub struct DirectoryActor {
     stopping: bool,
 }
 
-/// What is known of a conversation that is open, or about to be.
+/// A conversation that is open, or about to be.
 pub(super) struct Open {
     pub(super) opening: Opening,
     /// Which use was the last.
@@ -81,7 +81,7 @@ impl DirectoryActor {
         }
     }
 
-    /// The actors of a conversation. Whoever asks while they are started gets the same ones.
+    /// The actors of a conversation. All who ask while they are started get the same ones.
     pub(super) fn opening(&mut self, id: &ConversationId, ctx: &Context<Self>) -> Opening {
         if self.stopping {
             let refused = async { Err(OpenError::Stopping) };
@@ -202,7 +202,7 @@ async fn open_at(
     id: ConversationId,
 ) -> Result<Conversation, OpenError> {
     let journal = match store.open(&id).await {
-        // Made at once, or the position of whoever attaches now would mean nothing later.
+        // Made at once, or the position of a client that attaches now would mean nothing later.
         Err(OpenError::NotFound { .. }) if id.as_str() == DEFAULT_CONVERSATION => {
             let header = Header::new(id, parts.clock.unix_millis());
             match store.create(header.clone(), Vec::new()).await {
@@ -219,7 +219,7 @@ async fn open_at(
     Ok(parts.start(journal, &glance, place))
 }
 
-/// What is told of a journal that was just made. It is closed behind that.
+/// The description of a journal that was just made. It is closed behind that.
 pub(super) async fn made(journal: Arc<dyn Journal>) -> Result<Made, OpenError> {
     let glance = glance(&*journal).await.map_err(OpenError::Storage)?;
     Ok(Made {
@@ -281,7 +281,10 @@ impl Handler<CreateConversation> for DirectoryActor {
             title: order.title,
             settings: order.settings,
             workspace: Some(workspace),
-            ..Header::new(self.new_id(), self.parts.clock.unix_millis())
+            ..Header::new(
+                order.id.unwrap_or_else(|| self.new_id()),
+                self.parts.clock.unix_millis(),
+            )
         };
         let creating = self.store.create(header, Vec::new());
         Box::pin(async move { made(creating.await?).await })
@@ -295,7 +298,7 @@ impl Handler<StopAll> for DirectoryActor {
         self.stopping = true;
         let open = self.open.values();
         let openings: Vec<Opening> = open.map(|open| open.opening.clone()).collect();
-        let jobs = self.parts.seams.jobs.clone();
+        let jobs = self.parts.extensions.jobs.clone();
         Box::pin(async move {
             let opened = join_all(openings).await;
             let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();

@@ -14,7 +14,7 @@ use crate::conversation::messages::{GetOverview, SubmitError, SubmitPrompt, Wait
 use crate::directory::messages::{
     ForkConversation, ForkError, ListConversations, RemoveConversation, RemoveError, Row,
 };
-use crate::directory::{MAX_OPEN_CONVERSATIONS, Seams};
+use crate::directory::{Extensions, MAX_OPEN_CONVERSATIONS};
 use crate::ids::ItemId;
 use crate::journal::{
     Activity, Durability, Entries, Journal, Listed, MemoryStore, NewRecord, Position, Record,
@@ -145,7 +145,7 @@ impl World {
             tools: ToolShelf::default(),
             workspace: Path::new("/own").into(),
             list_models: model.recipient(),
-            seams: Seams::default(),
+            extensions: Extensions::default(),
             defaults: Arc::new(Defaults::new("m", 10)),
             clock: Clock::new(|| std::time::UNIX_EPOCH + Duration::from_secs(9)),
             broadcasting: Arbiter::current(),
@@ -176,6 +176,7 @@ impl World {
     /// Makes one that works in a folder.
     async fn make_in(&self, title: &str, workspace: Option<&str>) -> String {
         let create = CreateConversation {
+            id: None,
             title: Some(title.to_owned()),
             settings: Settings::default(),
             workspace: workspace.map(PathBuf::from),

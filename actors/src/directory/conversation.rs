@@ -23,7 +23,7 @@ pub struct Conversation {
     pub journal: Arc<dyn Journal>,
     /// Counts who is attached.
     pub attendance: Attendance,
-    /// Its place among those that are open. Whoever holds it keeps the conversation from being let
+    /// Its place among those that are open. A holder keeps the conversation from being let
     /// go for another.
     pub place: Place,
 }

@@ -28,7 +28,7 @@ enum Stopped {
     Storage(StorageError),
 }
 
-/// What a fork is made of: the beginning of a journal.
+/// The origin of a fork: the beginning of a journal.
 struct Origin {
     journal: Arc<dyn Journal>,
     end: Position,
@@ -108,7 +108,7 @@ async fn fork(
     }
 }
 
-/// What a fork has behind the records of its origin.
+/// The records of a fork behind those of its origin.
 async fn added_entries(
     journal: &dyn Journal,
     end: u64,

@@ -9,7 +9,7 @@ use crate::ids::ConversationId;
 impl DirectoryActor {
     /// Waits for the next job that ends.
     pub(super) fn hear_of_jobs(&self, ctx: &mut Context<Self>) {
-        let jobs = self.parts.seams.jobs.clone();
+        let jobs = self.parts.extensions.jobs.clone();
         let ended = async move { jobs.next_ended().await }.into_actor(self);
         ctx.spawn(ended.map(|conversation, actor, ctx| {
             actor.note_jobs(&conversation, ctx);

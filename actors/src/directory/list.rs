@@ -27,7 +27,7 @@ const ROW_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many conversations are looked at together for those of one folder.
 const PART: usize = 200;
 
-/// What is asked of a conversation that is open. It does not keep it from being let go.
+/// A question to a conversation that is open. It does not keep it from being let go.
 #[derive(Clone)]
 struct Asked {
     actor: Door,
@@ -72,7 +72,7 @@ async fn look(store: &dyn JournalStore, id: &ConversationId) -> Result<(Header, 
     Ok((journal.header(), glance.into()))
 }
 
-/// What lists are made from.
+/// The sources of lists.
 struct Lists {
     store: Arc<dyn JournalStore>,
     looks: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! What the directory of conversations is told.
+//! The messages to the directory of conversations.
 
 use std::path::PathBuf;
 
@@ -34,9 +34,11 @@ pub struct Made {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Made, OpenError>")]
 pub struct CreateConversation {
+    /// Its id, which must be free; made up if none.
+    pub id: Option<ConversationId>,
     /// Its title.
     pub title: Option<String>,
-    /// What differs from the service's settings.
+    /// The settings in which it differs from the service.
     pub settings: Settings,
     /// The folder that it is to work in, absolute and without links; the service's if none.
     pub workspace: Option<PathBuf>,
@@ -65,7 +67,7 @@ pub enum ForkError {
     /// The journal has no such record.
     #[display("the conversation has {end} records; there is no record {seq} to fork at")]
     NoSuchRecord {
-        /// What was asked for.
+        /// The number in the order.
         seq: u64,
         /// The last one there is.
         end: u64,

@@ -15,5 +15,5 @@ mod rows;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
 pub use conversation::{Conversation, Place};
-pub use parts::{GuidanceOf, Parts, Seams};
+pub use parts::{Extensions, GuidanceOf, Parts};
 pub use places::MAX_OPEN_CONVERSATIONS;

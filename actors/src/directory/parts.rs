@@ -1,4 +1,4 @@
-//! What all conversations of a service share, and how the actors of one are started.
+//! The parts that all conversations of a service share, and how the actors of one are started.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,18 +30,20 @@ const CALLS_OF_A_LIFE: u64 = 1_000_000;
 /// Finds the guidance of a folder. It must not wait for anything.
 pub type GuidanceOf = Arc<dyn Fn(&Path) -> GuidanceShelf + Send + Sync>;
 
-/// What users of this crate can do in place of the service.
+/// Extension points: code that users of this crate put in the place of the service's own. All of them are left as
+/// they are by [`Self::default`]; a field or a method sets one.
 #[derive(Clone)]
-pub struct Seams {
-    /// What the model is told besides the system prompt.
+#[non_exhaustive]
+pub struct Extensions {
+    /// The context files and skills that the model gets besides the system prompt.
     pub guidance: GuidanceShelf,
     /// The same for a conversation in that folder, where it is not the same for all.
     pub guidance_of: Option<GuidanceOf>,
     /// Where the contents of attachments are.
     pub attachments: Arc<dyn AttachmentStore>,
-    /// What requests go through, in place of HTTP.
+    /// Carries requests, in place of HTTP.
     pub transport: Option<Arc<dyn Transport>>,
-    /// What is asked for a key before every call.
+    /// Gives a key before every call.
     pub keys: Option<Arc<dyn KeyResolver>>,
     /// Builds the system prompt before every turn, in place of the static one.
     pub system_prompt: Option<Arc<dyn SystemPromptBuilder>>,
@@ -49,7 +51,7 @@ pub struct Seams {
     pub projection: Option<Arc<dyn Projection>>,
     /// Writes summaries, in place of the model.
     pub summarizer: Option<Arc<dyn Summarizer>>,
-    /// What is taken out of what tools return and the API says, besides the credential and the
+    /// Takes secrets out of results of tools and answers of the API, besides the credential and the
     /// configuration's secrets. More can be added to it at any time.
     pub redaction: Redaction,
     /// Answers what tools ask before they change something; without one they are denied.
@@ -62,13 +64,13 @@ pub struct Seams {
     pub launcher: Launching,
     /// Keeps the outputs of commands that are too long to be shown.
     pub outputs: Option<Outputs>,
-    /// What runs in the background: the same that the tools have.
+    /// The jobs in the background: the same that the tools have.
     pub jobs: Jobs,
     /// Files and folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
 }
 
-impl Default for Seams {
+impl Default for Extensions {
     fn default() -> Self {
         Self {
             guidance: GuidanceShelf::default(),
@@ -91,8 +93,71 @@ impl Default for Seams {
     }
 }
 
-impl Seams {
-    /// What a conversation in that folder is told.
+impl Extensions {
+    /// The same with another way to the model.
+    #[must_use]
+    pub fn with_transport(self, transport: impl Transport) -> Self {
+        Self {
+            transport: Some(Arc::new(transport)),
+            ..self
+        }
+    }
+
+    /// The same, with a key that is found before every call.
+    #[must_use]
+    pub fn with_keys(self, keys: impl KeyResolver) -> Self {
+        Self {
+            keys: Some(Arc::new(keys)),
+            ..self
+        }
+    }
+
+    /// The same, with a system prompt that is built before every turn.
+    #[must_use]
+    pub fn with_system_prompt(self, builder: impl SystemPromptBuilder) -> Self {
+        Self {
+            system_prompt: Some(Arc::new(builder)),
+            ..self
+        }
+    }
+
+    /// The same, with another past for the model.
+    #[must_use]
+    pub fn with_projection(self, projection: impl Projection) -> Self {
+        Self {
+            projection: Some(Arc::new(projection)),
+            ..self
+        }
+    }
+
+    /// The same, with another writer of summaries.
+    #[must_use]
+    pub fn with_summarizer(self, summarizer: impl Summarizer) -> Self {
+        Self {
+            summarizer: Some(Arc::new(summarizer)),
+            ..self
+        }
+    }
+
+    /// The same, with an answer to what tools ask.
+    #[must_use]
+    pub fn with_approver(self, approver: impl Approver) -> Self {
+        Self {
+            approver: Arc::new(approver),
+            ..self
+        }
+    }
+
+    /// The same, with another place for the contents of files that go with prompts.
+    #[must_use]
+    pub fn with_attachments(self, attachments: Arc<dyn AttachmentStore>) -> Self {
+        Self {
+            attachments,
+            ..self
+        }
+    }
+
+    /// The guidance of a conversation in that folder.
     fn guidance_of(&self, folder: &Path) -> GuidanceShelf {
         match &self.guidance_of {
             None => self.guidance.clone(),
@@ -101,7 +166,7 @@ impl Seams {
     }
 }
 
-/// What all conversations share.
+/// The parts that all conversations share.
 #[derive(Clone)]
 pub struct Parts {
     /// Asks the model.
@@ -118,12 +183,12 @@ pub struct Parts {
     pub tools: ToolShelf,
     /// The folder of those conversations that have none of their own.
     pub workspace: Arc<Path>,
-    /// What a conversation is like that says nothing else.
+    /// The values of a conversation that sets nothing of its own.
     pub defaults: Arc<Defaults>,
     /// Lists what models there are.
     pub list_models: Recipient<ListModels>,
-    /// What somebody else does in place of the service.
-    pub seams: Seams,
+    /// Other code that takes the place of the service's own.
+    pub extensions: Extensions,
     /// How many actors of conversations were started.
     pub lives: Arc<AtomicU64>,
     /// Tells the time.
@@ -177,12 +242,12 @@ impl Parts {
             defaults: Arc::clone(&self.defaults),
             made_with: header.settings,
             tools: self.tools.clone(),
-            rules: self.seams.rules.clone(),
-            guidance: self.seams.guidance_of(&folder),
+            rules: self.extensions.rules.clone(),
+            guidance: self.extensions.guidance_of(&folder),
             folder,
             home: std::env::var_os("HOME").map(|home| PathBuf::from(home).into()),
-            system_prompt: self.seams.system_prompt.clone(),
-            projection: self.seams.projection.clone(),
+            system_prompt: self.extensions.system_prompt.clone(),
+            projection: self.extensions.projection.clone(),
         };
         let downstream = Downstream {
             start_model_call: self.start_model_call.clone(),
@@ -192,13 +257,13 @@ impl Parts {
             publish,
             journal,
             describe_model: self.describe_model.clone(),
-            summarizer: self.seams.summarizer.clone(),
-            approver: Arc::clone(&self.seams.approver),
-            jobs: self.seams.jobs.clone(),
+            summarizer: self.extensions.summarizer.clone(),
+            approver: Arc::clone(&self.extensions.approver),
+            jobs: self.extensions.jobs.clone(),
             undo: Undo {
-                before: self.seams.before.clone(),
-                closed: Arc::clone(&self.seams.closed),
-                redaction: self.seams.redaction.clone(),
+                before: self.extensions.before.clone(),
+                closed: Arc::clone(&self.extensions.closed),
+                redaction: self.extensions.redaction.clone(),
             },
         };
         let life = self.lives.fetch_add(1, Ordering::Relaxed);
@@ -207,7 +272,7 @@ impl Parts {
     }
 }
 
-/// What the end of a journal says to those who attach before anything happens.
+/// The first event for clients that attach before anything happens, from the end of a journal.
 fn now(glance: &Glance) -> Now {
     let status = &glance.ledger.resting_status();
     let interrupted = glance.ledger.run().is_some();

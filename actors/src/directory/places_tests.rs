@@ -41,7 +41,7 @@ async fn the_idle_conversation_that_was_used_longest_ago_makes_way() {
     assert_eq!(open(&world, &names[0]).await, first);
     let third = open(&world, &names[2]).await;
     assert!(first.connected() && third.connected() && !second.connected());
-    // It comes back as it was, and whatever was done by nobody is let go for it.
+    // It comes back as it was, and a conversation that no client uses is let go for it.
     let again = world.open(&names[1]).await.unwrap();
     assert!(!first.connected() && third.connected());
     world.run(&again).await;
@@ -96,7 +96,7 @@ async fn many_who_ask_at_once_share_few_places() {
             .map(|conversation| conversation.is_alive())
     });
     for opened in join_all(asked).await {
-        // Whoever comes while both places are held is told so, and no place is lost.
+        // A client that comes while both places are held is told so, and no place is lost.
         assert!(matches!(
             opened,
             Ok(true) | Err(OpenError::TooMany { max: 2 })

@@ -44,8 +44,8 @@ impl Handler<RemoveConversation> for DirectoryActor {
             removed.into_actor(actor).map(move |removed, actor, _| {
                 let (conversation, removed) = removed?;
                 if removed.is_ok() {
-                    let (id, jobs) = (id.clone(), actor.parts.seams.jobs.clone());
-                    let outputs = actor.parts.seams.outputs.clone();
+                    let (id, jobs) = (id.clone(), actor.parts.extensions.jobs.clone());
+                    let outputs = actor.parts.extensions.outputs.clone();
                     actix::spawn(async move {
                         jobs.remove(&id).await;
                         let Some(outputs) = outputs else {

@@ -13,7 +13,7 @@ const MOST: usize = 20_000;
 /// of the system's clock have the same time.
 const SETTLED: u64 = 1_000_000_000;
 
-/// What was found. A journal that has not changed since is not opened again.
+/// The rows so far. A journal that has not changed since is not opened again.
 #[derive(Clone, Default)]
 pub(super) struct Rows(Arc<Mutex<HashMap<String, Known>>>);
 
@@ -24,7 +24,7 @@ struct Known {
 }
 
 impl Rows {
-    /// What was found in a journal that was changed then.
+    /// The row of a journal that was changed then.
     pub(super) fn get(&self, listed: &Listed) -> Option<(Header, Overview)> {
         let all = self.all();
         let known = all.get(&listed.id)?;

@@ -1,5 +1,5 @@
-//! What the model is told besides what operators say: context files and the list of skills; and
-//! the texts that operators invoke by name: skills and prompt templates.
+//! The guidance of the model besides the operators' words: context files and the list of skills;
+//! and the texts that operators invoke by name: skills and prompt templates.
 
 mod element;
 mod skill;
@@ -17,7 +17,7 @@ pub use template::{PromptTemplate, parse_arguments};
 pub struct ContextFile {
     /// Where it is.
     pub path: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ pub struct Guidance {
     pub skills: Vec<Skill>,
     /// By name, each name once.
     pub templates: Vec<PromptTemplate>,
-    /// What could not be loaded, one line each that names the file.
+    /// The files that could not be loaded, one line each with its name and the reason.
     pub problems: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Guidance {
 }
 
 impl ContextFile {
-    /// What the model is told of it.
+    /// The text about it for the model.
     fn shown(&self) -> String {
         let text = self.text.trim_matches(['\n', '\r']);
         if text.trim().is_empty() {
@@ -73,12 +73,12 @@ impl ContextFile {
     }
 }
 
-/// The guidance of a service: read by conversations, replaced by whoever loads it.
+/// The guidance of a service: read by conversations, replaced by the loader.
 #[derive(Debug, Clone, Default)]
 pub struct GuidanceShelf(Arc<RwLock<Arc<Guidance>>>);
 
 impl GuidanceShelf {
-    /// What is there now.
+    /// The guidance of now.
     #[must_use]
     pub fn get(&self) -> Arc<Guidance> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))

@@ -7,7 +7,7 @@ use super::element::{Element, escaped};
 /// How long a name may be.
 const MAX_NAME: usize = 64;
 
-/// What the model is told before the list of skills.
+/// The model's introduction to the list of skills.
 const INTRODUCTION: &str = "\
 The following skills hold instructions for particular tasks. When a task fits a skill's \
 description, read the whole file at the skill's location before you begin, and follow it. Paths \
@@ -36,9 +36,9 @@ impl Skill {
         (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_fitting)
     }
 
-    /// What is said to the model when an operator invokes the skill: the instructions as a block,
-    /// and then whatever else the operator says, each piece after a blank line. Blank pieces are
-    /// left out.
+    /// The message to the model when an operator invokes the skill: the instructions as a block,
+    /// and then the operator's further words, each piece after a blank line. Blank pieces are left
+    /// out.
     #[must_use]
     pub fn invocation(&self, extra: &[String]) -> String {
         let mut opening = Element::new("skill").attribute("name", &self.name);
@@ -61,8 +61,8 @@ impl Skill {
     }
 }
 
-/// What the system prompt says of the skills that the model may know of, by name; empty if there
-/// is none.
+/// The part of the system prompt about the skills that the model may know of, by name; empty if
+/// there is none.
 #[must_use]
 pub fn listing(skills: &[Skill]) -> String {
     let mut visible: Vec<&Skill> = skills.iter().filter(|skill| !skill.hidden).collect();

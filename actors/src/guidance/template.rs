@@ -5,7 +5,7 @@
 pub struct PromptTemplate {
     /// Names it.
     pub name: String,
-    /// What it is for, for lists.
+    /// Its purpose, for lists.
     pub description: String,
     /// The text with its places.
     pub content: String,

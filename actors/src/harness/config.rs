@@ -5,52 +5,41 @@ use std::time::Duration;
 use derive_more::{Display, Error, From};
 use harness_protocol::FullSettings;
 
-use crate::directory::Seams;
-use crate::model::{Caching, Credential, ModelSettings, RetryPolicy};
+use crate::directory::Extensions;
+use crate::model::{Caching, Credential, ModelSettings};
 use crate::secret::Secret;
 use crate::tool::RegistryError;
 
-/// How a conversation is set up.
+/// How a conversation is set up. It is made by [`Self::new`] or [`Self::for_model`], and its fields are changed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Config {
     /// Where and how the model is reached.
     pub api: ModelSettings,
-    /// What the conversation has as long as nothing else is set. Without a model, [`crate::model::DEFAULT_MODEL`]
-    /// is asked, or what takes its place.
+    /// The settings of the conversation as long as nothing else is set. Without a model,
+    /// [`crate::model::DEFAULT_MODEL`] is asked, or its successor.
     pub settings: FullSettings,
-    /// What the API is to remember of requests.
+    /// The API's cache for requests.
     pub caching: Caching,
     /// How long one tool call may take.
     pub tool_timeout: Duration,
-    /// What no tool's result may show, besides the credential.
+    /// Secrets that no tool's result may show, besides the credential.
     pub secrets: Vec<Secret>,
 }
 
 impl Config {
     /// The defaults, with this model and without a key: for conversations that bring their own way to
-    /// the model, see [`Seams::transport`], or find their keys, see [`Seams::keys`].
+    /// the model, see [`Extensions::transport`], or find their keys, see [`Extensions::keys`].
     #[must_use]
     pub fn for_model(id: &str) -> Self {
-        let mut config = Self::new("");
-        config.settings.model = Some(id.to_owned());
-        config
+        Self::new("").with_model(id)
     }
 
     /// The defaults, with this API key.
     #[must_use]
     pub fn new(api_key: &str) -> Self {
         Self {
-            api: ModelSettings {
-                base_url: "https://api.anthropic.com".to_owned(),
-                credential: Credential::ApiKey(Secret::from(api_key)),
-                retry: RetryPolicy {
-                    max_retries: 4,
-                    max_wait: Duration::from_secs(60),
-                },
-                connect_timeout: Duration::from_secs(5),
-                head_timeout: Duration::from_secs(120),
-                idle_timeout: Duration::from_secs(300),
-            },
+            api: ModelSettings::new(Credential::ApiKey(Secret::from(api_key))),
             settings: FullSettings::default(),
             caching: Caching::default(),
             tool_timeout: Duration::from_secs(60),
@@ -58,10 +47,27 @@ impl Config {
         }
     }
 
-    pub(super) fn check(&self, seams: &Seams) -> Result<(), ConfigError> {
+    /// The same with another model.
+    #[must_use]
+    pub fn with_model(mut self, id: &str) -> Self {
+        self.settings.model = Some(id.to_owned());
+        self
+    }
+
+    /// The same with another API, whose URLs begin with that, without a slash at its end.
+    #[must_use]
+    pub fn with_base_url(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.api.base_url);
+        self
+    }
+
+    pub(super) fn check(&self, extensions: &Extensions) -> Result<(), ConfigError> {
+        if cfg!(not(feature = "client")) && extensions.transport.is_none() {
+            return Err(ConfigError::NoTransport);
+        }
         let (Credential::ApiKey(secret) | Credential::Bearer(secret)) = &self.api.credential;
-        // Whoever brings the way to the model, or its keys, needs no key here.
-        let is_needed = seams.transport.is_none() && seams.keys.is_none();
+        // A program that brings the way to the model, or its keys, needs no key here.
+        let is_needed = extensions.transport.is_none() && extensions.keys.is_none();
         if is_needed && secret.expose().trim().is_empty() {
             return Err(ConfigError::NoKey);
         }
@@ -83,7 +89,20 @@ impl Config {
 
 /// Why a conversation cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+#[non_exhaustive]
 pub enum ConfigError {
+    /// The crate was built without its HTTP client, so another way to the model is needed.
+    #[display(
+        "there is no way to the model: give Extensions::transport, or enable the feature `client` of harness-actors"
+    )]
+    NoTransport,
+    /// The conversation lives on a thread of its own, and the system gives none. This passes.
+    #[display("a thread for the conversation cannot be started: {reason}; try again in a moment")]
+    #[from(skip)]
+    NoThread {
+        /// The system's words.
+        reason: String,
+    },
     /// The API is not reached without one.
     #[display("the API key must not be empty")]
     NoKey,

@@ -3,15 +3,24 @@
 use derive_more::{Display, Error, From};
 
 use crate::attachment::AttachmentError;
-use crate::conversation::messages::{ChangeError, CompactError, RunOutcome, SubmitError};
+use crate::conversation::messages::{ChangeError, CompactError, SubmitError};
 use crate::model::ModelFailure;
 use crate::storage::StorageError;
 use crate::tool::RegistryError;
 
+/// A cause that is known by its words alone.
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
+#[from(forward)]
+pub struct Cause(#[error(not(source))] String);
+
 /// Why something that was asked of a [`super::Harness`] did not happen. Unless it says that a run
 /// failed or was cancelled, nothing was changed.
+///
+/// Its line is whole: it has the words of its cause, which is the `source`. So it is shown alone, or the causes are
+/// taken apart, but not both.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 #[from(skip)]
+#[non_exhaustive]
 pub enum HarnessError {
     /// A run is going, or a compaction; one at a time. What is to be said in the run is queued by
     /// [`super::Harness::steer`] and [`super::Harness::follow_up`].
@@ -25,10 +34,10 @@ pub enum HarnessError {
     Cancelled,
     /// The model gave no complete reply.
     #[display("{_0}")]
-    Failed(#[error(not(source))] ModelFailure),
+    Failed(ModelFailure),
     /// The journal took no more.
     #[display("the conversation could not be kept: {_0}")]
-    NotKept(#[error(not(source))] String),
+    NotKept(Cause),
     /// The journal cannot be read.
     #[from]
     Storage(StorageError),
@@ -76,13 +85,13 @@ pub enum HarnessError {
     Attachment(AttachmentError),
     /// A setting cannot have that value.
     #[display("{_0}")]
-    Invalid(#[error(not(source))] String),
+    Invalid(Cause),
     /// The system prompt could not be built.
     #[display("{_0}")]
-    SystemPrompt(#[error(not(source))] String),
+    SystemPrompt(Cause),
     /// There is no summary, so the past is as it was.
     #[display("the summary failed: {_0}")]
-    Compaction(#[error(not(source))] String),
+    Compaction(Cause),
     /// The conversation is stopping.
     #[display("the conversation is stopping")]
     Stopping,
@@ -96,14 +105,14 @@ impl From<SubmitError> for HarnessError {
         match error {
             SubmitError::Busy => Self::Busy,
             SubmitError::Blank => Self::Blank,
-            SubmitError::KeyReused => Self::Invalid(error.to_string()),
+            SubmitError::KeyReused => Self::Invalid(error.to_string().into()),
             SubmitError::Empty => Self::Empty,
             SubmitError::Replied => Self::Replied,
-            SubmitError::Prompt(reason) => Self::SystemPrompt(reason),
-            SubmitError::QueueTooLarge { .. } => Self::Invalid(error.to_string()),
+            SubmitError::Prompt(reason) => Self::SystemPrompt(reason.into()),
+            SubmitError::QueueTooLarge { .. } => Self::Invalid(error.to_string().into()),
             SubmitError::QueueFull { max } => Self::QueueFull { max },
             SubmitError::Deleted => Self::Gone,
-            SubmitError::NotKept(reason) => Self::NotKept(reason),
+            SubmitError::NotKept(reason) => Self::NotKept(reason.into()),
             SubmitError::Stopping => Self::Stopping,
         }
     }
@@ -112,7 +121,7 @@ impl From<SubmitError> for HarnessError {
 impl From<ChangeError> for HarnessError {
     fn from(error: ChangeError) -> Self {
         match error {
-            ChangeError::Invalid(reason) => Self::Invalid(reason),
+            ChangeError::Invalid(reason) => Self::Invalid(reason.into()),
             ChangeError::UnknownTool { name, tools } => Self::UnknownTool { name, tools },
             ChangeError::Order(error) => error.into(),
         }
@@ -123,7 +132,7 @@ impl From<CompactError> for HarnessError {
     fn from(error: CompactError) -> Self {
         match error {
             CompactError::Order(error) => error.into(),
-            CompactError::Summary(reason) => Self::Compaction(reason),
+            CompactError::Summary(reason) => Self::Compaction(reason.into()),
             CompactError::Cancelled => Self::Cancelled,
         }
     }
@@ -135,13 +144,28 @@ impl From<actix::MailboxError> for HarnessError {
     }
 }
 
-/// What a run's end means to who waits for it.
-pub(super) fn ended(outcome: Option<RunOutcome>) -> Result<(), HarnessError> {
-    match outcome {
-        Some(RunOutcome::Ended { .. }) => Ok(()),
-        Some(RunOutcome::Cancelled) => Err(HarnessError::Cancelled),
-        Some(RunOutcome::Failed(failure)) => Err(HarnessError::Failed(failure)),
-        Some(RunOutcome::NotKept(reason)) => Err(HarnessError::NotKept(reason)),
-        None => Err(HarnessError::Gone),
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+    use crate::model::ModelError;
+
+    /// Spec: [LIB-325]
+    #[test]
+    fn an_error_names_its_cause() {
+        let failed = HarnessError::Failed(ModelError::Truncated.into());
+        let failure = failed.source().unwrap();
+        assert!(failure.downcast_ref::<ModelFailure>().is_some());
+        let error = failure.source().unwrap().downcast_ref::<ModelError>();
+        assert_eq!(error, Some(&ModelError::Truncated));
+        for error in [
+            HarnessError::Invalid(Cause::from("no such level")),
+            HarnessError::NotKept(Cause::from("no such level")),
+        ] {
+            assert_eq!(error.source().unwrap().to_string(), "no such level");
+            assert!(error.to_string().ends_with("no such level"));
+        }
+        assert!(HarnessError::Busy.source().is_none());
     }
 }

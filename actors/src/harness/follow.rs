@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use actix::prelude::*;
 use harness_protocol::Event;
@@ -46,56 +46,86 @@ pub trait EventHandler: Send + Sync + 'static {
     }
 }
 
-/// Those who follow a conversation, in the order in which they came; clones share them.
-#[derive(Clone, Default)]
-pub(crate) struct Handlers(Arc<Mutex<Subscribed>>);
-
-#[derive(Default)]
-struct Subscribed {
-    /// The number of the last one.
-    last: u64,
-    handlers: Vec<(u64, Arc<dyn EventHandler>)>,
+/// Takes all that is published of a conversation: the one way in which handlers, streams and those that wait for a
+/// reply are told. Called on the conversation's thread.
+pub(super) trait Follow: Send + Sync {
+    /// Takes what was published.
+    fn take(&self, shown: &Publish);
 }
 
-impl Handlers {
-    fn lock(&self) -> MutexGuard<'_, Subscribed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+/// A handler, told by its methods.
+struct Methods(Arc<dyn EventHandler>);
+
+impl Follow for Methods {
+    fn take(&self, shown: &Publish) {
+        match shown {
+            Publish::Lasting { event, .. } => tell(&*self.0, event, true),
+            Publish::Passing(event) => tell(&*self.0, event, false),
+            Publish::Rewritten { .. } => {}
+        }
+    }
+}
+
+/// Those who follow a conversation, in the order in which they came; clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Followers(Arc<Mutex<Following>>);
+
+#[derive(Default)]
+struct Following {
+    /// The number of the last one.
+    last: u64,
+    followers: Vec<(u64, Arc<dyn Follow>)>,
+}
+
+/// Those who follow, for one that does not keep them.
+type Shared = Weak<Mutex<Following>>;
+
+fn lock(following: &Mutex<Following>) -> MutexGuard<'_, Following> {
+    following.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Followers {
+    /// Adds one, until what is returned is dropped.
+    pub(super) fn add(&self, follower: Arc<dyn Follow>) -> Place {
+        let number = self.keep(follower);
+        Place {
+            followers: Arc::downgrade(&self.0),
+            number,
+        }
     }
 
-    /// Adds one; tells its number.
-    pub(crate) fn add(&self, handler: Arc<dyn EventHandler>) -> u64 {
-        let mut subscribed = self.lock();
-        subscribed.last += 1;
-        let number = subscribed.last;
-        subscribed.handlers.push((number, handler));
+    /// Adds a handler, until what is returned is dropped.
+    pub(super) fn subscribe(&self, handler: Arc<dyn EventHandler>) -> Subscription {
+        Subscription(self.add(Arc::new(Methods(handler))))
+    }
+
+    /// Adds a handler that follows to the end.
+    pub(super) fn keep_handler(&self, handler: Arc<dyn EventHandler>) {
+        self.keep(Arc::new(Methods(handler)));
+    }
+
+    fn keep(&self, follower: Arc<dyn Follow>) -> u64 {
+        let mut following = lock(&self.0);
+        following.last += 1;
+        let number = following.last;
+        following.followers.push((number, follower));
         number
     }
 
-    fn remove(&self, number: u64) {
-        let mut subscribed = self.lock();
-        let is_it = |(other, _): &mut (u64, _)| *other == number;
-        let removed: Vec<_> = subscribed.handlers.extract_if(.., is_it).collect();
-        drop(subscribed);
-        // Dropping a handler may unsubscribe others.
-        drop(removed);
-    }
-
     fn has(&self, number: u64) -> bool {
-        let subscribed = self.lock();
-        subscribed
-            .handlers
-            .iter()
-            .any(|(other, _)| *other == number)
+        let following = lock(&self.0);
+        let mut followers = following.followers.iter();
+        followers.any(|(other, _)| *other == number)
     }
 
-    /// Tells all of an event. A handler may subscribe and unsubscribe while it is told.
-    fn tell(&self, event: &Event, is_lasting: bool) {
-        let handlers = self.lock().handlers.clone();
-        for (number, handler) in handlers {
+    /// Tells all what was published. A handler may subscribe and unsubscribe while it is told.
+    fn tell(&self, shown: &Publish) {
+        let followers = lock(&self.0).followers.clone();
+        for (number, follower) in followers {
             if !self.has(number) {
                 continue;
             }
-            let told = catch_unwind(AssertUnwindSafe(|| tell(&*handler, event, is_lasting)));
+            let told = catch_unwind(AssertUnwindSafe(|| follower.take(shown)));
             if told.is_err() {
                 log::error!("a handler of events panicked; it goes on with the next event");
             }
@@ -103,19 +133,31 @@ impl Handlers {
     }
 }
 
-/// Follows a conversation until it is dropped.
-#[must_use = "the handler is told of nothing once this is dropped"]
-pub struct Subscription {
-    handlers: Handlers,
+/// The place of a follower, which leaves when this is dropped.
+pub(super) struct Place {
+    followers: Shared,
     number: u64,
 }
 
-impl Subscription {
-    pub(crate) fn new(handlers: Handlers, handler: Arc<dyn EventHandler>) -> Self {
-        let number = handlers.add(handler);
-        Self { handlers, number }
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(followers) = self.followers.upgrade() else {
+            return;
+        };
+        let mut following = lock(&followers);
+        let is_it = |(other, _): &mut (u64, _)| *other == self.number;
+        let removed: Vec<_> = following.followers.extract_if(.., is_it).collect();
+        drop(following);
+        // Dropping a handler may unsubscribe others.
+        drop(removed);
     }
+}
 
+/// Follows a conversation until it is dropped.
+#[must_use = "the handler is told of nothing once this is dropped"]
+pub struct Subscription(Place);
+
+impl Subscription {
     /// Ends it. The handler is told of nothing more, not even of what happened before and was not
     /// told yet.
     pub fn unsubscribe(self) {
@@ -123,34 +165,24 @@ impl Subscription {
     }
 }
 
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.handlers.remove(self.number);
-    }
-}
-
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Subscription").field(&self.number).finish()
+        f.debug_tuple("Subscription").field(&self.0.number).finish()
     }
 }
 
-/// Passes published events to handlers.
-pub(crate) struct HandlerActor(pub(crate) Handlers);
+/// Passes published events to the followers.
+pub(crate) struct FollowersActor(pub(crate) Followers);
 
-impl Actor for HandlerActor {
+impl Actor for FollowersActor {
     type Context = Context<Self>;
 }
 
-impl Handler<Publish> for HandlerActor {
+impl Handler<Publish> for FollowersActor {
     type Result = ();
 
     fn handle(&mut self, shown: Publish, _: &mut Context<Self>) {
-        match shown {
-            Publish::Lasting { event, .. } => self.0.tell(&event, true),
-            Publish::Passing(event) => self.0.tell(&event, false),
-            Publish::Rewritten { .. } => {}
-        }
+        self.0.tell(&shown);
     }
 }
 
@@ -159,14 +191,14 @@ impl Handler<Publish> for HandlerActor {
 #[rtype(result = "()")]
 pub(crate) struct Told;
 
-impl Handler<Told> for HandlerActor {
+impl Handler<Told> for FollowersActor {
     type Result = ();
 
     fn handle(&mut self, _: Told, _: &mut Context<Self>) {}
 }
 
 /// Calls the methods that an event is about. Passing ones have no method of their own.
-fn tell(handler: &dyn EventHandler, event: &Event, is_lasting: bool) {
+pub(super) fn tell(handler: &dyn EventHandler, event: &Event, is_lasting: bool) {
     handler.event(event);
     if !is_lasting {
         return;

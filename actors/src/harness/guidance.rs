@@ -1,6 +1,6 @@
 //! Named prompts: skills and templates.
 
-use super::{Harness, HarnessError};
+use super::{Harness, HarnessError, Reply};
 use crate::guidance::{PromptTemplate, Skill};
 
 impl Harness {
@@ -37,10 +37,11 @@ impl Harness {
     /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
     /// use harness_actors::{Config, Harness, Options};
     ///
-    /// # actix::System::new().block_on(async {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let model = ScriptedTransport::default();
     /// let mut options = Options::new(Config::for_model("any"));
-    /// options.seams.transport = Some(Arc::new(model.clone()));
+    /// options.extensions.transport = Some(Arc::new(model.clone()));
     /// options.skills = vec![Skill {
     ///     name: "review".to_owned(),
     ///     description: "How to review a change".to_owned(),
@@ -56,13 +57,13 @@ impl Harness {
     /// assert!(said.ends_with("Only the last commit."));
     /// // The model is told of the skill, too, so that it can use it by itself.
     /// assert!(request["system"].to_string().contains("How to review a change"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # }).unwrap();
+    /// # Ok(())
+    /// # }
     /// ```
     ///
     /// # Errors
     /// An unknown name, or as [`Self::prompt`].
-    pub async fn skill(&self, name: &str, extra: &[&str]) -> Result<(), HarnessError> {
+    pub async fn skill(&self, name: &str, extra: &[&str]) -> Result<Reply, HarnessError> {
         let guidance = self.guidance.get();
         let Some(skill) = guidance.skill(name) else {
             return Err(HarnessError::UnknownSkill {
@@ -82,10 +83,11 @@ impl Harness {
     /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
     /// use harness_actors::{Config, Harness, Options};
     ///
-    /// # actix::System::new().block_on(async {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let model = ScriptedTransport::default();
     /// let mut options = Options::new(Config::for_model("any"));
-    /// options.seams.transport = Some(Arc::new(model.clone()));
+    /// options.extensions.transport = Some(Arc::new(model.clone()));
     /// options.templates = vec![PromptTemplate {
     ///     name: "explain".to_owned(),
     ///     content: "Explain $1 to a $2.".to_owned(),
@@ -96,8 +98,8 @@ impl Harness {
     /// harness.prompt_from_template("explain", &["files", "child"]).await?;
     /// let said = model.requests()[0]["messages"][0]["content"][0]["text"].clone();
     /// assert_eq!(said, "Explain files to a child.");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # }).unwrap();
+    /// # Ok(())
+    /// # }
     /// ```
     ///
     /// # Errors
@@ -106,7 +108,7 @@ impl Harness {
         &self,
         name: &str,
         args: &[&str],
-    ) -> Result<(), HarnessError> {
+    ) -> Result<Reply, HarnessError> {
         let guidance = self.guidance.get();
         let Some(template) = guidance.template(name) else {
             return Err(HarnessError::UnknownTemplate {

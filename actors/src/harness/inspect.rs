@@ -1,9 +1,8 @@
 //! Looking at a conversation, at any time.
 
 use harness_protocol::{Queue, QueueItem, SettingsAnswer, Usage};
-use serde_json::Value;
 
-use super::{Harness, HarnessError};
+use super::{Harness, HarnessError, Message};
 use crate::conversation::messages::GetOverview;
 use crate::conversation::transcript;
 use crate::event::usage;
@@ -12,14 +11,15 @@ use crate::journal::{Position, Status, Totals};
 
 /// How a conversation is.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Where in its journal it was looked at.
     pub position: Position,
-    /// What it is doing, as it was last shown.
+    /// Its status, as it was last shown.
     pub status: Status,
     /// The run that is going.
     pub run: Option<RunId>,
-    /// What waits to be said, in the order in which it is said: steering first.
+    /// The queued messages, in the order in which they are said: steering first.
     pub queue: Vec<QueueItem>,
     /// The settings, and the tools.
     pub settings: SettingsAnswer,
@@ -51,7 +51,7 @@ impl Harness {
         })
     }
 
-    /// What waits to be said, in the order in which it is said: steering first.
+    /// The queued messages, in the order in which they are said: steering first.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -60,14 +60,20 @@ impl Harness {
         Ok(in_order(&overview.totals.queue))
     }
 
-    /// What was said so far, oldest first, as messages in the API's format; what went with prompts
-    /// is only described. What was summarized is told in full, unless the journal was replaced by
+    /// The past so far, oldest first, as messages in the API's format; files of prompts are only
+    /// described. A part that was summarized is there in full, unless the journal was replaced by
     /// [`Self::compact`]: then it begins with the summary.
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn messages(&self) -> Result<Vec<Value>, HarnessError> {
-        Ok(transcript(self.journal.clone()).await?)
+    pub async fn messages(&self) -> Result<Vec<Message>, HarnessError> {
+        let reading = self
+            .thread
+            .runtime()
+            .spawn(transcript(self.journal.clone()));
+        // An error means that the thread has ended, and the conversation with it.
+        let values = reading.await.map_err(|_| HarnessError::Gone)??;
+        Ok(values.into_iter().map(Message::of).collect())
     }
 }
 

@@ -2,43 +2,57 @@
 
 mod config;
 mod error;
+mod events;
 mod follow;
 mod guidance;
 mod inspect;
+mod message;
 mod options;
+mod own_thread;
+mod reply;
 mod settings;
+mod start;
 mod wiring;
+mod workflow;
 
 use std::fmt;
 use std::sync::Arc;
 
 use actix::prelude::*;
-use harness_protocol::{Attachment, Queue};
+use harness_protocol::{Attachment, Queue, RunRules};
 
 use crate::attachment::{AttachmentStore, NewAttachment, keep_attachments};
-use crate::broadcast::Attendance;
-use crate::clock::Clock;
 use crate::conversation::ConversationActor;
 use crate::conversation::messages::{
     CancelRun, CompactConversation, Compacted, ContinueRun, QueueMessage, Resumption, SubmitPrompt,
     WaitForEnd, WithdrawMessages,
 };
 use crate::guidance::GuidanceShelf;
-use crate::ids::{ConversationId, ItemId, RunId};
-use crate::journal::{Header, Journal, MemoryJournal};
-use crate::tool::{Tool, ToolShelf};
+use crate::ids::{ItemId, RunId};
+use crate::journal::Journal;
+use crate::tool::ToolShelf;
+
+use follow::{Followers, FollowersActor, Told};
+use own_thread::OwnThread;
+use reply::Gathering;
 
 pub use config::{Config, ConfigError};
-use follow::{HandlerActor, Handlers, Told};
-
-pub use error::HarnessError;
+pub use error::{Cause, HarnessError};
+pub use events::EventStream;
 pub use follow::{EventHandler, Subscription};
 pub use inspect::Snapshot;
+pub use message::{Content, Message, Role};
 pub use options::Options;
+pub use reply::{Reply, ReplyOutcome};
 pub use wiring::parts;
+pub use workflow::{
+    FeatureRequest, InitializerRequest, InitializerResult, IterationReport, RunPolicy,
+    RuntimeError, RuntimeRunOutcome, RuntimeRunRequest, TaskIterationRequest, TaskIterationResult,
+    WorkflowBuilder, WorkflowPlan, WorkflowRuntime,
+};
 
-/// One conversation with a model. Lives on the actix system that it was made on; clones share
-/// the conversation.
+/// One conversation with a model. Its actors live on a thread of their own, so it is made and used from any runtime,
+/// and the thread ends with the last clone; clones share the conversation.
 ///
 /// [`Self::prompt`], [`Self::continue_run`] and [`Self::retry`] return at the end of their run and
 /// exclude each other. Everything else may be called while a run is going. Every future may be
@@ -47,175 +61,60 @@ pub use wiring::parts;
 /// ```no_run
 /// use harness_actors::{Config, Harness, standard_tools};
 ///
-/// # actix::System::new().block_on(async {
-/// let tools = standard_tools();
-/// let harness = Harness::new(Config::new("the key of the API"), tools, None)?;
-/// harness.prompt("What is in src?").await?;
-/// for message in harness.messages().await? {
-///     println!("{message}");
+/// #[tokio::main]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let harness = Harness::new(Config::new("the key of the API"), standard_tools(), None)?;
+///     let reply = harness.prompt("What is in src?").await?;
+///     println!("{}", reply.text);
+///     if let Some(remark) = reply.outcome.remark() {
+///         println!("It is not done: {remark}");
+///     }
+///     Ok(())
 /// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
 /// ```
 ///
-/// The same with a script in place of the model, so that it runs anywhere:
+/// The same with a script in place of the model, so that it runs anywhere, followed as it goes on:
 ///
 /// ```
-/// use std::sync::Arc;
-///
+/// use futures_util::StreamExt;
 /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
-/// use harness_actors::{Config, Harness, Options};
+/// use harness_actors::{Config, Extensions, Harness, Options};
 ///
-/// # actix::System::new().block_on(async {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = ScriptedTransport::default();
-/// let mut options = Options::new(Config::for_model("any"));
-/// options.seams.transport = Some(Arc::new(model.clone()));
+/// let extensions = Extensions::default().with_transport(model.clone());
+/// let options = Options::new(Config::for_model("any")).with_extensions(extensions);
 /// let harness = Harness::start(options)?;
 /// model.push(ScriptedReply::text("Two files."));
-/// harness.prompt("What is in src?").await?;
-/// let messages = harness.messages().await?;
-/// assert_eq!(messages[1]["content"][0]["text"], "Two files.");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+///
+/// let mut events = harness.events();
+/// let mut run = std::pin::pin!(harness.prompt("What is in src?"));
+/// let reply = loop {
+///     tokio::select! {
+///         reply = &mut run => break reply?,
+///         Some(event) = events.next() => println!("{}", event.type_name()),
+///     }
+/// };
+/// assert_eq!(reply.text, "Two files.");
+/// assert_eq!(harness.messages().await?[1].text(), "Two files.");
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone)]
 pub struct Harness {
     conversation: Addr<ConversationActor>,
-    telling: Addr<HandlerActor>,
-    handlers: Handlers,
+    telling: Addr<FollowersActor>,
+    followers: Followers,
     journal: Arc<dyn Journal>,
     guidance: GuidanceShelf,
     tools: ToolShelf,
     attachments: Arc<dyn AttachmentStore>,
+    /// Where all of that lives; it ends with the last clone.
+    thread: Arc<OwnThread>,
 }
 
 impl Harness {
-    /// Starts a conversation on this thread's arbiter, or goes on with that of the journal. It
-    /// lasts as long as the value.
-    ///
-    /// # Errors
-    /// A setting or tool that cannot work.
-    pub fn start(options: Options) -> Result<Self, ConfigError> {
-        let Options {
-            config,
-            tools,
-            workspace,
-            handler,
-            journal,
-            seams,
-            skills,
-            templates,
-        } = options;
-        let clock = Clock::system();
-        let journal = journal.unwrap_or_else(|| {
-            let header = Header::new(ConversationId::new("default"), clock.unix_millis());
-            Arc::new(MemoryJournal::new(header))
-        });
-        let guidance = seams.guidance.clone();
-        let attachments = Arc::clone(&seams.attachments);
-        let parts = parts(
-            config,
-            tools,
-            seams,
-            workspace.into(),
-            clock,
-            Arbiter::current(),
-        )?;
-        guidance.change(|guidance| {
-            if !skills.is_empty() {
-                guidance.skills = skills;
-            }
-            if !templates.is_empty() {
-                guidance.templates = templates;
-            }
-        });
-        let handlers = Handlers::default();
-        if let Some(handler) = handler {
-            handlers.add(handler);
-        }
-        let telling = HandlerActor(handlers.clone()).start();
-        let shown_to = telling.clone().recipient();
-        let actor = parts.conversation(Arc::clone(&journal), Attendance::default(), shown_to);
-        Ok(Self {
-            conversation: actor.start(),
-            telling,
-            handlers,
-            journal,
-            guidance,
-            tools: parts.tools,
-            attachments,
-        })
-    }
-
-    /// Starts a new conversation in memory; see [`Self::start`]. Without a handler it runs
-    /// silently.
-    ///
-    /// # Errors
-    /// A setting or tool that cannot work.
-    pub fn new(
-        config: Config,
-        tools: Vec<Arc<dyn Tool>>,
-        handler: Option<Arc<dyn EventHandler>>,
-    ) -> Result<Self, ConfigError> {
-        Self::start(Options {
-            tools,
-            handler,
-            ..Options::new(config)
-        })
-    }
-
-    /// Goes on with the conversation of a journal, or begins it if the journal is empty; see
-    /// [`Self::start`].
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    ///
-    /// use harness_actors::journal::{Header, JournalStore, JsonLinesStore};
-    /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
-    /// use harness_actors::{Clock, Config, ConversationId, Harness, Options};
-    ///
-    /// # actix::System::new().block_on(async {
-    /// # let folder = tempfile::tempdir()?;
-    /// # let home = folder.path();
-    /// let clock = Clock::system();
-    /// let header = Header::new(ConversationId::new("mine"), clock.unix_millis());
-    /// let journal = JsonLinesStore::at(home, clock).open_or_new(header).await?;
-    /// let model = ScriptedTransport::default();
-    /// let mut options = Options::new(Config::for_model("any"));
-    /// options.seams.transport = Some(Arc::new(model.clone()));
-    /// options.journal = Some(journal);
-    ///
-    /// let harness = Harness::start(options.clone())?;
-    /// model.push(ScriptedReply::text("Noted."));
-    /// harness.prompt("The word is blue.").await?;
-    /// drop(harness);
-    ///
-    /// // Later, also in another process: it goes on where it was.
-    /// let harness = Harness::start(options)?;
-    /// assert_eq!(harness.messages().await?.len(), 2);
-    /// model.push(ScriptedReply::text("Blue."));
-    /// harness.prompt("What was the word?").await?;
-    /// assert_eq!(model.requests()[1]["messages"].as_array().unwrap().len(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// A setting or tool that cannot work.
-    pub fn with_journal(
-        config: Config,
-        tools: Vec<Arc<dyn Tool>>,
-        handler: Option<Arc<dyn EventHandler>>,
-        journal: Arc<dyn Journal>,
-    ) -> Result<Self, ConfigError> {
-        Self::start(Options {
-            tools,
-            handler,
-            journal: Some(journal),
-            ..Options::new(config)
-        })
-    }
-
     /// The conversation itself, for what this value has no method for: it takes the messages of
     /// [`crate::conversation::messages`].
     #[must_use]
@@ -223,19 +122,19 @@ impl Harness {
         &self.conversation
     }
 
-    /// What the conversation is kept in.
+    /// The journal of the conversation.
     #[must_use]
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.journal
     }
 
     /// Submits a prompt and waits for the end of its run, and until the handlers were told of it. A
-    /// run that reached a limit ended well.
+    /// run that reached a limit ended well; [`Reply::outcome`] says so.
     ///
     /// # Errors
     /// [`HarnessError::Busy`] while a run is going; a blank prompt, a cancel, or a model that gave
     /// no reply.
-    pub async fn prompt(&self, content: &str) -> Result<(), HarnessError> {
+    pub async fn prompt(&self, content: &str) -> Result<Reply, HarnessError> {
         self.prompt_with(content, vec![]).await
     }
 
@@ -247,14 +146,15 @@ impl Harness {
         &self,
         content: &str,
         files: Vec<NewAttachment>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<Reply, HarnessError> {
         let prompt = SubmitPrompt {
             content: content.to_owned(),
             attachments: self.keep(files).await?,
             ..SubmitPrompt::default()
         };
+        let gathering = Gathering::begin(&self.followers);
         let run = self.conversation.send(prompt).await??;
-        self.end_of(run).await
+        self.end_of(run, &gathering).await
     }
 
     /// Goes on from the past as it is, and waits for the end of the run: from a prompt or results
@@ -263,7 +163,7 @@ impl Harness {
     /// # Errors
     /// As [`Self::prompt`]; [`HarnessError::Empty`] or [`HarnessError::Replied`] if there is
     /// nothing to go on from.
-    pub async fn continue_run(&self) -> Result<(), HarnessError> {
+    pub async fn continue_run(&self) -> Result<Reply, HarnessError> {
         self.resume(Resumption::Continue).await
     }
 
@@ -272,23 +172,25 @@ impl Harness {
     ///
     /// # Errors
     /// As [`Self::continue_run`].
-    pub async fn retry(&self) -> Result<(), HarnessError> {
+    pub async fn retry(&self) -> Result<Reply, HarnessError> {
         self.resume(Resumption::Retry).await
     }
 
-    async fn resume(&self, resumption: Resumption) -> Result<(), HarnessError> {
+    async fn resume(&self, resumption: Resumption) -> Result<Reply, HarnessError> {
         let order = ContinueRun {
             resumption,
             by: None,
+            rules: RunRules::default(),
         };
+        let gathering = Gathering::begin(&self.followers);
         let run = self.conversation.send(order).await??;
-        self.end_of(run).await
+        self.end_of(run, &gathering).await
     }
 
-    async fn end_of(&self, run: RunId) -> Result<(), HarnessError> {
+    async fn end_of(&self, run: RunId, gathering: &Gathering) -> Result<Reply, HarnessError> {
         let outcome = self.conversation.send(WaitForEnd { run }).await?;
         self.told().await?;
-        error::ended(outcome)
+        gathering.reply(run, outcome)
     }
 
     /// Waits until the handlers were told of all that has happened.
@@ -305,10 +207,11 @@ impl Harness {
     /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
     /// use harness_actors::{Config, Harness, Options};
     ///
-    /// # actix::System::new().block_on(async {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let model = ScriptedTransport::default();
     /// let mut options = Options::new(Config::for_model("any"));
-    /// options.seams.transport = Some(Arc::new(model.clone()));
+    /// options.extensions.transport = Some(Arc::new(model.clone()));
     /// let harness = Harness::start(options)?;
     /// # let (reached, arrived) = tokio::sync::oneshot::channel();
     /// # let (open, opened) = tokio::sync::oneshot::channel::<()>();
@@ -318,7 +221,7 @@ impl Harness {
     /// # }));
     /// # model.push(ScriptedReply::text("Without the tests."));
     /// let run = harness.clone();
-    /// let run = actix::spawn(async move { run.prompt("Read everything.").await });
+    /// let run = tokio::spawn(async move { run.prompt("Read everything.").await });
     /// # arrived.await?;
     /// // Meanwhile, while the model replies:
     /// harness.steer("Leave out the tests.").await?;
@@ -326,8 +229,8 @@ impl Harness {
     /// run.await??;
     /// let said = model.requests()[1]["messages"][2]["content"][0]["text"].clone();
     /// assert_eq!(said, "Leave out the tests.");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # }).unwrap();
+    /// # Ok(())
+    /// # }
     /// ```
     ///
     /// # Errors
@@ -401,11 +304,6 @@ impl Harness {
         cancelled.unwrap_or(false)
     }
 
-    /// Another name of [`Self::cancel`].
-    pub async fn abort(&self) -> bool {
-        self.cancel().await
-    }
-
     /// Replaces the past but for its end by a summary, for good, if it is so long that it would be
     /// summarized in the next run. Tells whether that was done.
     ///
@@ -438,7 +336,13 @@ impl Harness {
     /// Tells a handler of everything from now on, until what is returned is dropped. Handlers are
     /// told one after the other, in the order in which they subscribed.
     pub fn subscribe(&self, handler: Arc<dyn EventHandler>) -> Subscription {
-        Subscription::new(self.handlers.clone(), handler)
+        self.followers.subscribe(handler)
+    }
+
+    /// Everything from now on, as a stream for `select!` and the like. When [`Self::prompt`] returns, the events of its
+    /// run wait in the stream.
+    pub fn events(&self) -> EventStream {
+        EventStream::new(&self.followers, Arc::clone(&self.journal))
     }
 
     async fn keep(&self, files: Vec<NewAttachment>) -> Result<Vec<Attachment>, HarnessError> {

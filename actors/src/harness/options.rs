@@ -1,4 +1,4 @@
-//! What a conversation is made of.
+//! The parts of a conversation.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,14 +6,25 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::follow::EventHandler;
-use crate::directory::Seams;
+use crate::directory::Extensions;
 use crate::guidance::{PromptTemplate, Skill};
 use crate::journal::Journal;
 use crate::tool::Tool;
 
-/// What a conversation is made of. Only the configuration is needed, and of that only the model and
-/// a way to it; whatever else is left as it is, the conversation does without.
+/// The parts of a conversation. Only the configuration is needed, and of that only the model and a
+/// way to it; the conversation does without all other parts that are left as they are.
+///
+/// ```
+/// use harness_actors::model::ScriptedTransport;
+/// use harness_actors::{Config, Extensions, Options, standard_tools};
+///
+/// let options = Options::new(Config::for_model("any"))
+///     .with_tools(standard_tools())
+///     .with_workspace("/tmp")
+///     .with_extensions(Extensions::default().with_transport(ScriptedTransport::default()));
+/// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The model and how it is asked.
     pub config: Config,
@@ -23,16 +34,17 @@ pub struct Options {
     /// The folder that the conversation works in, unless its journal says another: the tools' relative
     /// paths start there. The process's own if left as it is.
     pub workspace: PathBuf,
-    /// Follows the conversation as long as it lasts; [`super::Harness::subscribe`] adds others.
+    /// Follows the conversation as long as it lasts, without a guard to keep; [`super::Harness::subscribe`] adds others
+    /// for a while.
     pub handler: Option<Arc<dyn EventHandler>>,
     /// Keeps the conversation, which goes on from what is in it; in memory if none.
     pub journal: Option<Arc<dyn Journal>>,
-    /// What is done by others than this crate: the way to the model, its keys, the system prompt,
-    /// what is sent of the past, summaries, and where attachments are kept.
-    pub seams: Seams,
-    /// Named instructions, in place of those of [`Seams::guidance`] if there are any.
+    /// The parts that other code than this crate does: the way to the model, its keys, the system
+    /// prompt, the past that is sent, summaries, and where attachments are kept.
+    pub extensions: Extensions,
+    /// Named instructions, in place of those of [`Extensions::guidance`] if there are any.
     pub skills: Vec<Skill>,
-    /// Named prompts with places for arguments, in place of those of [`Seams::guidance`] if there
+    /// Named prompts with places for arguments, in place of those of [`Extensions::guidance`] if there
     /// are any.
     pub templates: Vec<PromptTemplate>,
 }
@@ -47,10 +59,49 @@ impl Options {
             workspace: PathBuf::from("."),
             handler: None,
             journal: None,
-            seams: Seams::default(),
+            extensions: Extensions::default(),
             skills: Vec::new(),
             templates: Vec::new(),
         }
+    }
+
+    /// The same with these tools.
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// The same in that folder.
+    #[must_use]
+    pub fn with_workspace(self, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            workspace: folder.into(),
+            ..self
+        }
+    }
+
+    /// The same with a handler that follows the conversation as long as it lasts.
+    #[must_use]
+    pub fn with_handler(self, handler: Arc<dyn EventHandler>) -> Self {
+        Self {
+            handler: Some(handler),
+            ..self
+        }
+    }
+
+    /// The same, kept in that journal.
+    #[must_use]
+    pub fn with_journal(self, journal: Arc<dyn Journal>) -> Self {
+        Self {
+            journal: Some(journal),
+            ..self
+        }
+    }
+
+    /// The same with other code in the crate's place.
+    #[must_use]
+    pub fn with_extensions(self, extensions: Extensions) -> Self {
+        Self { extensions, ..self }
     }
 }
 

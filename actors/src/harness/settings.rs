@@ -1,4 +1,4 @@
-//! What can be changed from the next run on.
+//! The settings that can be changed from the next run on.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Harness {
     }
 
     /// Changes what the model is told before the conversation, from the next run on. A builder of
-    /// system prompts goes before it, see [`crate::directory::Seams::system_prompt`].
+    /// system prompts goes before it, see [`crate::directory::Extensions::system_prompt`].
     ///
     /// # Errors
     /// One that is too large.

@@ -8,40 +8,44 @@ use actix::prelude::*;
 use super::config::{Config, ConfigError};
 use crate::clock::Clock;
 use crate::conversation::Defaults;
-use crate::directory::{Parts, Seams};
-use crate::model::{Credential, ModelActor, ModelSeams};
+use crate::directory::{Extensions, Parts};
+use crate::model::{Credential, ModelActor, ModelExtensions};
 use crate::tool::{Registry, Tool, ToolActor};
 
 /// Starts what all conversations share, on this thread's arbiter.
 ///
 /// # Errors
 /// A setting or tool that cannot work.
+///
+/// # Panics
+/// Outside of an actix system, in which the actors live. [`super::Harness`] and [`super::WorkflowRuntime`] bring one of
+/// their own.
 pub fn parts(
     config: Config,
     tools: Vec<Arc<dyn Tool>>,
-    seams: Seams,
+    extensions: Extensions,
     workspace: Arc<Path>,
     clock: Clock,
     broadcasting: ArbiterHandle,
 ) -> Result<Parts, ConfigError> {
-    config.check(&seams)?;
+    config.check(&extensions)?;
     let registry = Registry::new(tools)?;
-    let redaction = seams.redaction.clone();
+    let redaction = extensions.redaction.clone();
     let (Credential::ApiKey(key) | Credential::Bearer(key)) = &config.api.credential;
     redaction.add_all(config.secrets.into_iter().chain([key.clone()]));
     let tools = ToolActor::new(config.tool_timeout, redaction.clone())
-        .closing(Arc::clone(&seams.closed))
-        .keeping(seams.before.clone())
-        .keeping_outputs(seams.outputs.clone())
-        .launching(seams.launcher.clone())
+        .closing(Arc::clone(&extensions.closed))
+        .keeping(extensions.before.clone())
+        .keeping_outputs(extensions.outputs.clone())
+        .launching(extensions.launcher.clone())
         .start();
-    let model_seams = ModelSeams {
-        attachments: Arc::clone(&seams.attachments),
-        transport: seams.transport.clone(),
-        keys: seams.keys.clone(),
+    let model_extensions = ModelExtensions {
+        attachments: Arc::clone(&extensions.attachments),
+        transport: extensions.transport.clone(),
+        keys: extensions.keys.clone(),
         redaction,
     };
-    let model = ModelActor::with_seams(config.api, clock, model_seams).start();
+    let model = ModelActor::with_extensions(config.api, clock, model_extensions).start();
     Ok(Parts {
         start_model_call: model.clone().recipient(),
         cancel_model_call: model.clone().recipient(),
@@ -55,7 +59,7 @@ pub fn parts(
             settings: config.settings,
             caching: config.caching,
         }),
-        seams,
+        extensions,
         lives: Arc::default(),
         clock,
         broadcasting,

@@ -1,4 +1,4 @@
-//! What every store of journals is held to, whoever wrote it.
+//! The contract that every store of journals keeps, in this crate or another.
 
 #![expect(
     clippy::unwrap_used,

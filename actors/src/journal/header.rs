@@ -13,7 +13,7 @@ use crate::ids::ConversationId;
 /// refused.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// What is known of a conversation before its first record.
+/// The facts about a conversation before its first record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The conversation.
@@ -24,7 +24,7 @@ pub struct Header {
     pub created_at: u64,
     /// The title that it was made with.
     pub title: Option<String>,
-    /// What differs from the service's settings.
+    /// The settings in which it differs from the service.
     pub settings: Settings,
     /// Where it was forked from.
     pub forked_from: Option<ForkedFrom>,

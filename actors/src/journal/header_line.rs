@@ -11,7 +11,7 @@ use crate::ids::ConversationId;
 
 /// How a journal names itself.
 const FORMAT: &str = "harness-journal";
-/// What some editors put at the start of a file.
+/// The mark that some editors put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a first line is no header.
@@ -71,7 +71,7 @@ pub(super) fn encode(header: &Header) -> serde_json::Result<Vec<u8>> {
 /// # Errors
 /// See [`HeaderError`].
 pub(super) fn decode(line: &[u8]) -> Result<Header, HeaderError> {
-    /// What every version writes.
+    /// The field that every version writes.
     #[derive(Deserialize)]
     struct Version {
         format: String,

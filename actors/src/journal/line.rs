@@ -14,7 +14,7 @@ use super::record::Record;
 use super::{Entry, NewRecord};
 use crate::storage::StorageError;
 
-/// What stands before a line's checksum; the checksum covers everything before it.
+/// The bytes before a line's checksum; the checksum covers everything before them.
 const SUM: &[u8] = b",\"crc\":\"";
 /// The length of a checksum with what stands around it; so much longer than its object is a line.
 pub(super) const SEAL: usize = SUM.len() + 8 + 2;
@@ -60,7 +60,7 @@ impl Seal {
 
 /// A line split at its checksum.
 pub(super) struct Sealed<'a> {
-    /// What the checksum covers.
+    /// The bytes that the checksum covers.
     pub(super) body: &'a [u8],
     /// The checksum.
     pub(super) sum: u32,
@@ -204,7 +204,7 @@ pub(super) fn without_proof(line: &[u8]) -> Option<Bytes> {
     decode(&body, &found, Epoch(0)).map(|entry| entry.json)
 }
 
-/// What is around a record.
+/// The fields around a record.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     seq: u64,
@@ -215,7 +215,7 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-/// Reads a record that was found; nothing if it is no record in spite of its checksum.
+/// Reads a record that was found; nothing if it is no record despite its checksum.
 pub(super) fn decode(line: &[u8], found: &Found, epoch: Epoch) -> Option<Entry> {
     let text = str::from_utf8(&line[found.start..found.end]).ok()?;
     let body = &line[found.start..found.body];

@@ -40,8 +40,11 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::FilesChanged { .. } => "files_changed",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
+        Record::CommandRan { .. } => "command_ran",
+        Record::Branched { .. } => "branched",
         Record::JobStarted { .. } => "job_started",
         Record::JobEnded { .. } => "job_ended",
+        Record::Workflow(_) => "workflow",
         Record::Unknown { .. } => return None,
     })
 }
@@ -96,8 +99,11 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "files_changed",
         "rules_changed",
         "undone",
+        "command_ran",
+        "branched",
         "job_started",
         "job_ended",
+        "workflow",
     ];
     assert_eq!(Record::KNOWN[20..], since);
     for more in [
@@ -224,4 +230,22 @@ fn what_an_operator_was_told_outlives_a_power_cut() {
         "withdrawn",
     ];
     assert_eq!(synced, BTreeSet::from(expected));
+}
+
+/// Spec: [JRNL-01] [FLOW-81]
+#[test]
+fn a_record_of_a_workflow_is_kept_and_shown_as_it_was_written() {
+    let text =
+        r#"{"type":"workflow","data":{"type":"paused","data":{"reason":"operator","detail":""}}}"#;
+    let record: Record = serde_json::from_str(text).unwrap();
+    assert_eq!(kind(&record), Some("workflow"));
+    assert_eq!(serde_json::to_string(&record).unwrap(), text);
+    let mut ledger = crate::conversation::Ledger::default();
+    ledger.apply(&record);
+    assert_eq!(ledger.totals(), &crate::journal::Totals::default());
+    let event = crate::event::event(&record, 7);
+    assert_eq!(
+        serde_json::to_string(&event).unwrap(),
+        r#"{"type":"workflow","record":{"type":"paused","data":{"reason":"operator","detail":""}},"timestamp":7}"#
+    );
 }

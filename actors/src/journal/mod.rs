@@ -8,8 +8,14 @@ pub mod contract;
 mod conversation_name;
 mod entries;
 mod header;
+#[cfg(feature = "journal")]
 mod header_line;
+#[cfg(feature = "journal")]
 mod json_lines;
+#[cfg_attr(
+    not(feature = "journal"),
+    expect(dead_code, reason = "journals in files look closer at their lines")
+)]
 mod line;
 mod listed;
 mod memory;
@@ -26,6 +32,7 @@ use derive_more::{Display, Error};
 
 pub use entries::{BrokenOff, Entries, EntriesSender};
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
+#[cfg(feature = "journal")]
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
     JsonLinesStore, Opening, Repaired, Report, Stat, StateDisk, StateSize, SystemDisk,
@@ -80,7 +87,7 @@ pub struct PageLimit {
     pub bytes: usize,
 }
 
-/// What of a journal cannot be read.
+/// The part of a journal that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Damage {
     /// How many damaged parts were set aside.
@@ -99,7 +106,7 @@ impl Damage {
     }
 }
 
-/// What came of a journal that was replaced.
+/// The outcome of replacing a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
     /// Right behind the last record of the new one.
@@ -265,7 +272,7 @@ pub enum AppendError {
     /// service is started again.
     #[display("{reason}; the conversation takes nothing more until the service is started again")]
     Halted {
-        /// What happened.
+        /// The reason.
         reason: String,
     },
     /// Another process writes the journal.
@@ -310,7 +317,7 @@ pub enum OpenError {
     Unreadable {
         /// The journal.
         path: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A newer version wrote it.

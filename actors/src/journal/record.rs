@@ -1,4 +1,4 @@
-//! What a journal remembers: one durable fact a record.
+//! The records of a journal: one durable fact each.
 //!
 //! Records are a format of their own, apart from what crosses the wire and from what the machine
 //! is told: journals outlive both.
@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use harness_protocol::{
-    Approval, Attachment, CompactionReason, FileChange, HeldRule, JobEnd, Queue, QueueItem,
-    RunRules, Scope, Settings, Subject, UndoneFile, Usage, Verdict, Withdrawal,
+    Approval, Attachment, CompactionReason, ContextWindow, Extent, FileChange, HeldRule, JobEnd,
+    Queue, QueueItem, RunRules, Scope, Settings, Subject, UndoneFile, Usage, Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,10 +34,10 @@ pub enum Record {
     RunStarted {
         /// The run.
         run: RunId,
-        /// Who started it, if no prompt did.
+        /// The name of the client that started it, if no prompt did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
-        /// What its prompt said of the changes that tools make in it.
+        /// The rules of its prompt for the changes that tools make in it.
         #[serde(default, skip_serializing_if = "RunRules::is_empty")]
         rules: RunRules,
     },
@@ -50,7 +50,7 @@ pub enum Record {
         /// The key under which a repetition of the prompt is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// Who sent it.
+        /// The name of the client that sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
         /// The queue that it waited in.
@@ -59,13 +59,13 @@ pub enum Record {
         /// Its name there; it waits no more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<ItemId>,
-        /// What goes with it.
+        /// Files that go with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
     },
     /// The conversation is doing something else now.
     Status {
-        /// What.
+        /// The activity.
         activity: Activity,
         /// The running tool's name, an error's text or a remark.
         message: String,
@@ -76,7 +76,7 @@ pub enum Record {
     ApprovalAnswered {
         /// The approval.
         id: u64,
-        /// What was said.
+        /// The answer.
         answer: Verdict,
         /// How far it reaches.
         #[serde(default)]
@@ -84,7 +84,7 @@ pub enum Record {
         /// A line for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// Who said it.
+        /// The name of the client that gave it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
         /// The key under which a repetition is known.
@@ -97,7 +97,7 @@ pub enum Record {
         id: u64,
         /// Why not.
         reason: Withdrawal,
-        /// Who caused it.
+        /// The name of the client that caused it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -105,7 +105,7 @@ pub enum Record {
     EffectBegan {
         /// The id of the call.
         call: String,
-        /// What it does, without the diff.
+        /// The action, without the diff.
         #[serde(flatten)]
         subject: Box<Subject>,
     },
@@ -113,16 +113,44 @@ pub enum Record {
     FilesChanged {
         /// The id of the call.
         call: String,
-        /// What it changed.
+        /// The files that it changed.
         changes: Vec<FileChange>,
+        /// Further changes, which are not listed one by one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
     },
     /// An operator took changes back.
     Undone {
         /// Those behind this record.
         behind: u64,
-        /// What was done with each file.
+        /// The outcome for each file.
         files: Vec<UndoneFile>,
-        /// Who did it.
+        /// The name of the client that did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// An operator ran a command.
+    CommandRan {
+        /// The command.
+        command: String,
+        /// The output, with one last line: how the command ended.
+        result: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// Whether the model is not told of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_hidden: bool,
+        /// The name of the client that ran it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// Somebody went on from here in another conversation.
+    Branched {
+        /// The other conversation.
+        conversation: String,
+        /// The last record that both have.
+        behind: u64,
+        /// The name of the client that did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -145,13 +173,13 @@ pub enum Record {
     },
     /// The rules of the conversation are others.
     RulesChanged {
-        /// What holds from now on.
+        /// The rules that hold from now on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         added: Vec<HeldRule>,
-        /// What holds no more.
+        /// The rules that no longer hold.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         removed: Vec<HeldRule>,
-        /// Who changed them.
+        /// The name of the client that changed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -179,6 +207,9 @@ pub enum Record {
         /// Whether it was cut short.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
+        /// How long the model thought; of thinking alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
     /// The reply is complete.
     ReplyEnded {
@@ -193,17 +224,20 @@ pub enum Record {
         /// Whether the reply goes on when it is sent back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         paused: bool,
-        /// What those calls are answered with that get no result.
+        /// The answer for those calls that get no result.
         unanswered: Unanswered,
         /// Whether the window was full, so that the reply is not sent back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         overflow: bool,
+        /// The window of the model, where it is known; none in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<ContextWindow>,
     },
     /// There is no complete reply.
     ReplyFailed {
         /// Why.
         error: String,
-        /// What its calls are answered with.
+        /// The answer for its calls.
         unanswered: Unanswered,
         /// Whether the API refused the request for its content, so that what was new in it is
         /// left out of later ones.
@@ -214,7 +248,7 @@ pub enum Record {
     ToolResult {
         /// The id of the call.
         id: String,
-        /// What came out.
+        /// The result.
         result: String,
         /// Whether the call failed.
         is_error: bool,
@@ -224,6 +258,12 @@ pub enum Record {
         /// Where the next command starts, if that is another folder.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<String>,
+        /// How long the tool ran; none if it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        /// How much it brought, if the tool counts it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extent: Option<Extent>,
     },
     /// The calls of the reply that have no result get none.
     CallsSkipped {
@@ -252,7 +292,10 @@ pub enum Record {
         /// The token counts of the run.
         #[serde(default, skip_serializing_if = "is_unused")]
         run_usage: Usage,
-        /// Who cancelled it.
+        /// How long it took; none if the service started anew meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        /// The name of the client that cancelled it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -260,7 +303,7 @@ pub enum Record {
     Renamed {
         /// The title.
         title: String,
-        /// Who gave it.
+        /// The name of the client that gave it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -272,13 +315,13 @@ pub enum Record {
         queue: Queue,
         /// The text.
         content: String,
-        /// What goes with it.
+        /// Files that go with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
         /// The key under which a repetition of the message is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// Who sent it.
+        /// The name of the client that sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -286,7 +329,7 @@ pub enum Record {
     Withdrawn {
         /// Their names.
         items: Vec<ItemId>,
-        /// Who withdrew them.
+        /// The name of the client that withdrew them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -294,7 +337,7 @@ pub enum Record {
     SettingsChanged {
         /// All that differs from the service's settings.
         settings: Settings,
-        /// Who changed them.
+        /// The name of the client that changed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -302,13 +345,13 @@ pub enum Record {
     ToolsRenewed {
         /// All of them, in the API's format.
         tools: Vec<Value>,
-        /// Who renewed them.
+        /// The name of the client that renewed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
     /// The last reply, which failed or was cancelled, is left out of later requests.
     ReplyLeftOut {
-        /// Who asked for another.
+        /// The name of the client that asked for another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -318,7 +361,7 @@ pub enum Record {
         reason: CompactionReason,
         /// The estimate of the next request, in tokens.
         tokens: u64,
-        /// Who asked for it; nobody if it began by itself.
+        /// The name of the client that asked for it; none if it began by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -350,7 +393,7 @@ pub enum Record {
         /// The token counts of the requests that were made for it.
         #[serde(default)]
         usage: Object,
-        /// Who asked for it; nobody if it began by itself.
+        /// The name of the client that asked for it; none if it began by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -374,10 +417,13 @@ pub enum Record {
         /// The tools that the conversation is offered, in the API's format, if they are on record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<Value>>,
-        /// Who asked for it.
+        /// The name of the client that asked for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
+    /// One durable fact of a workflow, in a journal of its own; the type and the data as the workflow
+    /// wrote them.
+    Workflow(Value),
     /// A record of a type that this version does not know; kept as it is.
     #[serde(skip)]
     Unknown {
@@ -388,12 +434,12 @@ pub enum Record {
     },
 }
 
-/// What a conversation is doing.
+/// The state of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// What.
+    /// The activity.
     pub activity: Activity,
-    /// What it is about.
+    /// The text that goes with it.
     pub message: String,
 }
 
@@ -406,7 +452,7 @@ impl Default for Status {
     }
 }
 
-/// What a conversation is doing.
+/// The activity of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -450,7 +496,7 @@ pub enum Unanswered {
 }
 
 impl Unanswered {
-    /// What the model is told.
+    /// The text for the model.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -491,7 +537,7 @@ pub struct Totals {
     /// The name of the last message that was queued.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub items: u64,
-    /// What waits to be said, in the order in which it came.
+    /// The queued messages, in the order in which they came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueueItem>,
     /// The name of the last approval.
@@ -503,6 +549,9 @@ pub struct Totals {
     /// Where the last command was at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_folder: Option<String>,
+    /// The commands of operators that the model is told with the next prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// The jobs that run, and the last ones that have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobNote>,
@@ -543,7 +592,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 30] = [
+    pub const KNOWN: [&'static str; 33] = [
         "run_started",
         "prompt",
         "status",
@@ -572,8 +621,11 @@ impl Record {
         "files_changed",
         "rules_changed",
         "undone",
+        "command_ran",
+        "branched",
         "job_started",
         "job_ended",
+        "workflow",
     ];
 
     /// Whether no block is unfinished behind this record that was begun before it.
@@ -590,8 +642,8 @@ impl Record {
         )
     }
 
-    /// What the record is to outlive before anything behind it is done: an operator who was
-    /// answered, and a run that was shown to end, rely on it.
+    /// The event that the record has to outlive before anything behind it is done: an operator who
+    /// was answered, and a run that was shown to end, rely on it.
     #[must_use]
     pub fn durability(&self) -> Durability {
         match self {
@@ -609,6 +661,8 @@ impl Record {
             | Self::FilesChanged { .. }
             | Self::RulesChanged { .. }
             | Self::Undone { .. }
+            | Self::CommandRan { .. }
+            | Self::Branched { .. }
             | Self::JobEnded { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
@@ -625,6 +679,7 @@ impl Record {
             | Self::Compacted { .. }
             | Self::CompactionFailed { .. }
             | Self::Checkpoint { .. }
+            | Self::Workflow(_)
             | Self::Unknown { .. } => Durability::Written,
         }
     }

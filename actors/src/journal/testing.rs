@@ -1,4 +1,4 @@
-//! What the tests of journals share.
+//! Helpers that the tests of journals share.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -36,6 +36,7 @@ impl Piece {
             index: self.index,
             block: self.block()?,
             partial: true,
+            duration_ms: None,
         })
     }
 

@@ -16,7 +16,7 @@ use super::client::ApiClient;
 use super::describe::described;
 use super::left_out::LeftOut;
 use super::messages::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
-use super::{ModelError, ModelInfo, ModelSeams, ModelSettings};
+use super::{ModelError, ModelExtensions, ModelInfo, ModelSettings};
 use crate::clock::Clock;
 use crate::ids::CallId;
 use crate::send::tell;
@@ -44,14 +44,18 @@ impl ModelActor {
     /// An actor for the API that the settings point to. Must be made on the arbiter that runs it.
     #[must_use]
     pub fn new(settings: ModelSettings, clock: Clock) -> Self {
-        Self::with_seams(settings, clock, ModelSeams::default())
+        Self::with_extensions(settings, clock, ModelExtensions::default())
     }
 
     /// Like [`Self::new`], with other parts on the way to the model.
     #[must_use]
-    pub fn with_seams(settings: ModelSettings, clock: Clock, seams: ModelSeams) -> Self {
+    pub fn with_extensions(
+        settings: ModelSettings,
+        clock: Clock,
+        extensions: ModelExtensions,
+    ) -> Self {
         Self {
-            client: ApiClient::new(settings, seams),
+            client: ApiClient::new(settings, extensions),
             clock,
             calls: HashMap::new(),
             successors: Successors::default(),

@@ -18,7 +18,7 @@ const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How much input a tool call may hold, in bytes.
 const MAX_TOOL_INPUT_BYTES: usize = 1024 * 1024;
 
-/// What one event of the stream brought.
+/// The result of one event of the stream.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Nothing that can be shown yet.
@@ -27,7 +27,7 @@ pub enum Step {
     Delta {
         /// The block's place in the reply.
         index: u64,
-        /// What the piece belongs to.
+        /// The kind of block that the piece belongs to.
         kind: DeltaKind,
         /// Where it begins in its block, in bytes.
         offset: u64,
@@ -106,7 +106,7 @@ struct MessageDelta<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// What is said about the end of a reply.
+/// The fields of an event that belong to the end of a reply.
 #[derive(Deserialize, Default)]
 struct EndFields {
     #[serde(default)]
@@ -388,7 +388,7 @@ impl OpenBlock {
         is_call(self.kind())
     }
 
-    /// What came since the text was that long, if clients can follow the block.
+    /// The text that was added since it had that length, if clients can follow the block.
     fn delta(&self, index: u64, begun: usize) -> Step {
         let kind = match self.kind() {
             "text" => DeltaKind::Text,
@@ -445,7 +445,7 @@ impl OpenBlock {
         piece.len()
     }
 
-    /// A half that the other half does not follow is no character.
+    /// An unpaired surrogate becomes U+FFFD.
     fn end_half(&mut self) {
         if self.half.take().is_some() {
             self.text.push(char::REPLACEMENT_CHARACTER);

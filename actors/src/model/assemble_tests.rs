@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::SseLines;
 use super::*;
 
-/// What came of a stream.
+/// The result of a stream.
 type Assembled = Result<Reply, ModelError>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ fn assemble<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
     Err(ModelError::Truncated)
 }
 
-/// What came of each block in deltas.
+/// The pieces of each block in deltas.
 type Pieces = BTreeMap<u64, (DeltaKind, String)>;
 
 /// Adds a delta, which goes on where the last one of its block ended.

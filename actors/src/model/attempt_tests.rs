@@ -4,8 +4,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
-use super::super::error::MAX_QUOTED_BYTES;
+use awc::error::PayloadError;
+
+use super::super::error::{MAX_QUOTED_BYTES, quote};
+use super::super::http::broken;
 use super::*;
+use crate::secret::Redaction;
 
 const LIMIT: Duration = Duration::from_secs(300);
 

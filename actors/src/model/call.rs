@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::answer::AttemptError;
 use super::assemble::Assembler;
-use super::attempt::{AttemptError, Piece, Prepared, SharedAssembler, attempt};
+use super::attempt::{Piece, Prepared, SharedAssembler, attempt};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};

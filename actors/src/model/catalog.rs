@@ -1,4 +1,4 @@
-//! What is known of the models, so that the API need not be asked before every call.
+//! A cache of facts about the models, so that the API need not be asked before every call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ const MAX_ANSWERS: usize = 256;
 /// How many models are remembered beyond their answers' time before all are forgotten.
 const MAX_MODELS: usize = 4096;
 
-/// What is asked: another key may see other models.
+/// The key of an answer: another credential may see other models.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Question {
     key_source: Option<Arc<str>>,
@@ -61,7 +61,8 @@ type LookUp = Shared<LocalBoxFuture<'static, Found>>;
 enum Answer {
     /// It holds until then.
     Known(Instant, Found),
-    /// Whoever asks the same waits for the same answer. It is dropped with the last of them.
+    /// A question that is under way. All who ask it wait for the same answer; it is dropped with
+    /// the last of them.
     Asked(WeakShared<LocalBoxFuture<'static, Found>>),
 }
 
@@ -69,7 +70,7 @@ enum Answer {
 #[derive(Clone, Default)]
 pub(super) struct Catalog {
     answers: Rc<RefCell<HashMap<Question, Answer>>>,
-    /// What was said of each model last, however long ago. It is worth more than nothing.
+    /// The last description of each model, however old: an old one is worth more than nothing.
     last: Rc<RefCell<HashMap<Question, Arc<ModelInfo>>>>,
     learned: Learned,
 }
@@ -82,9 +83,9 @@ impl Catalog {
             .await
     }
 
-    /// What the API says of one model, which it need not list; what it said last if it says
-    /// nothing now. A window that it does not say is the server's own, and one that an error named
-    /// is never larger than that.
+    /// The API's description of one model, which it need not list; its last one if it gives none
+    /// now. A window that it does not name is the server's own, and one that an error named is
+    /// never larger than that.
     pub(super) async fn model(
         &self,
         client: &ApiClient,
@@ -124,7 +125,7 @@ impl Catalog {
         })
     }
 
-    /// What the server says of itself, if it does.
+    /// The server's own description, if it gives one.
     async fn server(
         &self,
         client: &ApiClient,
@@ -139,12 +140,12 @@ impl Catalog {
         self.ask(question, look_up).await.ok()?.first().cloned()
     }
 
-    /// What answers of the API taught.
+    /// Facts learned from answers of the API.
     pub(super) fn learned(&self) -> &Learned {
         &self.learned
     }
 
-    /// What the API said of a model last, if it ever did. It is not asked.
+    /// The last description of a model, if there ever was one. This asks nothing.
     pub(super) fn known(
         &self,
         key_source: Option<&Arc<str>>,

@@ -5,7 +5,7 @@ use futures_util::future::{BoxFuture, join};
 
 use super::*;
 use crate::model::{
-    Credential, ModelSeams, ModelSettings, RetryPolicy, Transport, TransportRequest,
+    Credential, ModelExtensions, ModelSettings, RetryPolicy, Transport, TransportRequest,
     TransportStream,
 };
 
@@ -50,11 +50,11 @@ fn client(lister: &Arc<Lister>) -> ApiClient {
         head_timeout: limit,
         idle_timeout: limit,
     };
-    let seams = ModelSeams {
+    let extensions = ModelExtensions {
         transport: Some(Arc::clone(lister) as Arc<dyn Transport>),
-        ..ModelSeams::default()
+        ..ModelExtensions::default()
     };
-    ApiClient::new(settings, seams)
+    ApiClient::new(settings, extensions)
 }
 
 fn lister() -> Arc<Lister> {

@@ -1,4 +1,4 @@
-//! What a model can do, for a conversation that asks.
+//! The abilities of a model, for a conversation that asks.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use awc::http::StatusCode;
 use derive_more::{Display, Error};
 use serde_json::Value;
 
@@ -41,8 +40,9 @@ pub(super) fn quote(body: &[u8], redaction: &Redaction) -> String {
     format!("{}…", quoted.trim().escape_debug())
 }
 
-/// What went wrong with one attempt.
+/// The error of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// The API answered with an error, as a status or inside the stream.
     #[display("{kind}: {message}{}", in_brackets(*status, request_id.as_deref()))]
@@ -76,7 +76,7 @@ pub enum ModelError {
     TooLong {
         /// The estimate of the request, in tokens.
         tokens: u64,
-        /// What the model takes, in tokens.
+        /// The window of the model, in tokens.
         window: u64,
     },
     /// The past is too long for the model, and could not be summarized.
@@ -97,7 +97,7 @@ pub enum ModelError {
         /// Why not.
         reason: String,
     },
-    /// What is to be sent of the past cannot be made.
+    /// The past cannot be projected into a request.
     #[display("{reason}")]
     Projection {
         /// Why not.
@@ -115,7 +115,7 @@ pub enum ModelError {
     /// The stream breaks the rules of the API.
     #[display("malformed reply: {reason}")]
     Malformed {
-        /// What was wrong.
+        /// The reason.
         reason: String,
     },
     /// The input of a tool call is not a JSON object. Another attempt would not be the same call.
@@ -123,13 +123,13 @@ pub enum ModelError {
     ToolInput {
         /// The tool that was called.
         name: String,
-        /// What was wrong.
+        /// The reason.
         reason: String,
     },
     /// The answer is not an event stream.
     #[display("the API answered with {content} instead of an event stream; is the base URL right?")]
     NotAStream {
-        /// What it is instead.
+        /// The content that came instead.
         content: String,
     },
     /// The API points elsewhere; the key is not sent there.
@@ -155,11 +155,16 @@ pub enum ModelError {
     /// There is no key for the call.
     #[display("{origin} gives no key; {reason}")]
     Key {
-        /// What was to give it.
+        /// The source of the key.
         origin: String,
-        /// What was wrong; never holds the key.
+        /// The reason; never holds the key.
         reason: String,
     },
+    /// This program has no way to the model.
+    #[display(
+        "there is no way to the model: give a transport, or enable the feature `client` of harness-actors"
+    )]
+    NoClient,
     /// A bug: the call panicked.
     #[display("the call panicked; this is a bug of the service")]
     Panicked,
@@ -169,6 +174,20 @@ pub enum ModelError {
     /// The call was cancelled.
     #[display("cancelled")]
     Cancelled,
+}
+
+/// The usual words for a status.
+#[cfg(feature = "client")]
+fn reason_of(status: u16) -> &'static str {
+    let status = awc::http::StatusCode::from_u16(status).ok();
+    let reason = status.and_then(|status| status.canonical_reason());
+    reason.unwrap_or("error")
+}
+
+/// The same for a program that brings its own way to the model, which knows them as well.
+#[cfg(not(feature = "client"))]
+fn reason_of(_: u16) -> &'static str {
+    "error"
 }
 
 fn in_brackets(status: u16, request_id: Option<&str>) -> String {
@@ -216,13 +235,9 @@ impl ModelError {
             Some(_) | None => message,
         });
         let in_body = || json.as_ref().and_then(|json| field(json, "request_id"));
-        let reason = || {
-            let status = StatusCode::from_u16(status).ok();
-            status.and_then(|status| status.canonical_reason())
-        };
         Self::Api {
             status,
-            kind: kind.unwrap_or_else(|| format!("HTTP {status} {}", reason().unwrap_or("error"))),
+            kind: kind.unwrap_or_else(|| format!("HTTP {status} {}", reason_of(status))),
             message: message.unwrap_or_else(|| quote(body, redaction)),
             request_id: request_id.or_else(in_body),
         }
@@ -257,6 +272,7 @@ impl ModelError {
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
             | Self::NoRoom { .. }
+            | Self::NoClient
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => vec![],
@@ -292,6 +308,7 @@ impl ModelError {
             | Self::Prompt { .. }
             | Self::Projection { .. }
             | Self::Key { .. }
+            | Self::NoClient
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => false,
@@ -326,6 +343,7 @@ impl ModelError {
             | Self::Projection { .. }
             | Self::NoRoom { .. }
             | Self::Key { .. }
+            | Self::NoClient
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => false,
@@ -356,10 +374,12 @@ impl ModelError {
 }
 
 /// Why a call of the model ended without a complete reply, all attempts considered.
-#[derive(Debug, Clone, PartialEq, Eq, Display)]
+#[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 #[display("{}{error}", if *interrupted { "interrupted: " } else { "" })]
+#[non_exhaustive]
 pub struct ModelFailure {
-    /// What went wrong with the last attempt.
+    /// The error of the last attempt.
+    #[error(source)]
     pub error: ModelError,
     /// Whether the API had begun to reply. Blocks that were shown stay, the rest is missing.
     pub interrupted: bool,

@@ -15,7 +15,7 @@ use crate::attachment::AttachmentStore;
 /// Source: the API's documentation of errors, `request_too_large`.
 pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
-/// What a model can see of files.
+/// The kinds of files that a model can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sight {
     images: bool,
@@ -23,7 +23,7 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// What the API says; a model sees what it does not say of it.
+    /// Follows the API; a kind that it does not mention counts as seen.
     pub(super) fn of(info: Option<&ModelInfo>) -> Self {
         let capabilities = info.map(|info| &info.capabilities);
         let images = capabilities.and_then(|can| can.image_input.supported);
@@ -35,7 +35,7 @@ impl Sight {
     }
 }
 
-/// What a file is to the API.
+/// The kind of a file for the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Image,

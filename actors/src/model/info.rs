@@ -1,15 +1,15 @@
-//! What the API says that a model can do.
+//! The abilities of a model, as the API lists them.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// What a model can do, from `GET /v1/models`. What is missing is unknown.
+/// The abilities of a model, from `GET /v1/models`. A missing field is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// The model.
     pub id: String,
-    /// What people call it.
+    /// The name to show to people.
     #[serde(default, deserialize_with = "lenient")]
     pub display_name: String,
     /// When it came, as RFC 3339, so that the order of the texts is that of the times.
@@ -24,12 +24,12 @@ pub struct ModelInfo {
     /// How many tokens a reply may have.
     #[serde(default, deserialize_with = "lenient")]
     pub max_tokens: Option<u64>,
-    /// What else it can do.
+    /// Further abilities.
     #[serde(default, deserialize_with = "lenient")]
     pub capabilities: ModelCapabilities,
 }
 
-/// What a model can do besides reading and writing text.
+/// The abilities of a model besides reading and writing text.
 ///
 /// Source: `ModelCapabilities` of the official SDKs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -38,6 +38,12 @@ pub trait KeyResolver: Send + Sync + 'static {
     /// # Errors
     /// Why there is none, in words that do not hold the key.
     fn resolve(&self, source: Option<&str>) -> BoxFuture<'static, Result<Option<Secret>, String>>;
+
+    /// The place that the key of a source comes from, such as `api_key from ANTHROPIC_API_KEY`, for
+    /// the operator of a key that the API refuses. Nothing if it is not to be told.
+    fn origin(&self, source: Option<&str>) -> Option<String> {
+        source.map(|source| format!("the key source {source:?}"))
+    }
 }
 
 /// Reads keys from the sources `env:NAME` and `file:PATH`, afresh each time; see [`KeyOrigin`].

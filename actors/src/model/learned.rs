@@ -1,4 +1,4 @@
-//! What answers of the API taught of models that its list does not say.
+//! Facts about models that the API's list does not have, learned from its answers.
 //!
 //! Invariant: it is in memory only, and for an hour: a server may be started anew with another
 //! window, and one refusal teaches what it takes then.
@@ -24,13 +24,13 @@ const MAX_FILES: usize = 1024;
 /// A model, and where the key comes from with which it was asked.
 type Asked = (Option<Arc<str>>, Arc<str>);
 
-/// What answers taught. Clones share it.
+/// Facts learned from answers. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Learned {
     models: Rc<RefCell<HashMap<Asked, Lessons>>>,
 }
 
-/// What answers taught of one model.
+/// Facts learned about one model.
 #[derive(Default)]
 struct Lessons {
     /// The smallest window that an error named.
@@ -39,7 +39,7 @@ struct Lessons {
     files: HashMap<String, Lesson<()>>,
 }
 
-/// What was learned, and when.
+/// A fact, and the time at which it was learned.
 #[derive(Clone, Copy)]
 struct Lesson<T> {
     at: Instant,
@@ -92,7 +92,7 @@ impl Learned {
         });
     }
 
-    /// What the API does not take.
+    /// The parts of a request that the API does not take.
     pub(super) fn left_out(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> LeftOut {
         let left_out = self.of(key_source, model, |lessons| {
             let files = lessons.files.iter().filter(|(_, lesson)| lesson.holds());

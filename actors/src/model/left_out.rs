@@ -1,5 +1,5 @@
-//! What is left out of a request that the API does not take as it is, so that one file does not
-//! end a conversation.
+//! The parts of a request that the API does not take are left out, so that one file does not end a
+//! conversation.
 //!
 //! A request with files that the API refuses for its content, or fails with again and again, is made
 //! once more without the newest files and once more without any. If that is taken, the files were
@@ -14,7 +14,7 @@ use super::ModelError;
 /// How many names of files a remark has.
 const MAX_NAMED: usize = 3;
 
-/// What a request is made without.
+/// The parts that a request is made without.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct LeftOut {
     /// The digests of files.
@@ -101,6 +101,7 @@ pub(super) fn may_be_for_files(error: &ModelError, reached: bool) -> bool {
         | ModelError::Projection { .. }
         | ModelError::NoRoom { .. }
         | ModelError::Key { .. }
+        | ModelError::NoClient
         | ModelError::Panicked
         | ModelError::Unavailable
         | ModelError::Cancelled => false,

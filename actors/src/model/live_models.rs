@@ -6,15 +6,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::attempt::unsent;
 use super::client::ApiClient;
 use super::{ModelError, ModelInfo};
 use crate::limit::within;
 
 /// How many pages of the list are read at most.
 const MAX_PAGES: usize = 10;
-/// How large a page may be, in bytes.
-const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// How long reading one page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -104,21 +101,8 @@ async fn page(client: &ApiClient, after: &str) -> Result<Page, ModelError> {
 
 /// Reads a JSON document.
 pub(super) async fn get(client: &ApiClient, path: &str) -> Result<Value, ModelError> {
-    let connection = |reason: String| ModelError::Connection { reason };
     let read = async {
-        let request = client.get(path).send().await;
-        let mut answer = request.map_err(|error| unsent(&error, client))?;
-        let status = answer.status();
-        if !status.is_success() {
-            return Err(ModelError::Api {
-                status: status.as_u16(),
-                kind: status.canonical_reason().unwrap_or("error").to_owned(),
-                message: "the models cannot be listed".to_owned(),
-                request_id: None,
-            });
-        }
-        let body = answer.body().limit(MAX_PAGE_BYTES).await;
-        let body = body.map_err(|error| connection(error.to_string()))?;
+        let body = client.http().document(&client.access(), path).await?;
         serde_json::from_slice(&body).map_err(|_| malformed())
     };
     let limit = PAGE_TIMEOUT;

@@ -1,4 +1,4 @@
-//! What the model's actor is told, and what it answers.
+//! The messages to the model's actor, and its answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::reply::{Block, ReplyEnd};
 pub struct StartModelCall {
     /// Names this call in every answer.
     pub call_id: CallId,
-    /// What to send.
+    /// The request to send.
     pub request: ModelRequest,
     /// Where the answers go.
     pub reply_to: Recipient<ModelEvent>,
@@ -106,7 +106,7 @@ pub enum ModelEvent {
     Adapted {
         /// The call.
         call_id: CallId,
-        /// What is different, and why.
+        /// The difference, and its reason.
         remark: String,
     },
     /// The request differs from what the settings say.
@@ -131,7 +131,7 @@ pub enum ModelEvent {
         call_id: CallId,
         /// The block's place in the reply, from 0.
         index: u64,
-        /// What the piece belongs to.
+        /// The kind of block that the piece belongs to.
         kind: DeltaKind,
         /// Where the piece begins in its block, in bytes. An attempt that begins anew begins its
         /// blocks at 0 again.
@@ -155,11 +155,11 @@ pub enum ModelEvent {
         /// How the reply ended.
         end: ReplyEnd,
     },
-    /// What a model can do; nothing if the API does not say.
+    /// The abilities of a model; nothing if the API does not list them.
     Described {
         /// The call.
         call_id: CallId,
-        /// What it can do.
+        /// The abilities.
         info: Option<Arc<ModelInfo>>,
     },
     /// There is no complete reply, and no further attempt.

@@ -1,15 +1,21 @@
 //! Asking the model: one request, its retries, its stream of events, its finished blocks.
 
 mod actor;
+mod answer;
 mod assemble;
 mod attempt;
 mod call;
 mod catalog;
 mod client;
-mod connector;
 mod describe;
 mod error;
+mod extensions;
 mod files;
+#[cfg(feature = "client")]
+mod http;
+#[cfg(not(feature = "client"))]
+#[path = "no_http.rs"]
+mod http;
 mod info;
 mod key_origin;
 mod keys;
@@ -20,11 +26,12 @@ pub mod messages;
 mod named_keys;
 mod no_tools;
 mod overflow;
+mod private;
 mod properties;
 mod request;
 mod retry;
 mod scripted;
-mod seams;
+mod settings;
 mod sse;
 mod surrogates;
 mod thinking;
@@ -33,9 +40,8 @@ mod transport;
 
 pub use actor::ModelActor;
 pub use assemble::{Assembler, Step};
-pub use client::ModelSettings;
-pub use connector::is_private;
 pub use error::{ModelError, ModelFailure};
+pub use extensions::ModelExtensions;
 pub use files::MAX_REQUEST_BYTES;
 pub use info::{
     EffortSupport, ModelCapabilities, ModelInfo, Support, ThinkingSupport, ThinkingTypes,
@@ -43,14 +49,15 @@ pub use info::{
 pub use key_origin::KeyOrigin;
 pub use keys::{Credential, EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
+pub use private::is_private;
 pub use request::{
     Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, Piece, RequestHead,
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};
-pub use seams::ModelSeams;
+pub use settings::ModelSettings;
 pub use sse::{MAX_EVENT_BYTES, SseLines};
 pub use transport::{Transport, TransportRequest, TransportStream};
 
 #[cfg(test)]
-mod seams_tests;
+mod extensions_tests;

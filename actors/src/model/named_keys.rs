@@ -7,10 +7,10 @@ use futures_util::future::BoxFuture;
 use super::{KeyOrigin, KeyResolver};
 use crate::secret::Secret;
 
-/// What a client is told about every failure: the reason would tell what files and variables there
-/// are.
+/// The answer to a client for every failure: the reason would reveal which files and variables
+/// there are.
 const SEE_LOG: &str = "the service's log says why";
-/// What it is told of a source that it cannot have named by itself.
+/// The answer for a source that a client cannot name by itself.
 const NOT_A_NAME: &str = "an operator names key sources in config.toml, such as \
                           [key_sources] team = \"env:TEAM_KEY\"; set key_source to such a name";
 
@@ -19,9 +19,11 @@ const NOT_A_NAME: &str = "an operator names key sources in config.toml, such as 
 #[derive(Debug, Clone, Default)]
 pub struct NamedKeys {
     sources: BTreeMap<String, KeyOrigin>,
-    /// What is never sent as a key.
+    /// Credentials that are never sent as a key.
     never: Vec<KeyOrigin>,
     never_these: Vec<Secret>,
+    /// Where the service's own key is from.
+    own: Option<String>,
 }
 
 impl NamedKeys {
@@ -38,6 +40,16 @@ impl NamedKeys {
             sources,
             never,
             never_these,
+            own: None,
+        }
+    }
+
+    /// The same, which tell where the service's own key is from where the API refuses it.
+    #[must_use]
+    pub fn with_own_from(self, origin: Option<String>) -> Self {
+        Self {
+            own: origin,
+            ..self
         }
     }
 
@@ -65,6 +77,13 @@ impl NamedKeys {
 }
 
 impl KeyResolver for NamedKeys {
+    fn origin(&self, source: Option<&str>) -> Option<String> {
+        match source {
+            None => self.own.clone(),
+            Some(source) => Some(format!("the key source {source:?}")),
+        }
+    }
+
     fn resolve(&self, source: Option<&str>) -> BoxFuture<'static, Result<Option<Secret>, String>> {
         let Some(name) = source.map(ToOwned::to_owned) else {
             return Box::pin(async { Ok(None) });

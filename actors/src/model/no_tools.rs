@@ -1,4 +1,4 @@
-//! What servers say of models that take no tools.
+//! Refusals of servers whose models take no tools.
 
 /// The parts of such a text, in small letters.
 ///
@@ -14,8 +14,7 @@ const SAYINGS: [&str; 8] = [
     "tools param requires --jinja",
 ];
 
-/// What an operator can do about a refusal, to stand behind its message; nothing if it is for
-/// something else.
+/// The advice to an operator behind a refusal; nothing if it is for another reason.
 pub(super) fn way_out(message: &str) -> Option<&'static str> {
     let message = message.to_ascii_lowercase();
     let is_said = SAYINGS.iter().any(|said| message.contains(said));

@@ -1,9 +1,9 @@
-//! What servers say of a request that outgrew the model's window, and which window they name.
+//! Refusals of requests that outgrew the model's window, and the window that they name.
 
 /// A smaller number in an error is none of a window, or of one in which nothing can be said.
 const MIN_WINDOW: u64 = 1024;
 
-/// What one kind of server says.
+/// The wording of one kind of server.
 struct Said {
     /// All of these texts stand in the type of the error or in its message, in small letters.
     texts: &'static [&'static str],
@@ -18,7 +18,7 @@ const fn said(texts: &'static [&'static str], window_behind: &'static [&'static 
     }
 }
 
-/// What servers and gateways say, by vendor.
+/// The wordings of servers and gateways, by vendor.
 ///
 /// Source: answers that public trackers report, and the list of such texts that the agent pi keeps.
 const SAYINGS: [Said; 22] = [

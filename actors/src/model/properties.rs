@@ -1,4 +1,4 @@
-//! What a server says of itself and of the model that it runs, besides the list of models.
+//! A server's properties and those of its model, besides the list of models.
 //!
 //! Source: `GET /props` of llama.cpp's server.
 

@@ -40,14 +40,14 @@ impl ModelChoice {
     }
 }
 
-/// What every request of a conversation has in common, until its settings change.
+/// The part that every request of a conversation has in common, until its settings change.
 #[derive(Debug, Clone)]
 pub struct HeadSettings<'a> {
     /// Which model to ask.
     pub model: ModelChoice,
     /// How many tokens one reply may have.
     pub max_tokens: u32,
-    /// What the model is told before the conversation; empty for nothing.
+    /// The standing instructions before the conversation; empty for none.
     pub system_prompt: &'a str,
     /// The tools on offer, in the API's format.
     pub tools: &'a [Value],
@@ -57,7 +57,7 @@ pub struct HeadSettings<'a> {
     pub temperature: Option<Number>,
     /// The texts that end a reply.
     pub stop_sequences: &'a [String],
-    /// What the API is to remember of a request.
+    /// The API's cache for requests.
     pub caching: Caching,
     /// Where the key comes from; the settings' own if none.
     pub key_source: Option<Arc<str>>,
@@ -81,7 +81,7 @@ impl HeadSettings<'_> {
     }
 }
 
-/// What the API is to remember of a request, so that the next one is cheaper.
+/// How long the API remembers a request, so that the next one is cheaper.
 ///
 /// Source: the API's documentation of prompt caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -332,7 +332,7 @@ impl ModelRequest {
         Ok(pieces)
     }
 
-    /// What of the settings a model is not sent, and why, for the operator.
+    /// The settings that a model is not sent, and why, for the operator.
     pub(super) fn not_sent(&self, model: &str, info: Option<&ModelInfo>) -> Option<String> {
         let reasons = self.of_model(model, info).not_sent;
         (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -384,7 +384,7 @@ struct OfModel {
     not_sent: Vec<String>,
 }
 
-/// What every body ends with.
+/// The end of every body.
 const END: Bytes = Bytes::from_static(b"]}");
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct RetryPolicy {
     pub max_wait: Duration,
 }
 
-/// What a failed attempt says about the next one.
+/// The consequence of a failed attempt for the next one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Advice {
     /// Another attempt would fail in the same way.
@@ -48,7 +48,7 @@ pub(super) struct Hints<'a> {
     pub(super) retry_after: Option<&'a str>,
 }
 
-/// What an error answer says about the next attempt.
+/// The consequence of an error answer for the next attempt.
 pub(super) fn advice(status: u16, body: &str, hints: Hints<'_>, now: SystemTime) -> Advice {
     let retryable = match hints.should_retry {
         Some("true") => true,
@@ -147,7 +147,7 @@ impl Retries {
     }
 }
 
-/// What a failure that is not an error answer says about the next attempt.
+/// The consequence of a failure without an error answer for the next attempt.
 pub(super) fn advice_for(error: &ModelError) -> Advice {
     match error {
         ModelError::Connection { .. } | ModelError::Truncated => Advice::Later,
@@ -167,6 +167,7 @@ pub(super) fn advice_for(error: &ModelError) -> Advice {
         | ModelError::Projection { .. }
         | ModelError::NoRoom { .. }
         | ModelError::Key { .. }
+        | ModelError::NoClient
         | ModelError::Panicked
         | ModelError::Unavailable
         | ModelError::Cancelled => Advice::Never,

@@ -16,26 +16,20 @@ use crate::reply::Object;
 /// on this crate. Clones share the list.
 ///
 /// ```
-/// use std::sync::Arc;
-///
-/// use harness_actors::directory::Seams;
 /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
-/// use harness_actors::{Config, Harness, Options};
+/// use harness_actors::{Config, Extensions, Harness, Options};
 ///
-/// # actix::System::new().block_on(async {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = ScriptedTransport::default();
 /// model.push(ScriptedReply::text("Hello."));
-/// let harness = Harness::start(Options {
-///     seams: Seams {
-///         transport: Some(Arc::new(model.clone())),
-///         ..Seams::default()
-///     },
-///     ..Options::new(Config::for_model("any"))
-/// })?;
-/// harness.prompt("Hi!").await?;
+/// let extensions = Extensions::default().with_transport(model.clone());
+/// let options = Options::new(Config::for_model("any")).with_extensions(extensions);
+/// let harness = Harness::start(options)?;
+/// assert_eq!(harness.prompt("Hi!").await?.text, "Hello.");
 /// assert_eq!(model.requests()[0]["messages"][0]["content"][0]["text"], "Hi!");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct ScriptedTransport(Arc<Mutex<Scripted>>);
@@ -58,7 +52,7 @@ impl ScriptedTransport {
         self.lock().replies.push_back(reply);
     }
 
-    /// What it was sent so far: the JSON documents that `POST /v1/messages` takes.
+    /// The requests so far: the JSON documents that `POST /v1/messages` takes.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
         self.lock().requests.clone()

@@ -1,4 +1,4 @@
-//! Halves of characters. A server written in JavaScript may cut a text inside a character that
+//! Unpaired UTF-16 surrogates in JSON text. A server written in JavaScript may cut a text inside a character that
 //! takes two UTF-16 units, and send each half as an escape that is no character by itself.
 
 /// The first UTF-16 unit of a character that takes two.

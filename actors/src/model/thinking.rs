@@ -1,7 +1,7 @@
 //! How much a model is to think, in the words that this model takes.
 //!
-//! What the API reports of a model decides. Where it reports nothing, the generation does that the
-//! model's id names.
+//! The API's description of a model decides. Where it has none, the generation in the model's id
+//! does.
 //!
 //! Source: the API's documentation of adaptive thinking, of extended thinking and of effort, and
 //! its migration guides, to November 2026.
@@ -39,7 +39,7 @@ enum Off {
     Lowest,
 }
 
-/// What a model can be told about thinking.
+/// The ways in which a model takes a level of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ability {
     way: Way,
@@ -128,7 +128,7 @@ fn budget(level: ThinkingLevel, max_tokens: u32) -> Option<u32> {
     (budget < max_tokens).then_some(budget)
 }
 
-/// What a model can be told, by what the API reports, else by its generation.
+/// The ways of a model, by the API's description, else by its generation.
 fn ability(info: Option<&ModelInfo>, model: &str) -> Option<Ability> {
     let known = Generation::of(model).and_then(Generation::ability);
     let Some(info) = info else {
@@ -170,7 +170,7 @@ fn ability(info: Option<&ModelInfo>, model: &str) -> Option<Ability> {
     Some(Ability { way, efforts, off })
 }
 
-/// What the id of one of the API's own models names: its family and version.
+/// The family and the version in the id of one of the API's own models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Generation<'a> {
     family: &'a str,

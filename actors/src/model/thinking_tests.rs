@@ -5,7 +5,7 @@ use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off as No, XHigh};
 
 const LEVELS: [ThinkingLevel; 7] = [No, Minimal, Low, Medium, High, XHigh, Max];
 
-/// What a level becomes, in short: nothing is `-`, adaptive thinking its effort, a budget its
+/// The outcome of a level, in short: nothing is `-`, adaptive thinking its effort, a budget its
 /// number of tokens with the effort behind it.
 fn short(level: ThinkingLevel, info: Option<&ModelInfo>, model: &str, max_tokens: u32) -> String {
     let fields = match thinking_fields(level, info, model, max_tokens, false) {

@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Object, InputError> {
     }
 }
 
-/// What a text that stops in the middle holds so far: all values that are complete.
+/// The complete values in a text that stops in the middle.
 ///
 /// The official SDKs assemble a call that the output limit cut in this way.
 pub(super) fn parse_incomplete(text: &str) -> Object {

@@ -27,19 +27,16 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// decoded, and when an attempt is made again.
 ///
 /// ```
-/// # use std::time::Duration;
 /// # use actix::prelude::*;
-/// use std::sync::Arc;
-///
 /// use bytes::Bytes;
 /// use futures_util::future::BoxFuture;
 /// use futures_util::{FutureExt, StreamExt, future, stream};
 /// use harness_actors::model::{
-///     ModelActor, ModelError, ModelSeams, Transport, TransportRequest, TransportStream,
+///     ModelActor, ModelError, ModelExtensions, Transport, TransportRequest, TransportStream,
 /// };
 /// # use harness_actors::model::messages::{ModelEvent, StartModelCall};
 /// # use harness_actors::model::{
-/// #     Credential, HeadSettings, ModelChoice, ModelSettings, Piece, RequestHead, RetryPolicy,
+/// #     Credential, HeadSettings, ModelChoice, ModelSettings, Piece, RequestHead,
 /// # };
 /// # use harness_actors::{CallId, Clock, ConversationId};
 ///
@@ -75,15 +72,7 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// #     }
 /// # }
 /// # System::new().block_on(async {
-/// # let second = Duration::from_secs(1);
-/// # let settings = ModelSettings {
-/// #     base_url: "http://127.0.0.1:9".to_owned(),
-/// #     credential: Credential::ApiKey("key".into()),
-/// #     retry: RetryPolicy { max_retries: 0, max_wait: second },
-/// #     connect_timeout: second,
-/// #     head_timeout: second,
-/// #     idle_timeout: second,
-/// # };
+/// # let settings = ModelSettings::new(Credential::ApiKey("key".into()));
 /// # let model = ModelChoice { id: "scripted".into(), chosen: true };
 /// # let message = r#"{"role":"user","content":"Hello"}"#;
 /// # let request = RequestHead::new(HeadSettings::plain(model, 9))
@@ -91,11 +80,8 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// # let call_id = CallId { conversation: ConversationId::new("c"), number: 1 };
 /// # let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
 /// # let reply_to = Listener(sender).start().recipient();
-/// let seams = ModelSeams {
-///     transport: Some(Arc::new(Scripted)),
-///     ..ModelSeams::default()
-/// };
-/// let model = ModelActor::with_seams(settings, Clock::system(), seams).start();
+/// let extensions = ModelExtensions::default().with_transport(Scripted);
+/// let model = ModelActor::with_extensions(settings, Clock::system(), extensions).start();
 /// model.send(StartModelCall { call_id, request, reply_to }).await.unwrap();
 /// let Some(ModelEvent::Delta { text, .. }) = events.recv().await else {
 ///     panic!("the reply begins with its text");
@@ -115,8 +101,8 @@ pub trait Transport: Send + Sync + 'static {
         request: TransportRequest,
     ) -> BoxFuture<'static, Result<TransportStream, ModelError>>;
 
-    /// What can be asked here, as `GET /v1/models` would list it. By default nothing is known of
-    /// any model.
+    /// The models that can be asked here, as `GET /v1/models` would list them. By default nothing
+    /// is known of any model.
     ///
     /// # Errors
     /// When the list cannot be had.

@@ -45,14 +45,14 @@ fn add_forms_of(text: &str, forms: &mut BTreeSet<String>) {
     forms.extend(found.into_iter().filter(|form| form.len() >= MIN_FORM));
 }
 
-/// What a writer of JSON may escape though it need not.
+/// The characters that a writer of JSON may escape though it need not.
 #[derive(Debug, Clone, Copy, Default)]
 struct Json {
     /// Everything but ASCII, as Python does by default.
     ascii: bool,
     /// The slash, as PHP does by default.
     slash: bool,
-    /// What means something in HTML, as Go does by default.
+    /// Characters with a meaning in HTML, as Go escapes them by default.
     html: bool,
 }
 

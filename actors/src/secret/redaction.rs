@@ -9,7 +9,7 @@ use super::Secret;
 use super::matcher::Matcher;
 use crate::ids::ConversationId;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 const MASK: &str = "***";
 /// How short a secret of the service may be, in bytes. A shorter one can be guessed, and taking it
 /// out would take other text apart.
@@ -33,7 +33,7 @@ pub struct Redaction {
     learned: Arc<RwLock<Learned>>,
     /// Whose keys count besides.
     conversation: Option<ConversationId>,
-    /// What counts here only.
+    /// Secrets of this value only.
     own: Option<Arc<Matcher>>,
 }
 
@@ -89,7 +89,7 @@ impl Redaction {
     }
 
     /// From now on, takes this key out of what that conversation reads. Keys that are short, and
-    /// words and paths, are left: whoever names them must not have them taken out.
+    /// words and paths, are left: a text that names them must keep them.
     pub fn learn(&self, conversation: &ConversationId, key: Secret) {
         if key.expose().len() < MIN_LEARNED_BYTES || key.is_plain() {
             return;
@@ -174,9 +174,25 @@ impl Redaction {
         without(text, &places, end)
     }
 
-    /// What may be shown of a text that still grows, from `from` on and up to about `end`, with `***` in
-    /// place of each secret, and where in the text that ends. It ends in front of what may become a
-    /// secret with what follows, and never inside of one. What is left of a secret that begins before
+    /// The text from a place on, with `***` in place of each secret. What is left of one that begins
+    /// before that place is passed over.
+    pub(crate) fn apply_from(&self, text: &str, from: usize) -> String {
+        let places = self.places(&self.matchers(), text);
+        let mut start = text.ceil_char_boundary(from);
+        let across = places
+            .iter()
+            .find(|place| place.start < start && start < place.end);
+        start = across.map_or(start, |place| place.end);
+        let rest = places.iter().filter(|place| place.start >= start);
+        let rest: Vec<Range<usize>> = rest
+            .map(|place| place.start - start..place.end - start)
+            .collect();
+        without(&text[start..], &rest, text.len() - start)
+    }
+
+    /// The part of a growing text that may be shown, from `from` on and up to about `end`, with `***` in
+    /// place of each secret, and its end in the text. It ends in front of any bytes that may become a
+    /// secret with those that follow, and never inside of one. The rest of a secret that begins before
     /// `from` is passed over, and counts as shown.
     pub(crate) fn apply_to_growing(&self, text: &str, from: usize, end: usize) -> (String, usize) {
         let matchers = self.matchers();

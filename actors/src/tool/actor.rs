@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures_util::FutureExt as _;
 use harness_protocol::Subject;
+use tokio::time::Instant;
 
 use super::cap::MAX_RESULT_BYTES;
 use super::live::{LiveOutput, Wrote};
@@ -20,8 +21,8 @@ use super::plan::{EffectError, digest};
 use super::seen::Seen;
 use super::waiting::Waiting;
 use super::{
-    BeforeStore, Cancellation, Launching, Outputs, Registry, Tool, ToolCall, ToolContext,
-    ToolError, ToolOutcome,
+    BeforeStore, Cancellation, ExtentNote, Launching, Outputs, Registry, Tool, ToolCall,
+    ToolContext, ToolError, ToolOutcome,
 };
 use crate::blocking;
 use crate::ids::CallId;
@@ -58,6 +59,7 @@ struct RunningTool {
     future: SpawnHandle,
     cancellation: Cancellation,
     output: LiveOutput,
+    began: Instant,
     reply_to: Recipient<ToolEvent>,
 }
 
@@ -128,6 +130,7 @@ impl ToolActor {
         let context = ToolContext {
             output: output.clone(),
             seen: Seen::of(seen),
+            extent: ExtentNote::default(),
             closed: Arc::clone(&self.closed),
             before: self.before.clone(),
             outputs: self.outputs.clone(),
@@ -150,6 +153,7 @@ impl ToolActor {
             future,
             cancellation,
             output,
+            began: Instant::now(),
             reply_to,
         };
         self.calls.insert(call_id, running);
@@ -212,6 +216,10 @@ impl ToolActor {
                 result: bounded(outcome.result, &redaction),
                 ..outcome
             }
+        };
+        let outcome = ToolOutcome {
+            took: Some(call.began.elapsed()),
+            ..outcome
         };
         tell(&call.reply_to, ToolEvent::Finished { call_id, outcome });
     }
@@ -313,7 +321,7 @@ async fn run(
     End::Outcome(outcome)
 }
 
-/// What a call came to.
+/// The end of a call.
 enum End {
     /// The tool returned or failed.
     Outcome(ToolOutcome),
@@ -329,10 +337,11 @@ async fn work(
     context: ToolContext,
 ) -> Result<End, ToolError> {
     let Some(planned) = tool.plan(input.clone(), context.clone()).await? else {
-        let seen = context.seen.clone();
+        let (seen, extent) = (context.seen.clone(), context.extent.clone());
         let result = tool.execute_in(input, context).await?;
         return Ok(End::Outcome(ToolOutcome {
             seen: seen.take(),
+            extent: extent.take().map(Box::new),
             ..Ok(result).into()
         }));
     };
@@ -350,7 +359,7 @@ async fn work(
     }
 }
 
-/// What a call is that waits for a decision: rules go by the folder as it is now.
+/// The end of a call that waits for a decision: rules go by the folder as it is now.
 async fn ask_about(subject: Subject, folder: Arc<Path>) -> End {
     let look = move || std::fs::metadata(folder);
     let found = blocking(look).await.ok().and_then(Result::ok);

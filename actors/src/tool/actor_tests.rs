@@ -4,6 +4,7 @@ use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use harness_protocol::Extent;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Barrier, oneshot};
@@ -148,7 +149,14 @@ impl Bench {
     /// The next answer. The limit is over any that the actor has, as time may be paused.
     async fn answer(&mut self) -> (CallId, ToolOutcome) {
         match self.event().await {
-            ToolEvent::Finished { call_id, outcome } => (call_id, outcome),
+            // How long it took is another matter.
+            ToolEvent::Finished { call_id, outcome } => (
+                call_id,
+                ToolOutcome {
+                    took: None,
+                    ..outcome
+                },
+            ),
             shown @ (ToolEvent::Output { .. } | ToolEvent::Planned { .. }) => panic!("{shown:?}"),
         }
     }
@@ -177,9 +185,12 @@ fn done(result: &str) -> ToolOutcome {
         result: result.to_owned(),
         is_error: false,
         changes: Vec::new(),
+        changes_note: None,
         seen: Vec::new(),
         folder: None,
         job: None,
+        extent: None,
+        took: None,
     }
 }
 
@@ -188,9 +199,12 @@ fn failed(error: &str) -> ToolOutcome {
         result: format!(r#"{{"error":"{error}"}}"#),
         is_error: true,
         changes: Vec::new(),
+        changes_note: None,
         seen: Vec::new(),
         folder: None,
         job: None,
+        extent: None,
+        took: None,
     }
 }
 
@@ -483,6 +497,11 @@ async fn a_call_runs_in_the_folder_of_its_conversation() {
         };
         let outcome = ToolOutcome {
             seen: vec![seen],
+            extent: Some(Box::new(Extent {
+                lines: Some(1),
+                of_lines: Some(1),
+                ..Extent::default()
+            })),
             ..done(&expected)
         };
         assert_eq!(bench.answer().await, (call_id, outcome));

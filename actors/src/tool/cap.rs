@@ -7,7 +7,7 @@ pub(super) const MAX_TEXT_BYTES: usize = 128 * 1024;
 /// How much text any result may be, in bytes, JSON and escapes included.
 pub(super) const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
-/// What a tool shows of a text.
+/// The part of a text that a tool shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) text: String,

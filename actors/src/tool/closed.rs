@@ -1,7 +1,7 @@
 //! Files and folders that are closed to tools: the service's own state, and what operators keep secret.
 //!
-//! What counts is what was opened, by its device and inode, and what lies above it; names make no
-//! difference.
+//! A closed place is known by the device and inode of the opened file and of the folders above it;
+//! names make no difference.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -34,7 +34,7 @@ pub(super) fn check_path(path: &Path, closed: &[PathBuf]) -> Result<(), ToolErro
     check(&real, &identities(closed))
 }
 
-/// What is closed below a folder, without links.
+/// The closed places below a folder, without links.
 pub(super) fn below(folder: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(folder) = fs::canonicalize(folder) else {
         return Vec::new();

@@ -22,7 +22,7 @@ const MAX_MEMORY: u64 = 512 * 1024 * 1024;
 /// How long a program may compute, in seconds. One that outlives a service that was killed ends by this.
 const MAX_COMPUTING: u64 = 300;
 
-/// What a program left.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub(super) struct Output {
     /// `None` when the program was stopped because its output was enough.
@@ -32,7 +32,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// What the program says about its errors, without what must not be seen.
+    /// The program's own error message, without secrets.
     pub(super) fn complaint(&self, redaction: &Redaction) -> String {
         // One that was cut may end inside a secret.
         let text = if self.stderr.len() < MAX_STDERR_BYTES {

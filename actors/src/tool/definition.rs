@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The definition of a tool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
+use super::extent::ExtentNote;
 use super::job_note::JobNote;
 use super::launch::Launching;
 use super::live::LiveOutput;
@@ -61,7 +62,7 @@ pub trait Tool: Send + Sync + 'static {
     /// The name by which the model calls the tool: 1 to 64 letters, digits, `_` or `-`.
     fn name(&self) -> &str;
 
-    /// What the tool does, for the model.
+    /// The description of the tool for the model.
     fn description(&self) -> &str;
 
     /// The JSON schema of the input; its type is `object`.
@@ -116,7 +117,7 @@ pub enum Touched {
     Changed(String),
 }
 
-/// What a call of a tool is given besides its input.
+/// The context of a call of a tool: everything besides its input.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolContext {
@@ -138,11 +139,13 @@ pub struct ToolContext {
     pub output: LiveOutput,
     /// The contents of files that the model knows.
     pub seen: Seen,
+    /// Takes how much the call brings.
+    pub extent: ExtentNote,
     /// Folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
     /// Where the contents of files before changes are kept; nowhere if none.
     pub before: Option<BeforeStore>,
-    /// What starts programs; they are started as they are if none.
+    /// Starts programs; without it they are started as they are.
     pub launcher: Launching,
     /// Where the outputs of commands are kept that are too long to be shown; nowhere if none.
     pub outputs: Option<Outputs>,
@@ -164,6 +167,7 @@ impl ToolContext {
             redaction: Redaction::default(),
             output: LiveOutput::default(),
             seen: Seen::default(),
+            extent: ExtentNote::default(),
             closed: Arc::default(),
             before: None,
         }

@@ -82,7 +82,7 @@ impl Tool for Edit {
     }
 }
 
-/// What an edit would do.
+/// Plans an edit.
 fn plan(asked: &Path, input: &Input, context: &ToolContext) -> Result<super::Planned, ToolError> {
     if input.old_string == input.new_string {
         return Err("old_string and new_string are the same: nothing would change".into());

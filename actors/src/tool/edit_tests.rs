@@ -6,7 +6,7 @@ use super::super::testing::{Folder, object};
 use super::super::{EffectError, Seen, Write};
 use super::*;
 
-/// What the tools of one conversation are given.
+/// The context of the tools of one conversation.
 fn context(folder: &Folder) -> ToolContext {
     ToolContext::new(Cancellation::new()).in_folder(folder.path())
 }

@@ -1,11 +1,13 @@
 //! The tool `grep`: lines that match a basic regular expression, by the system's `grep`.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use harness_protocol::Extent;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,7 +91,7 @@ impl Tool for Grep {
     }
 }
 
-/// What is searched below a path.
+/// The files below a path that are searched.
 struct Scope {
     recursive: bool,
     /// Folders and files below that are not, and why.
@@ -159,7 +161,32 @@ async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<S
         &context.launcher,
     )
     .await?;
-    answer(&output, path, scope, &context.redaction)
+    let answer = answer(&output, path, scope, &context.redaction)?;
+    if let Some(matches) = answer["matches"].as_str() {
+        context.extent.note(Extent {
+            hits: Some(matches.lines().count() as u64),
+            files: scope.recursive.then(|| files(matches)),
+            more: answer.get("note").is_some(),
+            ..Extent::default()
+        });
+    }
+    Ok(answer.to_string())
+}
+
+/// How many files the lines `file:line:content` are of. Those of one file follow on each other.
+fn files(matches: &str) -> u64 {
+    let mut files = HashSet::new();
+    for line in matches.lines() {
+        let is_number = |text: &str| {
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            digits > 0 && text[digits..].starts_with(':')
+        };
+        let mut colons = line.match_indices(':').map(|(at, _)| at);
+        // A line of another kind says that a file matches which is no text.
+        let end = colons.find(|at| is_number(&line[at + 1..]));
+        files.insert(&line[..end.unwrap_or(line.len())]);
+    }
+    files.len() as u64
 }
 
 /// The option by which grep passes over a folder or file. It knows them by their last name only,
@@ -186,7 +213,7 @@ fn answer(
     path: &str,
     scope: &Scope,
     redaction: &Redaction,
-) -> Result<String, ToolError> {
+) -> Result<Value, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let failed = output
@@ -217,10 +244,10 @@ fn answer(
     if !complaint.is_empty() {
         result["warning"] = complaint.into();
     }
-    Ok(result.to_string())
+    Ok(result)
 }
 
-/// What grep's complaint means. It names the path when a file was at fault; otherwise the
+/// The error behind grep's complaint. It names the path when a file was at fault; otherwise the
 /// pattern was.
 fn failure(complaint: &str, path: &str) -> ToolError {
     let reason = complaint.strip_prefix("grep: ").unwrap_or(complaint);

@@ -44,7 +44,11 @@ fn answered(output: &Output, path: &str) -> Result<Value, String> {
         recursive: false,
         left_out: Vec::new(),
     };
-    parsed(answer(output, path, &scope, &Redaction::default()).map_err(|error| error.to_string()))
+    parsed(
+        answer(output, path, &scope, &Redaction::default())
+            .map(|answer| answer.to_string())
+            .map_err(|error| error.to_string()),
+    )
 }
 
 fn output(code: i32, stdout: &str, stderr: &str) -> Output {

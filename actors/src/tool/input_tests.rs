@@ -1,4 +1,4 @@
-//! What the tools say about wrong input.
+//! The answers of the tools to wrong input.
 
 use std::path::PathBuf;
 

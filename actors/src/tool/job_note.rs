@@ -1,4 +1,4 @@
-//! What the sums of a conversation keep of a job.
+//! The facts about a job that the sums of a conversation keep.
 
 use harness_protocol::JobEnd;
 use serde::{Deserialize, Serialize};

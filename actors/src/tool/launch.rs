@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Contains commands and starts them. The program gives one; without it no command is run.
 ///
-/// What it starts has to end everything that the command has started, whatever that does, when its
-/// standard input is closed, which the system does when the service dies.
+/// A process that it starts has to end everything that the command has started, whatever that does,
+/// when its standard input is closed, which the system does when the service dies.
 pub trait Launcher: Send + Sync + 'static {
     /// How a command would be contained that works in that folder. It may look at files.
     ///
@@ -25,9 +25,16 @@ pub trait Launcher: Send + Sync + 'static {
         folder: &Path,
     ) -> Result<Contained, String>;
 
-    /// What starts a program of a tool that only looks: its name and arguments come behind. The program ends
-    /// when the thread ends that starts it, and takes no more than it needs. It is started as it is if none.
+    /// The command that starts a program of a tool that only looks: the program's name and arguments come
+    /// behind. The program ends when the thread ends that starts it, and takes no more than it needs.
+    /// Without this command it is started as it is.
     fn looking(&self) -> Option<Command> {
+        None
+    }
+
+    /// Why a command that was started cannot write at a place where its user could; nothing if that is not
+    /// what keeps it from writing there, or if it is not known. It may look at files.
+    fn denial(&self, _order: &LaunchOrder, _place: &Path) -> Option<Denial> {
         None
     }
 
@@ -55,10 +62,21 @@ pub struct Contained {
     pub backend: Backend,
     /// Whether that holds all that its access promises.
     pub is_held: bool,
-    /// What is not held, a line each.
+    /// The gaps in the containment, a line each.
     pub gaps: Vec<String>,
     /// Whether the command could read the token of the service.
     pub answers_itself: bool,
+}
+
+/// Why a command cannot write at a place where its user could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denial {
+    /// A command with that access could.
+    Needs(Access),
+    /// Commands do not change it.
+    Protected,
+    /// It is out of the sight of commands.
+    Hidden,
 }
 
 /// A command to be started.
@@ -74,30 +92,30 @@ pub struct LaunchOrder {
     pub workspace: PathBuf,
     /// A folder of its own for temporary files.
     pub temp: PathBuf,
-    /// What it may reach.
+    /// The access that it may have.
     pub access: Access,
     /// Whether it may reach the network.
     pub network: bool,
     /// Folders besides that of the conversation that it may write, if its access is to write.
     pub writable: Vec<PathBuf>,
-    /// What of those may not be changed, whether it is there or not.
+    /// Paths among those that may not be changed, whether they are there or not.
     pub protected: Vec<PathBuf>,
-    /// What is out of its sight.
+    /// Paths that are out of its sight.
     pub closed: Arc<[PathBuf]>,
 }
 
-/// What starts a command.
+/// The way to start a command.
 #[derive(Debug)]
 pub struct Launch {
     /// The process: what it writes to its standard output is the command's output, in order, and to its
     /// standard error it writes [`Report`]s, a line of JSON each.
     pub process: Command,
-    /// What it reads first. Later the line `stop` asks the command to end, and the end of the input ends
-    /// it at once.
+    /// The first line that it reads. Later the line `stop` asks the command to end, and the end of the
+    /// input ends it at once.
     pub order: Vec<u8>,
 }
 
-/// What a launcher reports of a command.
+/// A launcher's report about a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
@@ -113,7 +131,7 @@ pub enum Report {
         /// The number of the signal that ended it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signal: Option<i32>,
-        /// What still ran then, and was ended; the first few by name.
+        /// Processes that still ran then, and were ended; the first few by name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<String>,
         /// The folder that the shell was in at its end.

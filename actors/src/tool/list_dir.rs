@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use harness_protocol::Extent;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -85,10 +86,28 @@ async fn list(path: &str, context: &ToolContext) -> Result<String, ToolError> {
         &context.launcher,
     )
     .await?;
-    answer(&output, &context.redaction)
+    let answer = answer(&output, &context.redaction)?;
+    if let Some(text) = answer["entries"].as_str() {
+        context.extent.note(Extent {
+            entries: Some(entries(text)),
+            more: answer.get("note").is_some(),
+            ..Extent::default()
+        });
+    }
+    Ok(answer.to_string())
 }
 
-fn answer(output: &Output, redaction: &Redaction) -> Result<String, ToolError> {
+/// How many entries are listed, without the folder itself and the one above.
+fn entries(text: &str) -> u64 {
+    let is_entry = |line: &&str| {
+        !line.is_empty()
+            && !line.starts_with("total ")
+            && ![" .", " .."].iter().any(|own| line.ends_with(own))
+    };
+    text.lines().filter(is_entry).count() as u64
+}
+
+fn answer(output: &Output, redaction: &Redaction) -> Result<Value, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let succeeded = output.status.is_none_or(|status| status.success());
@@ -108,7 +127,7 @@ fn answer(output: &Output, redaction: &Redaction) -> Result<String, ToolError> {
     if !succeeded {
         result["warning"] = complaint.into();
     }
-    Ok(result.to_string())
+    Ok(result)
 }
 
 fn failure(complaint: &str) -> ToolError {

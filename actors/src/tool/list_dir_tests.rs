@@ -175,7 +175,11 @@ fn output(code: i32, stdout: &str, stderr: &str) -> Output {
 }
 
 fn answered(output: &Output) -> Result<Value, String> {
-    parsed(answer(output, &Redaction::default()).map_err(|error| error.to_string()))
+    parsed(
+        answer(output, &Redaction::default())
+            .map(|answer| answer.to_string())
+            .map_err(|error| error.to_string()),
+    )
 }
 
 /// Spec: [TOOL-06] [TOOL-10]

@@ -1,4 +1,4 @@
-//! What a call shows while it runs.
+//! The output of a call while it runs.
 //!
 //! Invariant: however much is written, a call keeps less than 128 KiB of it, and each byte is moved a
 //! bounded number of times. What is written faster than it is shown is left out, the oldest first.
@@ -26,7 +26,7 @@ pub struct LiveOutput(Option<Arc<Mutex<Written>>>);
 
 struct Written {
     call_id: CallId,
-    /// What was written and is not shown, without what was left out.
+    /// Text that was written and is not shown yet, without the part that was left out.
     waiting: String,
     /// Where that begins in all that the call has shown and left out, in bytes.
     offset: u64,
@@ -37,25 +37,25 @@ struct Written {
     actor: Recipient<Wrote>,
 }
 
-/// A call has written something. Sent to the tools' actor by the call.
+/// A call has written something. Sent by the call to the actor that it runs for.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub(super) struct Wrote(pub(super) CallId);
+pub(crate) struct Wrote(pub(crate) CallId);
 
-/// What is shown at once of what a call wrote.
+/// A piece of a call's output, as it is shown at once.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// Where it begins in all that the call has shown and left out, in bytes.
-    pub(super) offset: u64,
-    /// What is new, without what is secret.
-    pub(super) text: String,
+    pub(crate) offset: u64,
+    /// The new text, without secrets.
+    pub(crate) text: String,
     /// Whether more waits. Then nothing tells of it but this.
-    pub(super) has_more: bool,
+    pub(crate) has_more: bool,
 }
 
 impl LiveOutput {
     /// The output of a call; the actor is told when there is something to show.
-    pub(super) fn of(call_id: CallId, actor: Recipient<Wrote>) -> Self {
+    pub(crate) fn of(call_id: CallId, actor: Recipient<Wrote>) -> Self {
         Self(Some(Arc::new(Mutex::new(Written {
             call_id,
             waiting: String::new(),
@@ -79,7 +79,7 @@ impl LiveOutput {
 
     /// The next piece of what was not shown yet. What may be the start of a secret is held back until
     /// it is known whether it is one.
-    pub(super) fn next(&self, redaction: &Redaction) -> Option<Piece> {
+    pub(crate) fn next(&self, redaction: &Redaction) -> Option<Piece> {
         let mut written = self.lock()?;
         let piece = written.take(redaction);
         written.is_told = piece.as_ref().is_some_and(|piece| piece.has_more);

@@ -1,4 +1,4 @@
-//! What is shown of what a call writes, whatever the pieces in which it is written.
+//! A call's output is shown the same, whatever the pieces in which it is written.
 
 use actix::prelude::*;
 
@@ -41,7 +41,7 @@ fn forms() -> [String; 2] {
     [KEY.to_owned(), hex]
 }
 
-/// What is written, with whole secrets in it.
+/// The output of a call, with whole secrets in it.
 fn text(random: &mut fastrand::Rng, bytes: usize) -> String {
     let forms = forms();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What the tools' actor is told, and what it answers.
+//! The messages to the tools' actor, and its answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,14 +57,14 @@ pub enum ToolEvent {
         call_id: CallId,
         /// Where it begins in all that the call has shown, in bytes.
         offset: u64,
-        /// What is new.
+        /// The new text.
         text: String,
     },
     /// The tool would do this, and has done nothing.
     Planned {
         /// The call.
         call_id: CallId,
-        /// What it would do.
+        /// The planned action.
         subject: Box<Subject>,
         /// The inode of the conversation's folder, if it can be told.
         folder_inode: Option<u64>,
@@ -73,7 +73,7 @@ pub enum ToolEvent {
     Finished {
         /// The call.
         call_id: CallId,
-        /// What came out.
+        /// The outcome.
         outcome: ToolOutcome,
     },
 }

@@ -11,6 +11,7 @@ mod command;
 mod definition;
 mod edit;
 mod error;
+mod extent;
 mod grep;
 mod input;
 mod job_note;
@@ -20,6 +21,7 @@ mod live;
 pub mod messages;
 mod outcome;
 mod path;
+mod plain_launcher;
 mod plan;
 mod procfs;
 mod read;
@@ -33,16 +35,20 @@ mod write;
 
 pub use actor::ToolActor;
 pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
+pub(crate) use bash::{Ended, Lifeline, TempFolder, environment, linked, run_into};
 pub use change::{BeforeStore, Undo};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touched};
 pub use edit::Edit;
 pub use error::ToolError;
+pub use extent::ExtentNote;
 pub use grep::Grep;
 pub use job_note::JobNote;
-pub use launch::{Contained, Launch, LaunchOrder, Launcher, Launching, Report};
+pub use launch::{Contained, Denial, Launch, LaunchOrder, Launcher, Launching, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
+pub(crate) use live::Wrote;
 pub use outcome::{StartedJob, ToolOutcome};
+pub use plain_launcher::PlainLauncher;
 pub use plan::{EffectError, PlanFuture, Planned, digest};
 pub use read::Read;
 #[cfg(test)]
@@ -52,7 +58,7 @@ pub use seen::{Seen, SeenBefore, SeenFile};
 pub use shelf::ToolShelf;
 pub use write::Write;
 
-/// Who has stopped a job that the model stopped.
+/// The name under which a job is stopped by the model.
 pub(crate) const THE_MODEL: &str = "the model";
 
 /// The names of the tools that need a [`Launcher`].

@@ -1,26 +1,34 @@
-//! What came out of a call.
+//! The outcome of a call.
 
-use harness_protocol::FileChange;
+use std::time::Duration;
+
+use harness_protocol::{Extent, FileChange};
 use serde_json::json;
 
 use super::error::ToolError;
 use super::seen::SeenFile;
 
-/// What came out of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutcome {
-    /// What the tool returned, or a JSON object with the field `error`.
+    /// The tool's result, or a JSON object with the field `error`.
     pub result: String,
     /// Whether the call failed.
     pub is_error: bool,
-    /// What was changed.
+    /// The files that it changed.
     pub changes: Vec<FileChange>,
+    /// Further changes, which are not listed one by one.
+    pub changes_note: Option<String>,
     /// The files that the model has seen whole by it.
     pub seen: Vec<SeenFile>,
     /// Where the next command starts, if that is another folder.
     pub folder: Option<String>,
-    /// What runs on in the background.
+    /// The job that runs on in the background.
     pub job: Option<StartedJob>,
+    /// How much it brought, if the tool counts it.
+    pub extent: Option<Box<Extent>>,
+    /// How long the tool ran; none if it did not.
+    pub took: Option<Duration>,
 }
 
 /// A job that a call has started.
@@ -40,9 +48,12 @@ impl ToolOutcome {
             result: json!({ "error": error }).to_string(),
             is_error: true,
             changes: Vec::new(),
+            changes_note: None,
             seen: Vec::new(),
             folder: None,
             job: None,
+            extent: None,
+            took: None,
         }
     }
 }
@@ -54,9 +65,12 @@ impl From<Result<String, ToolError>> for ToolOutcome {
                 result,
                 is_error: false,
                 changes: Vec::new(),
+                changes_note: None,
                 seen: Vec::new(),
                 folder: None,
                 job: None,
+                extent: None,
+                took: None,
             },
             Err(ToolError(error)) => Self::failed(&error),
         }

@@ -33,7 +33,7 @@ pub(super) async fn work_at<T: Send + 'static>(
         .map_err(|error| ToolError(format!("{doing} failed: {error}")))?
 }
 
-/// What a tool touches that reads the field `path` of its input.
+/// The files that a tool touches which reads the field `path` of its input.
 pub(super) fn read_of(input: &Object) -> Vec<Touched> {
     let path = input.get("path").and_then(Value::as_str);
     path.map(|path| Touched::Read(path.to_owned()))
@@ -49,7 +49,7 @@ pub(super) fn changed_of(input: &Object) -> Vec<Touched> {
         .collect()
 }
 
-/// What lies at a path; `missing` is the error for nothing.
+/// The metadata of the file at a path; `missing` is the error if there is none.
 pub(super) fn look(path: &Path, missing: &str) -> Result<Metadata, ToolError> {
     std::fs::metadata(path).map_err(|error| io_error(&error, missing))
 }

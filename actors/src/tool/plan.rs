@@ -1,4 +1,4 @@
-//! What a tool would do, found without doing anything, and how it is carried out.
+//! A tool's plan, found without doing anything, and the way to carry it out.
 
 use derive_more::{Display, Error, From};
 use futures_util::future::BoxFuture;
@@ -8,13 +8,13 @@ use super::error::ToolError;
 use super::outcome::ToolOutcome;
 use crate::attachment::sha256;
 
-/// What becomes of a plan: `None` if the tool changes nothing that is asked about.
+/// The outcome of planning: `None` if the tool changes nothing that is asked about.
 pub type PlanFuture<'a> = BoxFuture<'a, Result<Option<Planned>, ToolError>>;
 
-/// What a tool is about to do.
+/// A planned action of a tool.
 #[must_use = "a plan changes nothing until it is carried out"]
 pub struct Planned {
-    /// What operators are asked about.
+    /// The subject that operators are asked about.
     pub subject: Subject,
     effect: BoxFuture<'static, Result<ToolOutcome, EffectError>>,
 }

@@ -1,8 +1,8 @@
-//! What of the kernel's view of processes is not read: their memory and their environment, where
-//! every program keeps its secrets.
+//! The parts of the kernel's view of processes that are not read: their memory and their
+//! environment, where every program keeps its secrets.
 //!
-//! What counts is what a path leads to, however it is written: `..`, links, `/dev/fd` and other
-//! mounts of the same file system make no difference.
+//! The file at the end of a path decides, however the path is written: `..`, links, `/dev/fd` and
+//! other mounts of the same file system make no difference.
 
 pub(super) use system::{check_file, check_folder, check_path, mounts_below};
 

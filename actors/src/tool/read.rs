@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use harness_protocol::Extent;
 use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,10 +20,12 @@ use crate::blocking;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
-/// What a path begins with that names the output of a command; its call's id is behind it.
+/// The start of a path that names the output of a command; its call's id is behind it.
 const OUTPUT: &str = "output:";
 /// How much of a file is read between two looks at the cancellation, in bytes.
 const PIECE: usize = 64 * 1024;
+/// Up to which size the lines of a file are counted that are not asked for, in bytes.
+const MAX_COUNTED: u64 = 64 * 1024 * 1024;
 
 /// Reads text files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,10 +134,11 @@ fn read(
     check_regular(&opened)?;
     procfs::check_file(&file)?;
     closed::check_opened(&file, path, &context.closed)?;
-    let text = match (start_line, end_line) {
+    let (text, extent) = match (start_line, end_line) {
         (None, None) => whole(&mut file, path, context)?,
         (start, end) => range(&mut file, start, end, context)?,
     };
+    context.extent.note(extent);
     Ok(text.to_string())
 }
 
@@ -149,15 +153,21 @@ fn check_regular(metadata: &std::fs::Metadata) -> Result<(), ToolError> {
 }
 
 /// The file as it is, up to the cap, for which a newline at the end does not count.
-fn whole(file: &mut File, path: &Path, context: &ToolContext) -> Result<Value, ToolError> {
+fn whole(
+    file: &mut File,
+    path: &Path,
+    context: &ToolContext,
+) -> Result<(Value, Extent), ToolError> {
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_TEXT_BYTES + 1 && next_piece(file, &mut bytes, &context.cancellation)?
     {
     }
+    let mut total = Total::default();
+    total.take(&bytes);
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.strip_suffix('\n').unwrap_or(&text);
     if lines.len() <= MAX_TEXT_BYTES {
-        let mut answer = answer(lines, 1, &context.redaction);
+        let (mut answer, cut) = answer(lines, 1, &context.redaction);
         // The newline at the end does not count, and is returned.
         if lines.len() < text.len()
             && answer.get("note").is_none()
@@ -170,9 +180,12 @@ fn whole(file: &mut File, path: &Path, context: &ToolContext) -> Result<Value, T
         {
             context.seen.note(&real, sha256(&bytes));
         }
-        return Ok(answer);
+        let all = total.lines();
+        return Ok((answer, extent(cut.unwrap_or(all), Some(all))));
     }
-    Ok(answer(&text, 1, &context.redaction))
+    let (answer, cut) = answer(&text, 1, &context.redaction);
+    let all = total.read_on(file, &context.cancellation);
+    Ok((answer, extent(cut.unwrap_or_default(), all)))
 }
 
 /// A range of lines, joined by newlines without one at the end.
@@ -181,15 +194,17 @@ fn range(
     start: Option<i64>,
     end: Option<i64>,
     context: &ToolContext,
-) -> Result<Value, ToolError> {
+) -> Result<(Value, Extent), ToolError> {
     let first = start.unwrap_or(1);
     let mut lines = Lines::default();
+    let mut total = Total::default();
     let mut piece = Vec::with_capacity(PIECE);
     let mut more = true;
     while more && !lines.is_past(end) && !lines.is_full() {
         piece.clear();
         more = next_piece(file, &mut piece, &context.cancellation)?;
         lines.take(&piece, first, end);
+        total.take(&piece);
     }
     lines.finish(first, end);
     if lines.ended < first && start.is_some() {
@@ -200,7 +215,58 @@ fn range(
     }
     let text = String::from_utf8_lossy(&lines.kept);
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(answer(text, first, &context.redaction))
+    let (answer, cut) = answer(text, first, &context.redaction);
+    let wanted = lines.kept.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let all = total.read_on(file, &context.cancellation);
+    Ok((answer, extent(cut.unwrap_or(wanted), all)))
+}
+
+/// The lines that are returned, of all that there are.
+fn extent(lines: u64, of_lines: Option<u64>) -> Extent {
+    Extent {
+        lines: Some(lines),
+        of_lines,
+        more: of_lines.is_none(),
+        ..Extent::default()
+    }
+}
+
+/// Counts the lines of a file that is read.
+#[derive(Default)]
+struct Total {
+    bytes: u64,
+    ended: u64,
+    in_line: bool,
+}
+
+impl Total {
+    fn take(&mut self, piece: &[u8]) {
+        self.bytes += piece.len() as u64;
+        self.ended += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.in_line = piece.last().map_or(self.in_line, |last| *last != b'\n');
+    }
+
+    /// The lines so far.
+    fn lines(&self) -> u64 {
+        self.ended + u64::from(self.in_line)
+    }
+
+    /// The lines of the whole file, which is read on; none if it is too long for that, or if that
+    /// fails: what was asked for is there all the same.
+    fn read_on(mut self, file: &mut File, cancellation: &Cancellation) -> Option<u64> {
+        if file.metadata().ok()?.len() > MAX_COUNTED {
+            return None;
+        }
+        let mut piece = Vec::with_capacity(PIECE);
+        while self.bytes <= MAX_COUNTED {
+            piece.clear();
+            if !next_piece(file, &mut piece, cancellation).ok()? {
+                return Some(self.lines());
+            }
+            self.take(&piece);
+        }
+        None
+    }
 }
 
 /// The lines of a file, taken in pieces.
@@ -294,17 +360,18 @@ fn next_piece(
 }
 
 /// A text, or what is shown of it with a note that tells how to get the rest. `first` is the
-/// number of its first line.
-fn answer(text: &str, first: i64, redaction: &Redaction) -> Value {
+/// number of its first line. With the number of lines that are shown, if that is not all.
+fn answer(text: &str, first: i64, redaction: &Redaction) -> (Value, Option<u64>) {
     let Shown {
         text: kept,
         is_cut,
         ends_line,
     } = shown(text, MAX_TEXT_BYTES, redaction);
     if !is_cut {
-        return json!({"content": kept});
+        return (json!({"content": kept}), None);
     }
-    let lines = i64::try_from(kept.split('\n').count()).unwrap_or(i64::MAX);
+    let count = kept.split('\n').count() as u64;
+    let lines = i64::try_from(count).unwrap_or(i64::MAX);
     let last = first.saturating_add(lines - 1);
     let next = last.saturating_add(1);
     let note = if ends_line {
@@ -318,7 +385,7 @@ fn answer(text: &str, first: i64, redaction: &Redaction) -> Value {
              the rest of it cannot be read, read on with start_line {next}"
         )
     };
-    json!({"content": kept, "note": note})
+    (json!({"content": kept, "note": note}), Some(count))
 }
 
 #[cfg(test)]

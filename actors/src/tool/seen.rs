@@ -1,7 +1,7 @@
 //! Which contents of files the model knows whole.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -22,12 +22,12 @@ pub type SeenBefore = Arc<HashMap<String, String>>;
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     before: SeenBefore,
-    /// What the call has shown it, the latest last.
+    /// The files that the call has shown the model, the latest last.
     new: Arc<Mutex<Vec<SeenFile>>>,
 }
 
 impl Seen {
-    /// What is on record, for one call.
+    /// The files on record, for one call.
     pub(crate) fn of(before: SeenBefore) -> Self {
         Self {
             before,
@@ -53,7 +53,15 @@ impl Seen {
         self.hash_of(path).is_some_and(|known| known != hash)
     }
 
-    /// What was noted since the call began.
+    /// The files that the model has seen whole, in the order of their names.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let learned = self.learned();
+        let new = learned.iter().map(|seen| &seen.path);
+        let all: BTreeSet<&String> = self.before.keys().chain(new).collect();
+        all.into_iter().map(PathBuf::from).collect()
+    }
+
+    /// The files that were noted since the call began.
     pub(crate) fn take(&self) -> Vec<SeenFile> {
         std::mem::take(&mut self.learned())
     }

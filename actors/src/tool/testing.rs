@@ -1,4 +1,4 @@
-//! What the tests of the tools share.
+//! Helpers that the tests of the tools share.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -92,7 +92,7 @@ impl<T: Tool> Tool for At<T> {
     }
 }
 
-/// What a tool returns: its JSON, or its error.
+/// The result of a tool: its JSON, or its error.
 pub(super) async fn call(tool: &impl Tool, input: Value) -> Result<Value, String> {
     call_with(tool, input, Cancellation::new()).await
 }
@@ -149,7 +149,7 @@ impl Drop for FileUser {
     }
 }
 
-/// What a program leaves that is run by a user who may not read everything.
+/// The output of a program that is run by a user who may not read everything.
 pub(super) fn run_as_nobody(program: &str, args: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(program);
     command.args(args).current_dir(folder).env("LC_ALL", "C");

@@ -1,12 +1,14 @@
 //! Each event in words: one row of one table.
 
-use serde_json::{Map, Value};
-
 use super::names::{
-    action, by, delta_kind, job_end, outcome, queue, reason, rule, scope, short_command, state,
-    undone, verdict, withdrawal,
+    action, by, changed_besides, delta_kind, job_end, outcome, queue, reason, rule, scope,
+    short_command, state, undone, verdict, withdrawal,
 };
+use super::run::run_facts;
 use super::settings::settings;
+use super::time::took;
+use super::tool::call;
+use super::workflow::workflow_record;
 use crate::{
     Access, Backend, CommandPlan, Event, FileChange, HeldRule, JobEnd, Outcome, State, Subject,
 };
@@ -14,11 +16,11 @@ use crate::{
 /// An event in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words<'e> {
-    /// What happened: the type of the event, with spaces.
+    /// The kind: the type of the event, with spaces.
     pub kind: String,
-    /// Who did it, if that is known.
+    /// The name of the client that did it, if that is known.
     pub by: Option<&'e str>,
-    /// What there is to say of it; may be empty.
+    /// The sentence about it; may be empty.
     pub text: String,
     /// The text that it brings, which may be long: a prompt, a reply, a result, a summary.
     pub body: Option<&'e str>,
@@ -51,21 +53,14 @@ impl<'e> Words<'e> {
         remark(&format!("{}{who}", self.kind), &self.text)
     }
 
-    /// What there is to say, with the text that the event brings behind it.
+    /// The sentence, with the event's own text behind it.
     #[must_use]
     pub fn whole(&self) -> String {
         remark(&self.text, self.body.unwrap_or_default())
     }
 }
 
-/// A tool call in short, such as `list_dir {"path":"src"}`.
-#[must_use]
-pub fn call(name: &str, input: &Map<String, Value>) -> String {
-    let input = serde_json::to_string(input).unwrap_or_default();
-    format!("{name} {input}")
-}
-
-/// What a block is called that has nothing to read.
+/// The name of a block that has nothing to read.
 #[must_use]
 pub fn unreadable_block(block_type: &str) -> String {
     block_type.replace('_', " ")
@@ -104,10 +99,14 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         }
         Event::ToolCall { name, input, .. } => (call(name, input), None),
         Event::ToolResult {
-            result, is_error, ..
+            result,
+            is_error,
+            duration_ms,
+            ..
         } => {
-            let failed = if *is_error { "failed" } else { "" };
-            (failed.to_owned(), Some(result))
+            let failed = is_error.then(|| "failed".to_owned());
+            let facts: Vec<String> = failed.into_iter().chain(duration_ms.map(took)).collect();
+            (facts.join(" · "), Some(result))
         }
         Event::Status { state, message, .. } => (doing(*state, message), None),
         Event::RunStarted { run_id, .. } => (run_id.to_string(), None),
@@ -115,9 +114,14 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             run_id,
             outcome: how,
             message,
+            run_usage,
+            duration_ms,
             ..
         } => {
-            let ended = format!("{run_id} {}", outcome(*how));
+            let facts = run_facts(*duration_ms, run_usage);
+            let facts = (!facts.is_empty()).then(|| format!(" ({facts})"));
+            let facts = facts.unwrap_or_default();
+            let ended = format!("{run_id} {}{facts}", outcome(*how));
             (remark(&ended, message), None)
         }
         Event::TurnStarted { run_id, turn, .. } => (format!("{run_id}.{turn}"), None),
@@ -196,8 +200,9 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             (format!("{id} {}", withdrawal(*reason)), None)
         }
         Event::EffectBegan { call, .. } => (call.clone(), None),
-        Event::FilesChanged { changes, .. } => {
-            let all: Vec<String> = changes.iter().map(changed).collect();
+        Event::FilesChanged { changes, note, .. } => {
+            let mut all: Vec<String> = changes.iter().map(changed).collect();
+            all.extend(note.as_deref().map(changed_besides));
             let body = match changes.as_slice() {
                 [change] => Some(change.diff.as_str()),
                 _ => None,
@@ -208,6 +213,24 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             let each: Vec<String> = files.iter().map(undone).collect();
             (each.join(", "), None)
         }
+        Event::CommandRan {
+            command,
+            result,
+            is_hidden,
+            ..
+        } => {
+            let hidden = match is_hidden {
+                true => " (the model is not told)",
+                false => "",
+            };
+            (format!("{}{hidden}", short_command(command)), Some(result))
+        }
+        Event::Branched {
+            conversation, seq, ..
+        } => (
+            format!("what follows on record {seq} goes on in {conversation}, too"),
+            None,
+        ),
         Event::JobStarted { job, command, .. } => {
             (format!("{job} {}", short_command(command)), None)
         }
@@ -225,6 +248,7 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             let all: Vec<String> = added.chain(removed.iter().map(told('-'))).collect();
             (all.join(", "), None)
         }
+        Event::Workflow { record, .. } => (workflow_record(record), None),
         Event::Record { record_type, .. } => (record_type.clone(), None),
         Event::Delta {
             index,
@@ -250,6 +274,9 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::Reset { reason, .. } => (reason.clone(), None),
         Event::Gap { after, before } => (unreadable(*after, *before), None),
         Event::ToolOutput { id, offset, text } => (format!("{id}+{offset}"), Some(text)),
+        Event::StepOutput {
+            step, offset, text, ..
+        } => (format!("{step}+{offset}"), Some(text)),
         Event::Discarded {} | Event::Unknown => (empty, None),
     }
 }
@@ -263,10 +290,15 @@ pub fn changed(change: &FileChange) -> String {
         removed,
         ..
     } = change;
-    format!("{} {path} +{added} -{removed}", action(change.action))
+    let action = action(change.action);
+    // Of what a command changed the lines are not always known.
+    if change.by_command && change.diff.is_empty() {
+        return format!("{action} {path}");
+    }
+    format!("{action} {path} +{added} -{removed}")
 }
 
-/// What a tool is about to do in short.
+/// A planned action of a tool, in short.
 #[must_use]
 pub fn subject(subject: &Subject) -> String {
     match subject {

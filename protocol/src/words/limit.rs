@@ -2,7 +2,7 @@
 
 const BEGINNING: &str = "stopped: reached ";
 
-/// What the end of a run says that has had all turns that it may have.
+/// The end of a run that has had all turns that it may have, in words.
 #[must_use]
 pub fn reached_max_turns(max_turns: u32) -> String {
     format!("{BEGINNING}max_turns ({max_turns})")
@@ -14,14 +14,28 @@ pub fn is_limit(message: &str) -> bool {
     message.starts_with(BEGINNING)
 }
 
+/// The words of the end of a run, with the way on behind a limit.
+#[must_use]
+pub fn with_way_on(message: &str) -> String {
+    if is_limit(message) {
+        format!("{message}; `/continue` or `harness continue` goes on")
+    } else {
+        message.to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Spec: [CLI-119]
+    /// Spec: [CLI-119] [CLI-351]
     #[test]
     fn a_limit_is_known_by_its_words() {
         assert!(is_limit(&reached_max_turns(3)));
+        let told = "stopped: reached max_turns (3); `/continue` or `harness continue` goes on";
+        assert_eq!(with_way_on(&reached_max_turns(3)), told);
+        assert!(is_limit(told));
+        assert_eq!(with_way_on("cancelled"), "cancelled");
         assert!(!is_limit("") && !is_limit("stopped: the model's context window is full"));
     }
 }

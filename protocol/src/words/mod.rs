@@ -1,16 +1,29 @@
 //! The words in which clients tell what crosses the wire: the same for lines and for the screen.
 //!
-//! Invariant: plain strings. Foreign text is as it came; whoever shows it makes it fit to be shown.
+//! Invariant: plain strings. Foreign text is as it came; the client that shows it makes it fit to be shown.
 
+mod counts;
 mod event;
 mod limit;
 mod names;
+mod pause;
+mod run;
 mod settings;
+mod time;
+mod tool;
+mod workflow;
 
-pub use event::{Words, call, changed, command, saved, subject, unreadable, unreadable_block};
-pub use limit::{is_limit, reached_max_turns};
+pub use counts::{counted, number, short_count};
+pub use event::{Words, changed, command, saved, subject, unreadable, unreadable_block};
+pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{
-    by, conversation_state, job_end, outcome, queue, rule, rule_action, short_command, state,
-    thinking, undone, undone_for_model, verdict, withdrawal,
+    attachment, by, changed_besides, command_for_model, conversation_state, job_end, not_undone,
+    outcome, queue, rule, rule_action, short_command, state, thinking, undone, undone_for_model,
+    verdict, withdrawal,
 };
+pub use pause::{PauseWords, workflow_pause};
+pub use run::run_facts;
 pub use settings::{named_settings, settings};
+pub use time::{took, took_about};
+pub use tool::{CallEnd, asked, call, call_end};
+pub use workflow::workflow_record;

@@ -1,14 +1,15 @@
-//! What states, outcomes and queues are called.
+//! The names of states, outcomes and queues.
 
 use crate::{
-    ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobEnd, Outcome, Queue,
-    RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict, Withdrawal,
+    Attachment, ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobEnd,
+    Outcome, Queue, RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict,
+    Withdrawal,
 };
 
 /// How many characters of a command are told where there is little room.
 const SHORT: usize = 60;
 
-/// What a conversation is doing.
+/// The name of a conversation's state.
 #[must_use]
 pub fn state(state: State) -> &'static str {
     match state {
@@ -46,7 +47,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What a queue is called.
+/// The name of a queue.
 #[must_use]
 pub fn queue(queue: Queue) -> &'static str {
     match queue {
@@ -55,7 +56,7 @@ pub fn queue(queue: Queue) -> &'static str {
     }
 }
 
-/// What a level of thinking is called.
+/// The name of a level of thinking.
 #[must_use]
 pub fn thinking(level: ThinkingLevel) -> &'static str {
     match level {
@@ -69,7 +70,7 @@ pub fn thinking(level: ThinkingLevel) -> &'static str {
     }
 }
 
-/// Who did something, behind what was done; empty if that is not known.
+/// The name of a client, behind its action; empty if it is not known.
 #[must_use]
 pub fn by(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!(" by {name}"))
@@ -85,7 +86,7 @@ pub(super) fn reason(reason: CompactionReason) -> &'static str {
     }
 }
 
-/// What a piece belongs to.
+/// The name of the kind of block that a piece belongs to.
 pub(super) fn delta_kind(kind: DeltaKind) -> &'static str {
     match kind {
         DeltaKind::Text => "text",
@@ -95,7 +96,7 @@ pub(super) fn delta_kind(kind: DeltaKind) -> &'static str {
     }
 }
 
-/// What is said to an approval.
+/// The name of an answer to an approval.
 #[must_use]
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
@@ -105,7 +106,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What an undo did with a file.
+/// The outcome of an undo for a file.
 #[must_use]
 pub fn undone(file: &UndoneFile) -> String {
     let UndoneFile {
@@ -124,7 +125,19 @@ pub fn undone(file: &UndoneFile) -> String {
     }
 }
 
-/// What the model is told of an undo; nothing if nothing was taken back.
+/// The changes besides the named files, such as `besides: the command changed 3 more files`.
+#[must_use]
+pub fn changed_besides(note: &str) -> String {
+    format!("besides: {note}")
+}
+
+/// The changes that an undo left, such as `not taken back: the command changed 3 more files`.
+#[must_use]
+pub fn not_undone(note: &str) -> String {
+    format!("not taken back: {note}")
+}
+
+/// The text about an undo for the model; nothing if nothing was taken back.
 #[must_use]
 pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
     let is_back =
@@ -151,6 +164,24 @@ pub fn job_end(end: &JobEnd) -> String {
     }
 }
 
+/// A file that goes with a prompt: its name, what it is, and its size.
+#[must_use]
+pub fn attachment(file: &Attachment) -> String {
+    let name = file.name.as_deref().unwrap_or("unnamed");
+    let size = match file.bytes {
+        bytes @ 0..1_000 => format!("{bytes} B"),
+        bytes @ 1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        bytes => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    };
+    format!("{name} · {} · {size}", file.media_type)
+}
+
+/// A command that an operator ran, as the model is told of it.
+#[must_use]
+pub fn command_for_model(command: &str, result: &str) -> String {
+    format!("The operator ran this command in the conversation's folder:\n\n$ {command}\n{result}")
+}
+
 /// A command on one line of at most 60 characters.
 #[must_use]
 pub fn short_command(command: &str) -> String {
@@ -161,7 +192,7 @@ pub fn short_command(command: &str) -> String {
     }
 }
 
-/// What a rule says of the changes that it covers.
+/// The name of a rule's answer.
 #[must_use]
 pub fn rule_action(action: RuleAction) -> &'static str {
     match action {
@@ -203,10 +234,11 @@ pub fn withdrawal(reason: Withdrawal) -> &'static str {
     }
 }
 
-/// What happens to a file.
+/// The name of the kind of change of a file.
 pub(super) fn action(action: ChangeAction) -> &'static str {
     match action {
         ChangeAction::Made => "makes",
+        ChangeAction::Removed => "removes",
         ChangeAction::Changed | ChangeAction::Unknown => "changes",
     }
 }

@@ -7,7 +7,7 @@ use crate::Settings;
 /// How much of the text of a setting is told, in characters.
 const MAX_VALUE: usize = 60;
 
-/// What is set, in full: the name of each setting on the wire, and its value.
+/// The settings that are set, in full: the name of each on the wire, and its value.
 #[must_use]
 pub fn named_settings(settings: &Settings) -> Vec<(String, String)> {
     // Settings are an object.
@@ -18,7 +18,7 @@ pub fn named_settings(settings: &Settings) -> Vec<(String, String)> {
     named.collect()
 }
 
-/// What is set, one setting each, with the beginning of a long value.
+/// The settings that are set, one each, with the beginning of a long value.
 #[must_use]
 pub fn settings(settings: &Settings) -> Vec<String> {
     let named = named_settings(settings).into_iter();

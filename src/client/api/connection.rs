@@ -16,7 +16,7 @@ use crate::client::api::route::Route;
 use crate::client::api::stream::EventStream;
 use crate::config::Secret;
 
-/// What requests say that we are.
+/// The name of this client in requests.
 const USER_AGENT: &str = concat!("harness/", env!("CARGO_PKG_VERSION"));
 /// How long the body of an answer may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ pub(crate) enum RequestError {
     Unreachable {
         /// Where it should be.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// Something listens and says nothing.
@@ -51,18 +51,26 @@ pub(crate) enum RequestError {
     Refused {
         /// The HTTP status.
         status: u16,
+        /// The kind of problem, as the service names it; empty if it does not.
+        kind: String,
         /// Why, in the service's words.
         detail: String,
     },
     /// The answer is of another shape.
     #[display("the answer of the service is not as expected: {reason}; do both have one version?")]
     Malformed {
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
 }
 
 impl RequestError {
+    /// Whether the service refuses because of a problem of this kind, such as `busy`.
+    pub(crate) fn is_of_kind(&self, name: &str) -> bool {
+        let of_service = |kind: &str| kind.rsplit(':').next() == Some(name);
+        matches!(self, Self::Refused { kind, .. } if of_service(kind))
+    }
+
     /// Whether the same request may succeed a little later.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
@@ -99,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// What the service said of itself when it was found.
+    /// The service's description of itself when it was found.
     pub(crate) fn info(&self) -> Option<&ServiceInfo> {
         self.info.as_deref()
     }
@@ -121,6 +129,17 @@ impl Connection {
         let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
         let body = body.map_err(|error| self.unanswered(error))?;
         serde_json::from_slice(&body).map_err(|error| malformed(&error))
+    }
+
+    /// Asks for a text.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub(crate) async fn text(&self, route: &Route<String>) -> Result<String, RequestError> {
+        let opened = self.answered(route, self.request(route)).await?;
+        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        let body = body.map_err(|error| self.unanswered(error))?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
     /// Opens an event stream.
@@ -146,13 +165,17 @@ impl Connection {
             .uri(&route.target)
             .header("host", self.named.address.to_string())
             .header("user-agent", USER_AGENT);
+        let request = match &route.condition {
+            Some(tag) => request.header("if-match", tag),
+            None => request,
+        };
         match &self.token {
             Some(token) => request.header("authorization", format!("Bearer {}", token.expose())),
             None => request,
         }
     }
 
-    /// What the service says to a request, unless it refuses.
+    /// The service's answer to a request, unless it refuses.
     async fn answered<A>(
         &self,
         route: &Route<A>,
@@ -190,16 +213,21 @@ impl Connection {
     }
 }
 
-/// What the service says no with.
+/// The error for a refusal of the service.
 fn refused(status: u16, body: &[u8]) -> RequestError {
-    let detail = match serde_json::from_slice::<Problem>(body) {
-        Ok(problem) => problem.detail,
+    let (kind, detail) = match serde_json::from_slice::<Problem>(body) {
+        Ok(problem) => (problem.kind, problem.detail),
         Err(_) => {
             let known = hyper::StatusCode::from_u16(status).map(|status| status.to_string());
-            format!("the service answered {}", known.unwrap_or_default())
+            let detail = format!("the service answered {}", known.unwrap_or_default());
+            (String::new(), detail)
         }
     };
-    RequestError::Refused { status, detail }
+    RequestError::Refused {
+        status,
+        kind,
+        detail,
+    }
 }
 
 fn malformed(error: &dyn std::error::Error) -> RequestError {

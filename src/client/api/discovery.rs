@@ -36,7 +36,7 @@ pub(crate) enum DiscoveryError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
     /// One runs that is too old to prove itself.
@@ -67,7 +67,7 @@ pub(crate) enum DiscoveryError {
     )]
     #[from(skip)]
     Incompatible {
-        /// What the service says of itself.
+        /// The service's description of itself.
         info: Box<ServiceInfo>,
     },
     /// The service does not answer, or does not let us in.
@@ -131,7 +131,7 @@ pub(crate) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryE
     }
 }
 
-/// What the state folder says of the service that uses it, or that used it last.
+/// The service that uses the state folder, or that used it last, as the folder names it.
 ///
 /// # Errors
 /// If the file cannot be read, or is of another shape.

@@ -21,8 +21,13 @@ pub(crate) enum ApiError {
 }
 
 impl ApiError {
+    /// Whether a run is going, which does not let another begin.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Request(error) if error.is_of_kind("busy"))
+    }
+
     /// Whether an order that has a key may be sent again: it is not known whether it was taken.
-    /// What the service refuses is not sent again.
+    /// A request that the service refuses is not sent again.
     pub(crate) fn may_send_again(&self) -> bool {
         match self {
             // Nothing was sent yet.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness_protocol::Snapshot;
+use harness_protocol::{Event, History, Snapshot, WorkflowSnapshot};
 use serde_json::Value;
 
 use crate::client::api::connection::Connection;
@@ -11,6 +11,7 @@ use crate::client::api::discovery::{self, DiscoveryError};
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::{GivesUp, Patience};
 use crate::client::api::reading::{Read, read};
+use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::api::stream::{Arrival, EventStream, Piece};
 use crate::config::ClientConfig;
@@ -28,7 +29,7 @@ pub(crate) enum Start {
     Snapshot(usize),
 }
 
-/// What happens to a follower.
+/// An event of a follower.
 pub(crate) enum Step {
     /// A service is found and is about to be asked.
     Found(Connection),
@@ -36,8 +37,15 @@ pub(crate) enum Step {
     Snapshot {
         /// The conversation, without the events that cannot be read.
         snapshot: Box<Snapshot>,
-        /// What is wrong with each of those.
+        /// The fault in each of those.
         invalid: Vec<String>,
+    },
+    /// The workflow as it is, with its last records.
+    Workflow {
+        /// How it is. Later records are on the stream.
+        snapshot: Box<WorkflowSnapshot>,
+        /// The last records before that, the oldest first.
+        recent: Vec<Event>,
     },
     /// The stream is open.
     Up,
@@ -45,7 +53,7 @@ pub(crate) enum Step {
     Event(Arrival),
     /// Something arrived that is not an event. The stream goes on behind it.
     Invalid {
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
     /// There is a break. The next step is another try, before which the caller waits.
@@ -63,7 +71,9 @@ pub(crate) enum Step {
 pub(crate) struct Follower {
     config: ClientConfig,
     patience: Patience,
-    conversation: String,
+    /// The id of what is followed.
+    id: String,
+    of: Of,
     name: String,
     start: Start,
     link: Link,
@@ -73,6 +83,13 @@ pub(crate) struct Follower {
     tries: u32,
     /// How many of them found no service.
     without_service: u32,
+}
+
+/// The stream to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Conversation,
+    Workflow,
 }
 
 /// How far the present try has come.
@@ -94,13 +111,36 @@ impl Follower {
         Self {
             config: config.clone(),
             patience,
-            conversation: conversation.to_owned(),
+            id: conversation.to_owned(),
+            of: Of::Conversation,
             name: name.to_owned(),
             start,
             link: Link::Away,
             position: None,
             tries: 1,
             without_service: 0,
+        }
+    }
+
+    /// A follower of a workflow.
+    pub(crate) fn of_workflow(
+        config: &ClientConfig,
+        patience: Patience,
+        workflow: &str,
+        name: &str,
+        start: Start,
+    ) -> Self {
+        Self {
+            of: Of::Workflow,
+            ..Self::new(config, patience, workflow, name, start)
+        }
+    }
+
+    /// The stream from now on.
+    fn events(&self) -> Route<EventStream> {
+        match self.of {
+            Of::Conversation => routes::events(&self.id, &self.name),
+            Of::Workflow => routes::workflow_events(&self.id, &self.name),
         }
     }
 
@@ -147,19 +187,23 @@ impl Follower {
                 Ok(Step::Found(connection))
             }
             Link::Found(connection) => {
-                let (conversation, name) = (&self.conversation, &self.name);
+                let connection = connection.clone();
                 let route = match (&self.start, &self.position) {
+                    (Start::Snapshot(tail), None) if self.of == Of::Workflow => {
+                        let tail = *tail;
+                        return self.workflow(&connection, tail).await;
+                    }
                     (Start::Snapshot(tail), None) => {
-                        let whole = routes::snapshot(conversation, *tail).answered_as::<Value>();
+                        let whole = routes::snapshot(&self.id, *tail).answered_as::<Value>();
                         let whole = connection.ask(&whole).await?;
                         let Read { answer, invalid } = read::<Snapshot>(whole, "/history/events")?;
                         self.position = Some(answer.position.as_str().into());
                         let snapshot = Box::new(answer);
                         return Ok(Step::Snapshot { snapshot, invalid });
                     }
-                    (Start::After(place), None) => routes::events_after(conversation, name, place),
-                    (Start::Tail(count), None) => routes::events_tail(conversation, name, *count),
-                    (Start::Now, None) | (_, Some(_)) => routes::events(conversation, name),
+                    (Start::After(place), None) => routes::behind(self.events(), place),
+                    (Start::Tail(count), None) => routes::last(self.events(), *count),
+                    (Start::Now, None) | (_, Some(_)) => self.events(),
                 };
                 let answer = connection.open(&route, self.position.as_deref()).await?;
                 let (position, silence) = (self.position.clone(), self.patience.silence);
@@ -182,6 +226,30 @@ impl Follower {
         }
     }
 
+    /// Begins anew where it began: what is known may miss something.
+    pub(crate) fn begin_anew(&mut self) {
+        self.link = Link::Away;
+        self.position = None;
+    }
+
+    /// The workflow as it is, with its last records.
+    async fn workflow(&mut self, connection: &Connection, tail: usize) -> Result<Step, ApiError> {
+        let snapshot = connection.ask(&routes::workflow(&self.id)).await?;
+        let last = routes::last_of_workflow(&self.id, tail).answered_as::<Value>();
+        let last = connection.ask(&last).await?;
+        let Read { answer, .. } = read::<History>(last, "/events")?;
+        // What was written between both is on the stream, too.
+        let end = seq(&snapshot.position);
+        let before = |seq: u64| end.is_none_or(|end| seq <= end);
+        let past = answer.events.into_iter();
+        let recent = past.filter(|past| before(past.seq)).map(|past| past.event);
+        self.position = Some(snapshot.position.as_str().into());
+        Ok(Step::Workflow {
+            recent: recent.collect(),
+            snapshot: Box::new(snapshot),
+        })
+    }
+
     /// Whether no later try can lead to another answer, or there were enough of them.
     fn is_final(&mut self, error: &ApiError) -> bool {
         match (self.patience.gives_up, error) {
@@ -197,6 +265,11 @@ impl Follower {
             (_, ApiError::Discovery(error)) => !error.is_passing(),
         }
     }
+}
+
+/// The number of the record that a position, `<epoch>-<seq>-<sum>`, is behind.
+pub(crate) fn seq(position: &str) -> Option<u64> {
+    position.rsplit('-').nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(crate) enum OpenError {
     Silent,
     /// The connection failed.
     Failed(String),
-    /// What listens there is not the service.
+    /// Another program than the service listens there.
     Unproven,
 }
 

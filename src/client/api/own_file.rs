@@ -24,7 +24,7 @@ pub(crate) enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Somebody else can have written it.

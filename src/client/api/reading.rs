@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::client::api::connection::RequestError;
 
-/// What was read, and what is wrong with the events that were left out.
+/// The events that were read, and the faults in those that were left out.
 #[derive(Debug)]
 pub(crate) struct Read<A> {
     pub(crate) answer: A,

@@ -21,6 +21,8 @@ pub(crate) struct Route<A> {
     pub(super) body: serde_json::Result<Bytes>,
     /// How long the answer may take to begin.
     pub(super) limit: Duration,
+    /// The version that must not have changed, as `If-Match` names it.
+    pub(super) condition: Option<String>,
     answer: PhantomData<fn() -> A>,
 }
 
@@ -31,6 +33,10 @@ impl<A> Route<A> {
 
     pub(super) fn post(path: impl Into<String>, body: &impl Serialize) -> Self {
         Self::new(Method::POST, path.into(), json(body))
+    }
+
+    pub(super) fn put(path: impl Into<String>, body: &impl Serialize) -> Self {
+        Self::new(Method::PUT, path.into(), json(body))
     }
 
     pub(super) fn patch(path: impl Into<String>, body: &impl Serialize) -> Self {
@@ -47,11 +53,12 @@ impl<A> Route<A> {
             target,
             body,
             limit: HEAD_TIMEOUT,
+            condition: None,
             answer: PhantomData,
         }
     }
 
-    /// What is sent.
+    /// The bytes to send.
     #[cfg(test)]
     pub(crate) fn sent(&self) -> &[u8] {
         self.body.as_deref().unwrap()
@@ -67,8 +74,16 @@ impl<A> Route<A> {
     }
 
     /// The same, whose answer may take that long to begin.
-    pub(super) fn within(self, limit: Duration) -> Self {
+    pub(crate) fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }
+    }
+
+    /// The same, done only while this is what is there.
+    pub(super) fn over(self, tag: &str) -> Self {
+        Self {
+            condition: Some(format!("\"{tag}\"")),
+            ..self
+        }
     }
 
     /// The same, whose answer is read as another type, such as the JSON that it is.
@@ -78,6 +93,7 @@ impl<A> Route<A> {
             target: self.target,
             body: self.body,
             limit: self.limit,
+            condition: self.condition,
             answer: PhantomData,
         }
     }

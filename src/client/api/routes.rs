@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerOrder, Answered, AnyOrder, Approvals, CancelAnswer, CancelOrder, ChangeConversation,
-    ChangeRules, ChangeSettings, CompactAnswer, CompactOrder, ContinueOrder, ConversationPage,
-    Deleted, ForkOrder, History, JobList, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer,
-    QueueList, Rules, ServiceInfo, SettingsAnswer, Snapshot, StopJobAnswer, StopJobOrder, Summary,
-    UndoAnswer, UndoOrder, UsageAnswer, WithdrawAnswer,
+    AnswerGate, AnswerOrder, Answered, AnyOrder, ApplyWorkflowFile, Approvals, CancelAnswer,
+    CancelOrder, ChangeConversation, ChangeFeature, ChangeRules, ChangeSettings, CompactAnswer,
+    CompactOrder, ContinueOrder, ConversationPage, Deleted, ForkOrder, FoundFiles, History,
+    JobList, ModelList, NewWorkflow, PauseWorkflow, PlainWorkflowOrder, PromptAnswer, PromptOrder,
+    Queue, QueueAnswer, QueueList, ResumeWorkflow, Rules, RunWorkflow, ServiceInfo, SettingsAnswer,
+    ShellAnswer, ShellOrder, Snapshot, StopJobAnswer, StopJobOrder, Summary, UndoAnswer, UndoOrder,
+    UsageAnswer, WithdrawAnswer, WorkflowDiff, WorkflowIteration, WorkflowList, WorkflowMade,
+    WorkflowSnapshot,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -16,8 +19,13 @@ use crate::client::api::route::{Route, encoded};
 use crate::client::api::stream::EventStream;
 
 const CONVERSATIONS: &str = "/v1/conversations";
+const WORKFLOWS: &str = "/v1/workflows";
+/// How long the cancel of a workflow may take: what runs is ended, and the workspace is put back.
+const CANCEL_TIMEOUT: Duration = Duration::from_mins(10);
+/// How long a command may run, and a moment more.
+const SHELL_TIMEOUT: Duration = Duration::from_secs(610);
 
-/// What the service says of itself.
+/// The service's description of itself.
 pub(crate) fn service() -> Route<ServiceInfo> {
     Route::get("/v1/service")
 }
@@ -95,14 +103,14 @@ pub(crate) fn events(conversation: &str, name: &str) -> Route<EventStream> {
     Route::get(path(conversation, "/events")).with("name", Some(name))
 }
 
-/// The events behind a record or a position.
-pub(crate) fn events_after(conversation: &str, name: &str, place: &str) -> Route<EventStream> {
-    events(conversation, name).with("after", Some(place))
+/// The same events behind a record or a position.
+pub(crate) fn behind(events: Route<EventStream>, place: &str) -> Route<EventStream> {
+    events.with("after", Some(place))
 }
 
-/// The events from the last ones on.
-pub(crate) fn events_tail(conversation: &str, name: &str, count: u64) -> Route<EventStream> {
-    events(conversation, name).with("tail", Some(count))
+/// The same events from the last ones on.
+pub(crate) fn last(events: Route<EventStream>, count: u64) -> Route<EventStream> {
+    events.with("tail", Some(count))
 }
 
 /// Sends a prompt.
@@ -159,12 +167,12 @@ pub(crate) fn withdraw(
     Route::delete(path(conversation, &format!("/queue{item}"))).with("by", by)
 }
 
-/// What waits for an answer in a conversation.
+/// The open approvals of a conversation.
 pub(crate) fn approvals(conversation: &str) -> Route<Approvals> {
     Route::get(path(conversation, "/approvals"))
 }
 
-/// What waits for an answer in all conversations.
+/// The open approvals of all conversations.
 pub(crate) fn all_approvals() -> Route<Approvals> {
     Route::get("/v1/approvals")
 }
@@ -174,7 +182,17 @@ pub(crate) fn undo(conversation: &str, order: &UndoOrder) -> Route<UndoAnswer> {
     Route::post(path(conversation, "/undo"), order)
 }
 
-/// What runs in the background of a conversation.
+/// Runs a command in the folder of a conversation, which may take minutes.
+pub(crate) fn shell(conversation: &str, order: &ShellOrder) -> Route<ShellAnswer> {
+    Route::post(path(conversation, "/shell"), order).within(SHELL_TIMEOUT)
+}
+
+/// Files of the folder of a conversation whose paths have these letters.
+pub(crate) fn files(conversation: &str, query: &str) -> Route<FoundFiles> {
+    Route::get(path(conversation, "/files")).with("q", Some(query))
+}
+
+/// The jobs in the background of a conversation.
 pub(crate) fn jobs(conversation: &str) -> Route<JobList> {
     Route::get(path(conversation, "/jobs"))
 }
@@ -236,6 +254,124 @@ pub(crate) fn give(conversation: &str, order: &AnyOrder) -> Route<Value> {
 /// The tokens that a conversation used, and what they cost.
 pub(crate) fn usage(conversation: &str) -> Route<UsageAnswer> {
     Route::get(path(conversation, "/usage"))
+}
+
+/// The workflows, the last made first.
+pub(crate) fn workflows() -> Route<WorkflowList> {
+    Route::get(WORKFLOWS)
+}
+
+/// Makes a workflow, or tells what its file would do, which is answered as `Value`.
+pub(crate) fn new_workflow(order: &NewWorkflow) -> Route<WorkflowMade> {
+    Route::post(WORKFLOWS, order)
+}
+
+/// How a workflow is.
+pub(crate) fn workflow(id: &str) -> Route<WorkflowSnapshot> {
+    Route::get(of_workflow(id, ""))
+}
+
+/// The file that counts in a workflow, and what the one in its folder would change.
+pub(crate) fn workflow_manifest(id: &str) -> Route<Value> {
+    Route::get(of_workflow(id, "/manifest"))
+}
+
+/// The changes that a file would make in a workflow.
+pub(crate) fn compare_manifest(id: &str, order: &ApplyWorkflowFile) -> Route<Value> {
+    Route::put(of_workflow(id, "/manifest"), order)
+}
+
+/// Lets another file count in a workflow, in place of the one with the hash `over`.
+pub(crate) fn apply_manifest(
+    id: &str,
+    order: &ApplyWorkflowFile,
+    over: &str,
+) -> Route<WorkflowSnapshot> {
+    Route::put(of_workflow(id, "/manifest"), order).over(over)
+}
+
+/// An iteration of a workflow with its attempts; number 0 has the verifications.
+pub(crate) fn workflow_iteration(id: &str, n: u32) -> Route<WorkflowIteration> {
+    Route::get(of_workflow(id, &format!("/iterations/{n}")))
+}
+
+/// The changes of an attempt; of the last one of the iteration that left something if none is named.
+pub(crate) fn workflow_diff(id: &str, n: u32, attempt: Option<u32>) -> Route<WorkflowDiff> {
+    let path = of_workflow(id, &format!("/iterations/{n}/diff"));
+    Route::get(path).with("attempt", attempt)
+}
+
+/// The output of a check, as text.
+pub(crate) fn workflow_output(id: &str, sha256: &str) -> Route<String> {
+    Route::get(of_workflow(id, &format!("/outputs/{}", encoded(sha256))))
+}
+
+/// Moves a workflow to the trash.
+pub(crate) fn delete_workflow(id: &str) -> Route<Deleted> {
+    Route::delete(of_workflow(id, ""))
+}
+
+/// Lets a workflow run.
+pub(crate) fn run_workflow(id: &str, order: &RunWorkflow) -> Route<WorkflowSnapshot> {
+    Route::post(of_workflow(id, "/run"), order)
+}
+
+/// Pauses a workflow.
+pub(crate) fn pause_workflow(id: &str, order: &PauseWorkflow) -> Route<WorkflowSnapshot> {
+    Route::post(of_workflow(id, "/pause"), order)
+}
+
+/// Lets a workflow go on.
+pub(crate) fn resume_workflow(id: &str, order: &ResumeWorkflow) -> Route<WorkflowSnapshot> {
+    Route::post(of_workflow(id, "/resume"), order)
+}
+
+/// Ends a workflow for good, which may take minutes.
+pub(crate) fn cancel_workflow(id: &str, order: &PlainWorkflowOrder) -> Route<WorkflowSnapshot> {
+    Route::post(of_workflow(id, "/cancel"), order).within(CANCEL_TIMEOUT)
+}
+
+/// Runs all checks of a workflow, without a model.
+pub(crate) fn verify_workflow(id: &str, order: &PlainWorkflowOrder) -> Route<WorkflowSnapshot> {
+    Route::post(of_workflow(id, "/verify"), order)
+}
+
+/// Answers a gate of a workflow.
+pub(crate) fn answer_gate(id: &str, gate: &str, order: &AnswerGate) -> Route<WorkflowSnapshot> {
+    Route::post(of_workflow(id, &format!("/gates/{}", encoded(gate))), order)
+}
+
+/// Changes what becomes of a feature of a workflow.
+pub(crate) fn change_feature(
+    id: &str,
+    feature: &str,
+    order: &ChangeFeature,
+) -> Route<WorkflowSnapshot> {
+    Route::post(
+        of_workflow(id, &format!("/features/{}", encoded(feature))),
+        order,
+    )
+}
+
+/// The page of a workflow's records that begins right behind a record.
+pub(crate) fn workflow_history(id: &str, seq: u64, limit: usize) -> Route<History> {
+    let page = Route::get(of_workflow(id, "/history")).with("after", Some(seq));
+    page.with("limit", Some(limit))
+}
+
+/// The last records of a workflow.
+pub(crate) fn last_of_workflow(id: &str, count: usize) -> Route<History> {
+    Route::get(of_workflow(id, "/history")).with("limit", Some(count))
+}
+
+/// The events of a workflow, from now on. `name` tells the other clients who follows them.
+pub(crate) fn workflow_events(id: &str, name: &str) -> Route<EventStream> {
+    Route::get(of_workflow(id, "/events")).with("name", Some(name))
+}
+
+/// The path of something of a workflow, such as `/run`.
+fn of_workflow(id: &str, of_it: &str) -> String {
+    format!("{WORKFLOWS}/{}{of_it}", encoded(id))
 }
 
 /// The path of something of a conversation, such as `/prompt`.

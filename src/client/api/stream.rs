@@ -40,7 +40,7 @@ impl Arrival {
     }
 }
 
-/// What came on a stream.
+/// A piece of a stream.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -49,9 +49,9 @@ impl Arrival {
 pub(crate) enum Piece {
     /// An event.
     Event(Arrival),
-    /// What is no event. The stream goes on behind it.
+    /// Bytes that are no event. The stream goes on behind them.
     Invalid {
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
 }
@@ -68,7 +68,7 @@ pub(crate) enum Break {
     /// The connection failed.
     #[display("the event stream broke: {reason}")]
     Failed {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }

@@ -3,17 +3,19 @@
 use std::rc::Rc;
 
 use harness_protocol::{
-    AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, UndoAnswer, UndoOrder,
-    WithdrawAnswer,
+    AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, ShellOrder, UndoAnswer,
+    UndoOrder, WithdrawAnswer,
 };
 use harness_tui::{Change, News, View};
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::errands::tell;
 use crate::client::error::CommandError;
+use crate::client::known_models;
 
 /// Takes messages off the queues.
 pub(super) async fn withdraw(contact: Rc<Contact>, conversation: String, item: Option<u64>) {
@@ -40,9 +42,10 @@ pub(super) async fn undo(contact: Rc<Contact>, conversation: String) {
         ..UndoOrder::default()
     };
     let answer = contact.ask(&routes::undo(&conversation, &order)).await;
-    let news = answer.map(|UndoAnswer { files }| News::Undone {
+    let news = answer.map(|UndoAnswer { files, notes }| News::Undone {
         conversation,
         files,
+        notes,
     });
     tell(&contact, news).await;
 }
@@ -98,15 +101,48 @@ pub(super) async fn settings(contact: Rc<Contact>, conversation: String, view: V
     tell(&contact, news).await;
 }
 
+/// Gets the tokens and the cost.
+pub(super) async fn usage(contact: Rc<Contact>, conversation: String) {
+    let answer = contact.ask(&routes::usage(&conversation)).await;
+    let news = answer.map(|answer| News::Usage {
+        conversation,
+        answer: Box::new(answer),
+    });
+    tell(&contact, news).await;
+}
+
 /// Sets something.
 pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: Change) {
     let changed = async {
+        let model = match &change {
+            Change::Model(model) => model.clone(),
+            Change::Thinking(_) | Change::Order(_) => None,
+        };
         let route = route(&conversation, change, contact.by())?;
         contact.ask(&route).await?;
         // All clients are told by an event.
-        Ok::<_, CommandError>(News::SettingsChanged { conversation })
+        Ok::<_, CommandError>((News::SettingsChanged { conversation }, model))
     };
-    tell(&contact, changed.await).await;
+    let (changed, model) = match changed.await {
+        Ok((news, model)) => (Ok(news), model),
+        Err(error) => (Err(error), None),
+    };
+    tell(&contact, changed).await;
+    if let Some(model) = model {
+        remark_on_model(&contact, &model).await;
+    }
+}
+
+/// Says so if the API does not list a model that was chosen.
+async fn remark_on_model(contact: &Contact, model: &str) {
+    let listed = contact.ask(&known_models::list()).await;
+    let listed = listed.inspect_err(|error| log::debug!("no list of models: {error}"));
+    if let Some(text) = listed
+        .ok()
+        .and_then(|listed| known_models::remark(model, &listed))
+    {
+        contact.tell(News::Remark { text }).await;
+    }
 }
 
 /// The request that makes a change.
@@ -130,6 +166,26 @@ fn route(
     let settings = Map::from_iter([(name.to_owned(), value)]);
     let order = ChangeSettings { settings, by };
     Ok(routes::change(conversation, &order).answered_as())
+}
+
+/// Runs a command until it ends, or until nobody wants it any more. Its event tells what came of it.
+pub(super) async fn command(
+    contact: Rc<Contact>,
+    conversation: String,
+    (command, is_hidden): (String, bool),
+    ended: oneshot::Receiver<()>,
+) {
+    let order = ShellOrder {
+        command,
+        is_hidden,
+        by: contact.by(),
+    };
+    let route = routes::shell(&conversation, &order);
+    let reason = tokio::select! {
+        answer = contact.ask(&route) => answer.err().map(|error| error.to_string()),
+        _ = ended => None,
+    };
+    contact.tell(News::CommandEnded { reason }).await;
 }
 
 /// Replaces the past by a summary.

@@ -60,4 +60,13 @@ impl Contact {
         let connection = discovery::find(&self.config).await?;
         Ok(connection.ask(route).await?)
     }
+
+    /// Asks the service for a text, as [`Self::ask`] does.
+    ///
+    /// # Errors
+    /// If there is no answer of use.
+    pub(super) async fn text(&self, route: &Route<String>) -> Result<String, ApiError> {
+        let connection = discovery::find(&self.config).await?;
+        Ok(connection.text(route).await?)
+    }
 }

@@ -4,10 +4,10 @@ use std::fmt::Display;
 use std::rc::Rc;
 
 use harness_protocol::{
-    CancelAnswer, CancelOrder, ChangeConversation, Deleted, ForkOrder, History, NewConversation,
-    Settings,
+    CancelAnswer, CancelOrder, ChangeConversation, Deleted, ForkOrder, History,
 };
 use harness_tui::News;
+use serde_json::Map;
 
 use crate::client::api::discovery;
 use crate::client::api::error::ApiError;
@@ -149,11 +149,8 @@ pub(super) async fn create(
 ) -> Result<String, ApiError> {
     let service = discovery::find(&contact.config).await?;
     let is_known = service.info().is_some_and(folder::are_known);
-    let order = NewConversation {
-        workspace: folder.filter(|_| is_known),
-        title,
-        settings: Settings::default(),
-    };
+    let folder = folder.filter(|_| is_known);
+    let order = folder::new_order(title, folder, Map::new(), service.info());
     Ok(service.ask(&routes::create(&order)).await?.id)
 }
 
@@ -161,7 +158,17 @@ pub(super) async fn create(
 ///
 /// # Errors
 /// If it cannot be made.
-pub(super) async fn fork(contact: &Contact, conversation: &str) -> Result<String, ApiError> {
-    let fork = routes::fork(conversation, &ForkOrder::default());
+pub(super) async fn fork(
+    contact: &Contact,
+    conversation: &str,
+    seq: Option<u64>,
+) -> Result<String, ApiError> {
+    let order = ForkOrder {
+        seq,
+        // Who goes back goes on elsewhere, and the others see where.
+        by: seq.and_then(|_| contact.by()),
+        ..ForkOrder::default()
+    };
+    let fork = routes::fork(conversation, &order);
     Ok(contact.ask(&fork).await?.id)
 }

@@ -62,6 +62,8 @@ async fn follow(contact: Rc<Contact>, conversation: String, try_now: Rc<Notify>)
                     reset: None,
                 }
             }
+            // Only a workflow has that.
+            Ok(Step::Workflow { .. }) => continue,
             Ok(Step::Up) => News::Up,
             Ok(Step::Event(arrival)) => happened(arrival),
             Ok(Step::Invalid { reason }) => News::Invalid { reason },

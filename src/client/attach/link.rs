@@ -4,14 +4,16 @@ use std::rc::Rc;
 
 use harness_tui::{News, Order};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
 use crate::client::api::error::ApiError;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::followed::Followed;
 use crate::client::attach::lanes::Lanes;
+use crate::client::attach::workflows::Workflows;
 use crate::client::attach::{changes, errands, offers, submission};
 
-/// Carries out orders until nobody is left who gives any, or who wants to know.
+/// Carries out orders until all senders of orders, or all receivers of news, are gone.
 pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {
     let contact = Rc::new(contact);
     let (made, mut to_open) = unbounded_channel();
@@ -19,8 +21,10 @@ pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) 
         contact: Rc::clone(&contact),
         open: None,
         lanes: Lanes::default(),
+        workflows: Workflows::new(Rc::clone(&contact)),
         choices: 0,
         made,
+        end_command: None,
     };
     loop {
         tokio::select! {
@@ -36,7 +40,8 @@ pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) 
     }
     // The stream ends first: the service is not to count who has left.
     drop(link.open);
-    link.lanes.finish(contact.pace.farewell).await;
+    let lanes = link.lanes.finish(contact.pace.farewell);
+    tokio::join!(lanes, link.workflows.finish());
 }
 
 /// A conversation that was made to be opened.
@@ -57,6 +62,8 @@ enum Lane {
     Settings,
     Compact,
     Offers,
+    Files,
+    Command,
     List,
     Make,
     Rename,
@@ -66,7 +73,7 @@ enum Lane {
 /// The conversation that is open.
 struct Open {
     followed: Followed,
-    /// What is asked about its past. An answer that came later would be taken for one about the
+    /// The questions about its past. An answer that came later would be taken for one about the
     /// conversation that is open then.
     questions: Lanes<Lane>,
 }
@@ -75,9 +82,12 @@ struct Link {
     contact: Rc<Contact>,
     open: Option<Open>,
     lanes: Lanes<Lane>,
+    workflows: Workflows,
     /// How often the client chose another conversation.
     choices: u64,
     made: UnboundedSender<Made>,
+    /// Dropped to end the command that was ordered last.
+    end_command: Option<oneshot::Sender<()>>,
 }
 
 impl Link {
@@ -89,7 +99,9 @@ impl Link {
         let contact = Rc::clone(&self.contact);
         match order {
             Order::Open { conversation } => self.open(conversation),
+            Order::Board(order) => self.workflows.take(order),
             Order::TryNow => {
+                self.workflows.try_now();
                 if let Some(open) = &self.open {
                     open.followed.try_now();
                 }
@@ -109,8 +121,9 @@ impl Link {
                 conversation,
                 key,
                 content,
+                files,
             } => {
-                let errand = submission::submit(contact, conversation, key, content);
+                let errand = submission::submit(contact, conversation, key, (content, files));
                 self.lanes.add(Lane::Submit, errand);
             }
             Order::Cancel {
@@ -126,8 +139,10 @@ impl Link {
                 queue,
                 key,
                 content,
+                files,
             } => {
-                let errand = submission::queue(contact, conversation, queue, key, content);
+                let said = (content, files);
+                let errand = submission::queue(contact, conversation, queue, key, said);
                 self.lanes.add(Lane::Submit, errand);
             }
             Order::Expand {
@@ -168,6 +183,10 @@ impl Link {
                 let errand = changes::settings(contact, conversation, view);
                 self.lanes.add(Lane::Settings, errand);
             }
+            Order::Usage { conversation } => {
+                let errand = changes::usage(contact, conversation);
+                self.lanes.add(Lane::Settings, errand);
+            }
             Order::Change {
                 conversation,
                 change,
@@ -182,6 +201,25 @@ impl Link {
                 let errand = changes::compact(contact, conversation, instructions);
                 self.lanes.add(Lane::Compact, errand);
             }
+            Order::Command {
+                conversation,
+                command,
+                is_hidden,
+            } => {
+                let (end, ended) = oneshot::channel();
+                self.end_command = Some(end);
+                let errand = changes::command(contact, conversation, (command, is_hidden), ended);
+                self.lanes.add(Lane::Command, errand);
+            }
+            // The request is given up, at which the service ends the command.
+            Order::EndCommand => drop(self.end_command.take()),
+            Order::Files {
+                conversation,
+                query,
+            } => {
+                let errand = offers::files(contact, conversation, query);
+                self.lanes.add(Lane::Files, errand);
+            }
             Order::Offers { kind, folder } => {
                 let errand = offers::offers(contact, kind, folder);
                 self.lanes.add(Lane::Offers, errand);
@@ -192,8 +230,8 @@ impl Link {
             Order::Create { title, folder } => {
                 self.make(async move |contact| errands::create(contact, title, folder).await);
             }
-            Order::Fork { conversation } => {
-                self.make(async move |contact| errands::fork(contact, &conversation).await);
+            Order::Fork { conversation, seq } => {
+                self.make(async move |contact| errands::fork(contact, &conversation, seq).await);
             }
             Order::Rename {
                 conversation,
@@ -260,6 +298,10 @@ impl Link {
 #[cfg(test)]
 #[path = "link_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod input_tests;
 
 #[cfg(test)]
 #[path = "order_tests.rs"]

@@ -208,6 +208,7 @@ fn orders() -> Vec<(&'static str, Order)> {
             "/v1/conversations/c/fork",
             Order::Fork {
                 conversation: "c".to_owned(),
+                seq: None,
             },
         ),
         (
@@ -350,6 +351,7 @@ async fn what_is_made_is_opened_and_what_is_deleted_is_told() {
             "/v1/conversations/n/fork",
             Order::Fork {
                 conversation: "n".to_owned(),
+                seq: None,
             },
             "f",
         ),

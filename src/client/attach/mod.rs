@@ -13,6 +13,7 @@ mod service_news;
 mod submission;
 #[cfg(test)]
 pub(super) mod testing;
+mod workflows;
 
 use std::cell::RefCell;
 

@@ -1,7 +1,8 @@
-//! What the service has to choose from: models, skills, templates.
+//! The service's models, skills and templates to choose from.
 
 use std::rc::Rc;
 
+use harness_protocol::FoundFiles;
 use harness_tui::{News, Offer, OfferKind};
 use serde::Deserialize;
 
@@ -62,6 +63,25 @@ pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind, folder: Option
             kind,
             reason: error.to_string(),
         },
+    };
+    contact.tell(news).await;
+}
+
+/// Gets the files of a conversation's folder that fit a name; none if they cannot be had, as from a
+/// service that does not know how.
+pub(super) async fn files(contact: Rc<Contact>, conversation: String, query: String) {
+    let answer = contact.ask(&routes::files(&conversation, &query)).await;
+    let found = answer.unwrap_or_else(|error| {
+        log::warn!("no files can be offered: {error}");
+        FoundFiles {
+            query,
+            is_whole: true,
+            ..FoundFiles::default()
+        }
+    });
+    let news = News::Files {
+        conversation,
+        found,
     };
     contact.tell(news).await;
 }

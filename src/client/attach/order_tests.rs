@@ -28,7 +28,7 @@ fn c() -> String {
     "c".to_owned()
 }
 
-/// What was asked since: method, target and body.
+/// The requests since: method, target and body.
 fn sent(server: &Server) -> Vec<String> {
     let requests = server.requests().into_iter().skip(2);
     requests
@@ -50,6 +50,7 @@ async fn a_message_for_a_queue_is_sent_as_a_prompt_is() {
         queue,
         key: key.to_owned(),
         content: "hi".to_owned(),
+        files: Vec::new(),
     };
     let item = |item: u64| answer(200, &json!({"item": item}));
     // Its answer is lost at first.
@@ -203,6 +204,7 @@ async fn a_past_that_takes_long_to_summarize_keeps_nothing_else_waiting() {
         queue: Queue::Steer,
         key: "k".to_owned(),
         content: "hi".to_owned(),
+        files: Vec::new(),
     });
     let mut news = [client.next().await, client.next().await];
     news.sort_by_key(|news| matches!(news, News::Compacted { .. }));

@@ -1,4 +1,4 @@
-//! What the terminal client is told of the service that it is attached to.
+//! The news for the terminal client about the service that it is attached to.
 
 use harness_protocol::{ServiceInfo, UpstreamKind};
 use harness_tui::{Difference, Service};

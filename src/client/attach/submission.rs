@@ -1,9 +1,11 @@
 //! Sending a prompt or a message for a queue, once or, if its answer is lost, again.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use harness_protocol::{PromptAnswer, PromptOrder, Queue, QueueAnswer};
-use harness_tui::{News, Recipe};
+use harness_actors::blocking;
+use harness_protocol::{AttachmentOrder, PromptAnswer, PromptOrder, Queue, QueueAnswer};
+use harness_tui::{News, PromptFile, Recipe};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -13,15 +15,17 @@ use crate::client::api::error::ApiError;
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
+use crate::client::prompt_files::{self, PromptFileError};
+
+/// A text, and the files that go with it.
+type Said = (String, Vec<PromptFile>);
 
 /// Sends a prompt and tells what became of it.
-pub(super) async fn submit(
-    contact: Rc<Contact>,
-    conversation: String,
-    key: String,
-    content: String,
-) {
-    let order = prompt_order(&contact, &key, content);
+pub(super) async fn submit(contact: Rc<Contact>, conversation: String, key: String, said: Said) {
+    let order = match prompt_order(&contact, &key, said).await {
+        Ok(order) => order,
+        Err(reason) => return contact.tell(News::NotAccepted { key, reason }).await,
+    };
     let sent = send(&contact, &routes::prompt(&conversation, &order)).await;
     tell(&contact, key, sent, accepted).await;
 }
@@ -32,22 +36,25 @@ pub(super) async fn queue(
     conversation: String,
     queue: Queue,
     key: String,
-    content: String,
+    said: Said,
 ) {
-    let order = prompt_order(&contact, &key, content);
+    let order = match prompt_order(&contact, &key, said).await {
+        Ok(order) => order,
+        Err(reason) => return contact.tell(News::NotAccepted { key, reason }).await,
+    };
     let sent = send(&contact, &routes::queue(&conversation, queue, &order)).await;
     let queued = |key, QueueAnswer { item }| News::Queued { key, item };
     tell(&contact, key, sent, queued).await;
 }
 
-/// What makes a prompt of a text: the body of `POST …/skill` and `POST …/template`.
+/// The recipe that makes a prompt of a text: the body of `POST …/skill` and `POST …/template`.
 #[derive(Debug, Serialize)]
 struct RecipeOrder {
     name: String,
-    /// What a skill is to be used for.
+    /// The further instructions of a skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<[String; 1]>,
-    /// What a template is filled in with.
+    /// The arguments of a template.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<String>,
     key: String,
@@ -82,13 +89,45 @@ pub(super) async fn expand(
     tell(&contact, key, sent, accepted).await;
 }
 
-fn prompt_order(contact: &Contact, key: &str, content: String) -> PromptOrder {
-    PromptOrder {
+/// The body of what is said; the files that are on this machine are read. Why not, if one cannot be.
+async fn prompt_order(
+    contact: &Contact,
+    key: &str,
+    (content, files): Said,
+) -> Result<PromptOrder, String> {
+    let attachments = match files.is_empty() {
+        true => Vec::new(),
+        false => {
+            let read = blocking(move || attachments(files)).await;
+            read.map_err(|error| error.to_string())?
+                .map_err(|error| error.to_string())?
+        }
+    };
+    Ok(PromptOrder {
         content,
         key: Some(key.to_owned()),
         by: contact.by(),
+        attachments,
         ..PromptOrder::default()
-    }
+    })
+}
+
+/// The files as the service takes them: those in the folder of the conversation it reads itself.
+/// Blocks.
+fn attachments(files: Vec<PromptFile>) -> Result<Vec<AttachmentOrder>, PromptFileError> {
+    let here = files.iter().filter_map(|file| match file {
+        PromptFile::Here(path) => Some(PathBuf::from(path)),
+        PromptFile::Below(_) => None,
+    });
+    let mut here = prompt_files::read(&here.collect::<Vec<_>>())?.into_iter();
+    let orders = files.into_iter().filter_map(|file| match file {
+        PromptFile::Here(_) => here.next(),
+        PromptFile::Below(path) => Some(AttachmentOrder {
+            path: Some(path),
+            ..AttachmentOrder::default()
+        }),
+    });
+    Ok(orders.collect())
 }
 
 fn accepted(key: String, PromptAnswer { run_id }: PromptAnswer) -> News {

@@ -85,6 +85,7 @@ impl Client {
             conversation: "c".to_owned(),
             key: key.to_owned(),
             content: "hi".to_owned(),
+            files: Vec::new(),
         });
     }
 
@@ -178,7 +179,7 @@ pub(super) async fn service(streams: Vec<Vec<Part>>) -> Server {
     server
 }
 
-/// What was asked: method, target, and the position that was shown.
+/// The requests: method, target, and the position that was shown.
 pub(super) fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let asked = requests.iter().map(|request| {

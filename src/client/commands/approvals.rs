@@ -20,6 +20,9 @@ Examples:
   harness approve 3                            allow what approval 3 shows
   harness deny 3 --say 'not in the tests'      refuse it, and tell the model why";
 
+/// The name of the list in the answer.
+const MEMBER: &str = "approvals";
+
 /// The flags of `harness approvals`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(APPROVALS_HELP, "done", "failed, or no service runs", None))]
@@ -27,7 +30,7 @@ pub(crate) struct Approvals {
     /// Those of all conversations
     #[arg(long)]
     all: bool,
-    /// What all commands take.
+    /// The flags of all commands.
     #[command(flatten)]
     pub(super) common: Common,
 }
@@ -42,7 +45,7 @@ pub(crate) struct Approve {
     /// How far it reaches; further than once makes the rule that the approval shows
     #[arg(long, value_enum, default_value = "once")]
     scope: Reach,
-    /// Who answers, and where.
+    /// The name of the client that answers, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
@@ -50,7 +53,7 @@ pub(crate) struct Approve {
 /// How far an answer reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Reach {
-    /// What is shown
+    /// Only the change that is shown
     Once,
     /// To the end of the run
     Run,
@@ -67,13 +70,13 @@ pub(crate) struct Deny {
     /// The number of the approval
     #[arg(value_name = "ID")]
     id: u64,
-    /// What the model is told
+    /// The reason, for the model
     #[arg(long, value_name = "TEXT")]
     say: Option<String>,
     /// Cancel the run too
     #[arg(long)]
     stop: bool,
-    /// Who answers, and where.
+    /// The name of the client that answers, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
@@ -89,9 +92,11 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let common = &approvals.common;
     if approvals.all {
-        return common::show(routes::all_approvals(), common.json, service, output, lines).await;
+        let route = (routes::all_approvals(), MEMBER);
+        return common::list(route, common.json, service, output, lines).await;
     }
-    common.show(routes::approvals, service, output, lines).await
+    let route = (routes::approvals, MEMBER);
+    common.list(route, service, output, lines).await
 }
 
 /// Allows.

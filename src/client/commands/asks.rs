@@ -1,4 +1,4 @@
-//! What a command does when a tool of its run waits for an operator's answer.
+//! The behaviour of a command when a tool of its run waits for an operator's answer.
 
 use clap::ValueEnum;
 use harness_protocol::{AnswerOrder, Approval, Scope, Verdict, words};
@@ -36,7 +36,7 @@ impl Asks {
     }
 }
 
-/// An approval with its diff or command, and how to answer it, for whoever watches the command.
+/// An approval with its diff or command, and how to answer it, for the person who watches the command.
 pub(super) fn told(conversation: &str, approval: &Approval) -> Vec<String> {
     let Approval {
         id, tool, subject, ..

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use env_logger::Target;
 use harness_actors::Redaction;
 use harness_protocol::{ServiceInfo, UpstreamKind};
+use serde_json::Map;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery;
@@ -48,7 +49,7 @@ pub(crate) struct Attach {
     /// Make a conversation and attach to it
     #[arg(long, value_name = "TITLE", num_args = 0..=1, conflicts_with = "conversation")]
     pub(super) new: Option<Option<String>>,
-    /// Who attaches.
+    /// The name of the client.
     #[command(flatten)]
     pub(super) caller: Caller,
     /// Write lines one after the other, and never move the cursor
@@ -80,7 +81,7 @@ pub(super) enum Theme {
 }
 
 impl Theme {
-    /// What was chosen, by its name on the command line.
+    /// The chosen theme, by its name on the command line.
     pub(super) fn chosen(self) -> Option<&'static str> {
         match self {
             Self::Auto => None,
@@ -91,15 +92,15 @@ impl Theme {
     }
 }
 
-/// What the client says beside its screen,
+/// The file of the client's log, in the state folder.
 const LOG_FILE: &str = "tui.log";
-/// and what of it, if `RUST_LOG` does not say.
+/// The filter of the client's log, unless `RUST_LOG` gives one.
 const LOG_FILTER: &str = "warn";
 
 /// How long looking for the service may take without a word.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What to do when no service runs.
+/// The behaviour when no service runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WithoutService {
     /// Say so.
@@ -126,7 +127,7 @@ pub(super) async fn run(
         WithoutService::Start { is_demo } => start(config, is_demo, output).await?,
     };
     let conversation = match &attach.new {
-        Some(title) => folder::make(title.clone(), &service).await?,
+        Some(title) => folder::make(title.clone(), Map::new(), &service).await?,
         None => attach.which.find(&service).await?,
     };
     drop(service);
@@ -142,6 +143,7 @@ pub(super) async fn run(
         conversation,
         theme: attach.theme.chosen().map(str::to_owned),
         is_plain: attach.plain,
+        has_colors: output.chosen_colors(),
     };
     attach::run(options, config).await
 }
@@ -230,7 +232,7 @@ mod tests {
                 command: None,
                 alone,
                 ..
-            } => Ok(alone.attach),
+            } => Ok(alone.into_inner().attach),
             other => panic!("{other:?}"),
         }
     }
@@ -266,7 +268,7 @@ mod tests {
             ),
             (&["attach", "--theme", "pink"], ErrorKind::InvalidValue),
             (&["attach", "-c", ""], ErrorKind::InvalidValue),
-            // A service that runs is no demo by being attached to.
+            // `--demo` does not apply to a running service.
             (&["attach", "--demo"], ErrorKind::UnknownArgument),
             (&["--demo", "attach"], ErrorKind::ArgumentConflict),
             (&["--plain", "serve"], ErrorKind::ArgumentConflict),

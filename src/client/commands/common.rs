@@ -1,6 +1,7 @@
 //! The flags that several commands have, and what they have in common besides.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -15,18 +16,21 @@ use crate::client::api::route::Route;
 use crate::client::commands::asks::Asks;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::client::prompt_text::Sought;
 use crate::client::{folder, prompt_files, prompt_text};
+use crate::config::parse_duration;
 
 /// Which conversation a command is about.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The conversation; the last one of this folder if left out, or a new one if it has none
+    /// The conversation, by its id or title or the beginning of one; the last one of this folder if
+    /// left out, or a new one if it has none
     #[arg(short, long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     conversation: Option<String>,
 }
 
 impl Which {
-    /// What was named.
+    /// The named conversation.
     pub(super) fn named(&self) -> Option<&str> {
         self.conversation.as_deref()
     }
@@ -40,7 +44,7 @@ impl Which {
     }
 }
 
-/// Who the other clients are told it was.
+/// The name of this client for the other clients.
 #[derive(Debug, Args)]
 pub(crate) struct Caller {
     /// Your name, as the other clients are told it
@@ -83,13 +87,30 @@ impl Common {
     }
 }
 
+impl Common {
+    /// Asks the conversation that is meant for a list, and prints it.
+    ///
+    /// # Errors
+    /// See [`list`].
+    pub(super) async fn list<A: DeserializeOwned>(
+        &self,
+        (route, member): (impl FnOnce(&str) -> Route<A>, &str),
+        service: &Connection,
+        output: &mut Output,
+        lines: impl FnOnce(A) -> Vec<String>,
+    ) -> Result<(), CommandError> {
+        let route = route(&self.which.find(service).await?);
+        list((route, member), self.json, service, output, lines).await
+    }
+}
+
 /// The flags of most commands that change something in one conversation.
 #[derive(Debug, Args)]
 pub(crate) struct Changing {
-    /// Who changes it.
+    /// The name of the client that changes it.
     #[command(flatten)]
     pub(super) caller: Caller,
-    /// What all commands take.
+    /// The flags of all commands.
     #[command(flatten)]
     pub(super) common: Common,
 }
@@ -100,16 +121,41 @@ pub(crate) struct Starting {
     /// The conversation.
     #[command(flatten)]
     pub(super) which: Which,
-    /// Who asks.
+    /// The name of the client that asks.
     #[command(flatten)]
     pub(super) caller: Caller,
     /// Print every event of the run as JSON Lines in place of the reply's text
     #[arg(long)]
     pub(super) json: bool,
-    /// What to do when a tool waits for an operator's answer; wait at a terminal, or while another client is
-    /// attached, and else deny
+    /// The way to go when a tool waits for an operator's answer; wait at a terminal, or while another client
+    /// is attached, and else deny
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) asks: Option<Asks>,
+    /// How the run is waited for and shown.
+    #[command(flatten)]
+    pub(super) ways: Ways,
+}
+
+/// How a run is waited for and shown.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Ways {
+    /// While another run is going, wait for its end and send it then
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// The most time that it may take, such as 90s or 10m; then the run is cancelled, with exit code 124
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Tell nothing on standard error but errors and what waits for an answer
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Write the reply to this file in place of standard output, when all of it is there
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    let duration = parse_duration(text).filter(|duration| !duration.is_zero());
+    duration.ok_or("a duration is a number and ms, s, m or h, such as 90s or 10m")
 }
 
 /// The flags of what is sent and followed like a prompt.
@@ -123,7 +169,7 @@ pub(crate) struct Sending {
     pub(super) key: Option<String>,
 }
 
-/// What is said to a conversation.
+/// A text for a conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Message {
     /// In words.
@@ -138,9 +184,13 @@ impl Message {
     ///
     /// # Errors
     /// If there is no text, or something cannot be read.
-    pub(super) fn read(words: &[String], files: &[PathBuf]) -> Result<Self, CommandError> {
+    pub(super) fn read(
+        words: &[String],
+        files: &[PathBuf],
+        sought: Sought,
+    ) -> Result<Self, CommandError> {
         let files = prompt_files::read(files)?;
-        let text = prompt_text::read(words)?;
+        let text = prompt_text::read(words, sought)?;
         Ok(Self { text, files })
     }
 }
@@ -189,6 +239,46 @@ pub(super) async fn show<A: DeserializeOwned>(
 ) -> Result<(), CommandError> {
     let raw = service.ask(&route.answered_as()).await?;
     print(raw, json, output, lines)
+}
+
+/// The flag of commands that print one answer.
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// Print the answer of the service as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Asks for a list, and prints it: as a JSON object with `items`, or in lines.
+///
+/// # Errors
+/// If there is no answer of use, or it cannot be printed.
+pub(super) async fn list<A: DeserializeOwned>(
+    (route, member): (Route<A>, &str),
+    json: bool,
+    service: &Connection,
+    output: &mut Output,
+    lines: impl FnOnce(A) -> Vec<String>,
+) -> Result<(), CommandError> {
+    let raw = service.ask(&route.answered_as()).await?;
+    if json {
+        return Ok(output.json(&items(raw, member))?);
+    }
+    print(raw, false, output, lines)
+}
+
+/// A list as every command prints it in JSON: what the service calls `member` is called `items`.
+pub(super) fn items(mut raw: Value, member: &str) -> Value {
+    let Some(answer) = raw.as_object_mut() else {
+        return raw;
+    };
+    let items = answer
+        .remove(member)
+        .unwrap_or_else(|| Value::Array(Vec::new()));
+    let rest = std::mem::take(answer);
+    answer.insert("items".to_owned(), items);
+    answer.extend(rest);
+    raw
 }
 
 /// Prints an answer: as the service sent it, or in lines.

@@ -31,15 +31,15 @@ pub(crate) struct Compact {
     /// Summarize even if the conversation is well within the window
     #[arg(long)]
     pub(super) force: bool,
-    /// What the summary is to look at above all
+    /// The focus of the summary
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) instructions: Option<String>,
-    /// Who changes it, and where.
+    /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
 
-/// Compacts a conversation and says what came of it.
+/// Compacts a conversation and prints the result.
 ///
 /// # Errors
 /// If it cannot be compacted.

@@ -1,6 +1,8 @@
 //! `harness events`: follows a conversation.
 
 use clap::Args;
+use harness_actors::journal::Position;
+use harness_protocol::Event;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::follower::{Follower, Start};
@@ -15,16 +17,21 @@ use crate::config::ClientConfig;
 /// How the other clients see this command.
 const NAME: &str = "harness-events";
 
+/// Before the first record.
+const BEGINNING: &str = "0";
+
 const EVENTS_HELP: &str = "\
 Examples:
   harness events                               follow the last conversation of this folder
   harness events -c ID --tail 20               its last 20 events first
   harness events --json --after 0 | jq .type   everything, as JSON Lines
+  harness events --tail 20 --no-follow         the last 20 events, and no more
 
 A line of --json is the event as the service sent it, with the field `position` added where it
 has one; `--after` takes a position. After a break it resumes there, so that nothing is missing.
 
 Exit codes:
+    0  all was printed, with --no-follow
     1  failed, no service runs, or the stream broke with --no-reconnect
     2  wrong use: a flag or a setting cannot be used
   130  stopped with Ctrl-C";
@@ -37,17 +44,29 @@ pub(crate) struct Events {
     #[command(flatten)]
     pub(super) which: Which,
     /// Begin right behind this position or record number; 0 is the beginning
-    #[arg(long, value_name = "POSITION", conflicts_with = "tail")]
+    #[arg(long, value_name = "POSITION", value_parser = place, conflicts_with = "tail")]
     pub(super) after: Option<String>,
     /// Begin with the last N events
     #[arg(long, value_name = "N")]
     pub(super) tail: Option<u64>,
+    /// Print what has happened, from --after or --tail on or all of it, and end
+    #[arg(long)]
+    pub(super) no_follow: bool,
     /// End at the first break of the stream
     #[arg(long)]
     pub(super) no_reconnect: bool,
     /// Print JSON Lines, one event a line
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// The number of a record, or a position.
+fn place(text: &str) -> Result<String, &'static str> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number || text.parse::<Position>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    Err("it is neither the number of a record nor a position of the form <epoch>-<seq>-<sum>")
 }
 
 /// Prints events until the service is gone for good.
@@ -64,6 +83,7 @@ pub(super) async fn run(
     let start = match (&events.after, events.tail) {
         (Some(place), _) => Start::After(place.clone()),
         (None, Some(count)) => Start::Tail(count),
+        (None, None) if events.no_follow => Start::After(BEGINNING.to_owned()),
         (None, None) => Start::Now,
     };
     if events.no_reconnect {
@@ -74,10 +94,14 @@ pub(super) async fn run(
     let mut follower = follower.open().await?;
     loop {
         let arrival = next_event(&mut follower, output).await?;
+        // What has happened comes before it.
+        if events.no_follow && matches!(arrival.event, Event::Attached { .. }) {
+            return Ok(());
+        }
         if events.json {
             output.json(&arrival.with_position())?;
         } else {
-            output.line(&event_line(&arrival.event))?;
+            output.event_line(&event_line(&arrival.event))?;
         }
     }
 }
@@ -91,6 +115,38 @@ mod tests {
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Part, Server, frames, impatient, opening, recorded};
+
+    const PLACE: &str = "0f6a31c29be44d07-4-9b1f00c3";
+
+    /// Spec: [CLI-344]
+    #[actix::test]
+    async fn without_following_it_ends_where_the_past_does() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let user = json!({"type": "user", "content": "Hi", "timestamp": 1_763_760_002});
+        let attached = json!({"type": "attached", "conversation": "c", "position": "e-1-0",
+            "state": "idle", "message": "", "clients": 1});
+        let parts: Vec<Part> = vec![
+            opening(0).into(),
+            frames(&[(1, user), (0, attached)]).into(),
+            Part::Hang,
+        ];
+        server.say("/v1/conversations/c/events", vec![parts]);
+        let line = ["harness", "events", "-c", "c", "--no-follow"];
+        let Some(Command::Client(ClientCommand::Events(events))) =
+            Cli::try_parse_from(line).unwrap().command
+        else {
+            panic!("no events");
+        };
+        let (mut output, record) = recorded();
+        let service = home.service().await;
+        run(&events, &service, &home.config, impatient(), &mut output)
+            .await
+            .unwrap();
+        assert_eq!(record.out(), "21:20:02Z user               Hi\n");
+        let target = server.requests()[0].split(' ').nth(1).unwrap().to_owned();
+        assert!(target.ends_with("&after=0"), "{target}");
+    }
 
     async fn follow(flags: &[&str]) -> (String, String, String) {
         let server = Server::start().await;
@@ -126,7 +182,7 @@ mod tests {
         let (out, target, error) = follow(&["--tail", "3"]).await;
         assert_eq!(
             out,
-            "21:20:02Z tool call          read {}\n          discarded\n"
+            "21:20:02Z tool call          read\n          discarded\n"
         );
         assert!(
             target.ends_with("/events?name=harness-events&tail=3"),
@@ -138,7 +194,7 @@ mod tests {
     /// Spec: [CLI-33] [CLI-34]
     #[actix::test]
     async fn json_lines_are_what_the_service_sent_with_positions() {
-        let (out, target, _) = follow(&["--json", "--after", "e-4-0"]).await;
+        let (out, target, _) = follow(&["--json", "--after", PLACE]).await;
         let lines: Vec<Value> = out
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -146,6 +202,6 @@ mod tests {
         assert_eq!(lines[0]["id"], "toolu_1");
         assert_eq!(lines[0]["position"], "e-5-0");
         assert_eq!(lines[1], json!({"type": "discarded", "later": 1}));
-        assert!(target.ends_with("&after=e-4-0"), "{target}");
+        assert!(target.ends_with(&format!("&after={PLACE}")), "{target}");
     }
 }

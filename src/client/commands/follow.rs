@@ -24,7 +24,7 @@ pub(crate) async fn next_event(
                 output.note(&format!("harness: {error}; attaching again in {wait:?}"));
                 tokio::time::sleep(wait).await;
             }
-            Step::Found(_) | Step::Snapshot { .. } | Step::Up => {}
+            Step::Found(_) | Step::Snapshot { .. } | Step::Workflow { .. } | Step::Up => {}
         }
     }
 }

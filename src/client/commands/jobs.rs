@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use harness_protocol::{JobList, StopJobAnswer, StopJobOrder, words};
 
+use crate::before_subcommand::WithoutSubcommand;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
@@ -21,17 +22,17 @@ const MAX_SHOWN: usize = 200;
 
 /// The flags of `harness jobs`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(JOBS_HELP, "done, also if the job had ended before", "failed, there is no such job, or no service runs", None), args_conflicts_with_subcommands = true)]
+#[command(after_help = exits(JOBS_HELP, "done, also if the job had ended before", "failed, there is no such job, or no service runs", None))]
 pub(crate) struct Jobs {
-    /// What to do; shows what runs if left out.
+    /// The flags of all commands.
+    #[command(flatten)]
+    pub(super) common: WithoutSubcommand<Common>,
+    /// The action; shows the jobs that run if left out.
     #[command(subcommand)]
     pub(super) action: Option<JobAction>,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
 }
 
-/// What can be done with what runs.
+/// The actions on jobs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobAction {
     /// Ask a job to end, and end it
@@ -44,7 +45,7 @@ pub(crate) struct Stop {
     /// The number of the job
     #[arg(value_name = "JOB")]
     pub(super) job: u64,
-    /// Who stops it, and where.
+    /// The name of the client that stops it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
@@ -59,7 +60,10 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     match &jobs.action {
-        None => jobs.common.show(routes::jobs, service, output, table).await,
+        None => {
+            let route = (routes::jobs, "jobs");
+            jobs.common.list(route, service, output, table).await
+        }
         Some(JobAction::Stop(Stop { job, changing })) => {
             let Changing { caller, common } = changing;
             let by = caller.name();
@@ -70,7 +74,7 @@ pub(super) async fn run(
     }
 }
 
-/// What runs, one job a line.
+/// The jobs that run, one a line.
 fn table(JobList { jobs }: JobList) -> Vec<String> {
     if jobs.is_empty() {
         return vec!["nothing runs in the background".to_owned()];
@@ -130,7 +134,7 @@ mod tests {
             (
                 &["jobs", "--json"],
                 "GET /v1/conversations/default/jobs HTTP/1.1",
-                format!("{jobs}\n"),
+                format!("{}\n", json!({"items": jobs["jobs"]})),
             ),
             (
                 &["jobs", "stop", "2", "--name", "ana"],

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::route::Route;
+use crate::client::commands::common::items;
 use crate::client::commands::table::table;
 use crate::client::error::CommandError;
 use crate::client::folder;
@@ -14,7 +15,7 @@ use crate::visible;
 pub(super) const SKILLS_HELP: &str = "\
 Examples:
   harness skills                               what there is, and what could not be loaded
-  harness skills --json | jq -r .path
+  harness skills --json | jq -r '.items[].path'
 
 A skill is a folder with a SKILL.md, in .agents/skills or .claude/skills of the working folder or
 in skills of the state folder. What you change there counts from the next prompt on.";
@@ -22,7 +23,7 @@ in skills of the state folder. What you change there counts from the next prompt
 pub(super) const TEMPLATES_HELP: &str = "\
 Examples:
   harness templates                            what there is, and what could not be loaded
-  harness templates --json | jq -r .name
+  harness templates --json | jq -r '.items[].name'
 
 A template is a Markdown file in .agents/templates, .agents/prompts or .claude/commands of the
 working folder or in templates of the state folder. What you change there counts at once.";
@@ -33,7 +34,7 @@ const MAX_DESCRIPTION: usize = 72;
 /// The flags of `harness skills` and `harness templates`.
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
-    /// Print JSON Lines, one a line
+    /// Print a JSON object with `items`
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -56,9 +57,7 @@ pub(super) async fn run(
     let answer = service.ask(&route(folder.as_deref())).await?;
     let rows = answer[kind].as_array().ok_or_else(malformed)?;
     if listing.json {
-        for row in rows {
-            output.json(row)?;
-        }
+        output.json(&items(answer.clone(), kind))?;
     } else {
         let rows: Vec<_> = rows.iter().map(row).collect();
         for line in table(&rows, &[]) {

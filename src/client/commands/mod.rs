@@ -9,10 +9,12 @@ mod compact;
 mod conversations;
 mod events;
 pub(super) mod follow;
+mod greeting;
 pub(super) mod jobs;
 pub(crate) mod life;
 mod listing;
 mod models;
+mod order;
 mod prompt;
 mod queue;
 mod resume;
@@ -21,39 +23,43 @@ mod run;
 mod said;
 mod settings;
 mod skill;
+mod stops;
 mod table;
 mod template;
 mod tools;
 mod undo;
 mod usage;
+pub(super) mod workflow;
 
 use clap::Subcommand;
 use harness_protocol::Queue;
 use serde_json::Value;
 
 use crate::client::api::connection::Connection;
-use crate::client::api::discovery;
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 pub(crate) use crate::client::commands::attach::Attach;
 use crate::client::commands::attach::WithoutService;
 use crate::client::commands::common::{Common, Starting};
+use crate::client::commands::greeting::{Greeting, greet};
 use crate::client::commands::life::{logs, restart, status, stop};
 use crate::client::commands::listing::Listing;
-use crate::client::commands::run::Order;
+use crate::client::commands::order::Order;
 use crate::client::commands::said::Said;
-use crate::client::error::CommandError;
-use crate::client::interrupts::Interrupts;
+use crate::client::commands::workflow::WorkflowCommand;
+use crate::client::error::{CommandError, EXIT_DENIED, EXIT_LIMITED};
+use crate::client::interrupts::{Interrupts, until_interrupted};
 use crate::client::output::Output;
-use crate::client::remarks;
+use crate::client::reply_file::ReplyFile;
+use crate::color::ColorFlag;
 use crate::config::{ClientConfig, HomeFlag};
 use crate::exit_codes::{asks, exits, runs};
 
-/// What can be asked of the running service.
+/// The commands for the running service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClientCommand {
-    /// Attach to a conversation in the terminal, beside whoever else is
+    /// Attach to a conversation in the terminal, beside other clients
     #[command(after_help = attach::HELP)]
     Attach(Attach),
     /// List, make, show, rename, delete, fork and export conversations
@@ -173,17 +179,28 @@ impl ClientCommand {
 }
 
 /// Carries out a command; the exit code.
-pub(crate) fn run(command: &ClientCommand, home: &HomeFlag) -> i32 {
-    let mut output = Output::of_process();
+pub(crate) fn run(command: &ClientCommand, home: &HomeFlag, color: ColorFlag) -> i32 {
+    let mut output = Output::of_process(color);
     let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result
         .and_then(|config| actix::System::new().block_on(command.carry_out(&config, &mut output)));
     ended(result, &mut output)
 }
 
+/// Carries out a command about workflows; the exit code.
+pub(crate) fn run_workflow(command: &WorkflowCommand, home: &HomeFlag, color: ColorFlag) -> i32 {
+    let mut output = Output::of_process(color);
+    let result = ClientConfig::from_process(home).map_err(CommandError::from);
+    let result = result.and_then(|config| {
+        let work = workflow::run(command, &config, &mut output);
+        actix::System::new().block_on(work)
+    });
+    ended(result, &mut output)
+}
+
 /// Attaches, after starting a service if none runs; the exit code.
-pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag) -> i32 {
-    let mut output = Output::of_process();
+pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag, color: ColorFlag) -> i32 {
+    let mut output = Output::of_process(color);
     let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result.and_then(|config| {
         let start = WithoutService::Start { is_demo };
@@ -192,26 +209,29 @@ pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag) -> i32 
     ended(result, &mut output)
 }
 
-/// What is said of the service before a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Greeting {
-    /// That it is of another version.
-    Version,
-    /// Also where it is not what this shell says: the model is about to be told something, in the
-    /// folder and with the settings of the service.
-    Remarks,
-}
-
 /// Starts a run and shows it to its end.
 async fn start(
     order: Order<'_>,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
+    if order.ways().quiet {
+        output.hush();
+    }
+    let file = order.ways().output.as_deref();
+    let file = file.map(ReplyFile::begin).transpose()?;
+    if let Some(file) = &file {
+        output.write_to(file);
+    }
     let service = greet(Greeting::Remarks, config, output).await?;
-    let order = order.find(&service).await?;
+    let order = order.find(&service, output).await?;
     let mut interrupts = Interrupts::of_process()?;
-    run::run(order, config, Patience::default(), &mut interrupts, output).await
+    let code = run::run(order, config, Patience::default(), &mut interrupts, output).await?;
+    // A reply that was not finished is in no file.
+    if let Some(file) = file.filter(|_| matches!(code, 0 | EXIT_DENIED | EXIT_LIMITED)) {
+        file.keep()?;
+    }
+    Ok(code)
 }
 
 /// Lets a message wait.
@@ -221,7 +241,7 @@ async fn say(
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    let message = said.message()?;
+    let message = said.message(queue)?;
     let service = greet(Greeting::Remarks, config, output).await?;
     let sending = (config, Patience::default());
     until_interrupted(said.say(queue, message, sending, &service, output)).await
@@ -250,41 +270,12 @@ async fn asked<C>(
     until_interrupted(ask(command, &service, output)).await
 }
 
-async fn until_interrupted(
-    work: impl Future<Output = Result<(), CommandError>>,
-) -> Result<i32, CommandError> {
-    let mut interrupts = Interrupts::of_process()?;
-    tokio::select! {
-        done = work => done.map(|()| 0),
-        () = interrupts.next() => Err(CommandError::Stopped),
-    }
-}
-
-/// Looks for the service, and says on standard error what this shell ought to know of it.
-async fn greet(
-    greeting: Greeting,
-    config: &ClientConfig,
-    output: &mut Output,
-) -> Result<Connection, CommandError> {
-    let service = discovery::find(config).await?;
-    let version = service.info().and_then(remarks::version);
-    let differing = match greeting {
-        Greeting::Version => Vec::new(),
-        Greeting::Remarks => remarks::of_process(&config.home, &service),
-    };
-    let lines = differing.into_iter().map(|remark| remark.line);
-    for line in version.into_iter().chain(lines) {
-        output.note(&format!("harness: {line}"));
-    }
-    Ok(service)
-}
-
 fn ended(result: Result<i32, CommandError>, output: &mut Output) -> i32 {
     match result {
         Ok(code) => code,
         Err(error) => {
             if error.is_worth_telling() {
-                output.note(&format!("harness: {error}"));
+                output.tell(&format!("harness: {error}"));
             }
             error.exit_code()
         }
@@ -302,7 +293,7 @@ mod tests {
     use crate::cli::{Cli, Command};
     use crate::client::api::error::ApiError;
     use crate::client::api::stream::Break;
-    use crate::client::prompt_text::PromptTextError;
+    use crate::client::prompt_text::{PromptTextError, Sought};
     use crate::client::testing::recorded;
 
     fn parse(arguments: &[&str]) -> Result<ClientCommand, ErrorKind> {
@@ -391,7 +382,14 @@ mod tests {
             (output(io::ErrorKind::StorageFull), 1, true),
             (CommandError::Stopped, 130, false),
             (CommandError::from(ApiError::from(Break::Silent)), 1, true),
-            (PromptTextError::Missing.into(), 2, true),
+            (
+                PromptTextError::Missing {
+                    sought: Sought::Prompt,
+                }
+                .into(),
+                2,
+                true,
+            ),
         ] {
             let (mut output, record) = recorded();
             assert_eq!(ended(Err(error), &mut output), code);

@@ -16,7 +16,10 @@ use crate::visible;
 const MODELS_HELP: &str = "\
 Examples:
   harness models                               what `harness settings set model=ID` can choose
-  harness models --json | jq -r '.models[].id'";
+  harness models --json | jq -r '.items[].id'";
+
+/// The mark of the default where the API does not list it.
+const NOT_LISTED: &str = "not listed by the API";
 
 /// The flags of `harness models`.
 #[derive(Debug, Args)]
@@ -36,11 +39,27 @@ pub(super) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let lines = |list: ModelList| lines(&list.models);
-    common::show(routes::models(), models.json, service, output, lines).await
+    let default = service.info().map(|info| info.model.as_str());
+    let raw = service.ask(&routes::models().answered_as()).await?;
+    if models.json {
+        let mut list = common::items(raw, "models");
+        if let Some(default) = default {
+            list["default"] = default.into();
+        }
+        return Ok(output.json(&list)?);
+    }
+    let lines = |list: ModelList| lines(list.models, default);
+    common::print(raw, false, output, lines)
 }
 
-fn lines(models: &[ModelEntry]) -> Vec<String> {
+fn lines(mut models: Vec<ModelEntry>, default: Option<&str>) -> Vec<String> {
+    let is_listed = |id: &str| models.iter().any(|model| model.id == id);
+    let unlisted = default.filter(|id| !is_listed(id));
+    models.extend(unlisted.map(|id| ModelEntry {
+        id: id.to_owned(),
+        lifecycle: Some(NOT_LISTED.to_owned()),
+        ..ModelEntry::default()
+    }));
     let header = ["ID", "WINDOW", "OUTPUT", "NAME", "THINKING"].map(str::to_owned);
     let count = |tokens: Option<u64>| tokens.map_or_else(String::new, |count| count.to_string());
     let rows = models.iter().map(|model| {
@@ -49,7 +68,7 @@ fn lines(models: &[ModelEntry]) -> Vec<String> {
             visible::short(&model.id, MAX_NAME),
             count(model.max_input_tokens),
             count(model.max_tokens),
-            name(model),
+            name(model, default == Some(model.id.as_str())),
             levels.join(" "),
         ]
     });
@@ -57,12 +76,20 @@ fn lines(models: &[ModelEntry]) -> Vec<String> {
     table(&rows, &[1, 2])
 }
 
-/// What a model is called, with a mark where it is on its way out.
-fn name(model: &ModelEntry) -> String {
-    let name = visible::short(&model.display_name, MAX_NAME);
+/// The name of a model, with a mark where it is the default or on its way out.
+fn name(model: &ModelEntry, is_default: bool) -> String {
+    let mut marks = Vec::new();
+    if is_default {
+        marks.push("default".to_owned());
+    }
     match model.lifecycle.as_deref() {
-        None | Some("" | "active") => name,
-        Some(word) => format!("{name} ({})", visible::short(word, MAX_NAME))
+        None | Some("" | "active") => {}
+        Some(word) => marks.push(visible::short(word, MAX_NAME)),
+    }
+    let name = visible::short(&model.display_name, MAX_NAME);
+    match marks[..] {
+        [] => name,
+        _ => format!("{name} ({})", marks.join(", "))
             .trim_start()
             .to_owned(),
     }
@@ -102,10 +129,38 @@ mod tests {
             .unwrap();
         assert_eq!(
             record.out(),
-            "ID                WINDOW  OUTPUT  NAME             THINKING\n\
-             claude-opus-5-5  1000000  128000  Claude Opus 5.5  low xhigh\n\
+            "ID                WINDOW  OUTPUT  NAME                              THINKING\n\
+             claude-opus-5-5  1000000  128000  Claude Opus 5.5                   low xhigh\n\
              old                               Old (retired)\n\
-             x                                 (deprecated)\n"
+             x                                 (deprecated)\n\
+             m                                 (default, not listed by the API)\n"
         );
+    }
+
+    /// Spec: [CLI-354]
+    #[actix::test]
+    async fn the_default_is_marked() {
+        let server = Server::start().await;
+        let home = Home::of(&server);
+        let models = json!({"models": [{"id": "m", "display_name": "M", "lifecycle": "retired"}]});
+        server.on("/v1/models", vec![answer(200, &models); 2]);
+        for (json, printed) in [
+            (
+                false,
+                "ID  WINDOW  OUTPUT  NAME                  THINKING\n\
+                 m                   M (default, retired)\n"
+                    .to_owned(),
+            ),
+            (
+                true,
+                format!("{}\n", json!({"items": models["models"], "default": "m"})),
+            ),
+        ] {
+            let (mut output, record) = recorded();
+            run(&Models { json }, &home.service().await, &mut output)
+                .await
+                .unwrap();
+            assert_eq!(record.out(), printed);
+        }
     }
 }

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use harness_protocol::{ApprovalMode, PromptOrder};
+use serde_json::{Map, Value};
 
 use crate::client::api::routes;
 use crate::client::commands::common::{Message, Sending};
-use crate::client::commands::run::Order;
+use crate::client::commands::order::Order;
 use crate::client::error::CommandError;
+use crate::client::prompt_text::Sought;
 use crate::exit_codes::runs;
 
 const PROMPT_HELP: &str = "\
@@ -19,22 +21,25 @@ Examples:
   harness prompt --attach plan.png --attach notes.md What is missing in the plan?
   harness prompt --mode edits Fix the failing test        what tools change in this run is not asked
   harness prompt --allow 'edit(docs/**)' --asks stop Mend the links in docs
+  harness prompt --new --model claude-opus-5-5 -q -o notes.md Write release notes
+  harness prompt --wait --timeout 10m Then run the tests  behind the run that is going
   harness prompt -- -v means what?
 
 The reply goes to standard output as it arrives, what the tools do to standard error. Ctrl-C
-cancels the run and waits for its end; a second Ctrl-C ends the command at once.";
+cancels the run and waits for its end; a second Ctrl-C ends the command at once. A reader that
+leaves, as `| head` does, ends the command and not the run: `harness cancel` does that.";
 
 /// The flags of `harness prompt`.
 #[derive(Debug, Args)]
 #[command(after_help = runs(PROMPT_HELP, "the run failed or was interrupted, or no service runs"), mut_arg("key", |key| key.help(KEY_HELP)))]
 pub(crate) struct Prompt {
-    /// What to ask; `-`, or nothing when standard input is not a terminal, reads it from there
+    /// The question; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]
     pub(super) text: Vec<String>,
     /// Send this file along: an image, a PDF or a text; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(super) attach: Vec<PathBuf>,
-    /// What tools may change in this run, in place of the conversation's mode
+    /// The mode of this run, in place of the conversation's: which changes tools may make
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) mode: Option<Mode>,
     /// Let tools change what this rule covers in this run, such as 'edit(src/**)'; may be given several times
@@ -43,6 +48,18 @@ pub(crate) struct Prompt {
     /// Refuse what this rule covers in this run; may be given several times
     #[arg(long, value_name = "RULE")]
     pub(super) deny: Vec<String>,
+    /// Make a conversation in this folder for it, and tell its id on standard error
+    #[arg(long, conflicts_with_all = ["conversation", "key"])]
+    pub(super) new: bool,
+    /// Model that answers, with --new
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// How much the model thinks, with --new: off, minimal, low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) thinking: Option<String>,
+    /// Most model requests of the run, with --new
+    #[arg(long, value_name = "N")]
+    pub(super) max_turns: Option<u32>,
     /// How it is sent.
     #[command(flatten)]
     pub(super) sending: Sending,
@@ -75,16 +92,47 @@ impl From<Mode> for ApprovalMode {
     }
 }
 
-/// What a key of a prompt is for.
+/// The help for the key of a prompt.
 const KEY_HELP: &str = "Names the prompt: one that was sent before with this key is not run again";
 
 impl Prompt {
-    /// What is to be sent.
+    /// The order to send.
     ///
     /// # Errors
     /// If it cannot be read.
     pub(super) fn order(&self) -> Result<Order<'_>, CommandError> {
-        Ok(self.saying(Message::read(&self.text, &self.attach)?))
+        let settings = self.settings()?;
+        let order = self.saying(Message::read(&self.text, &self.attach, Sought::Prompt)?);
+        Ok(match settings {
+            Some(settings) => order.in_new(settings),
+            None => order,
+        })
+    }
+
+    /// The settings of the conversation that is to be made, if one is.
+    ///
+    /// # Errors
+    /// If settings are given for one that is not made: they would hold for others, too.
+    pub(super) fn settings(&self) -> Result<Option<Map<String, Value>>, CommandError> {
+        let given = [
+            ("model", self.model.clone().map(Value::from)),
+            ("thinking", self.thinking.clone().map(Value::from)),
+            ("max_turns", self.max_turns.map(Value::from)),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let given: Map<String, Value> = given.collect();
+        match given.keys().next() {
+            Some(name) if !self.new => Err(CommandError::Usage {
+                reason: format!(
+                    "--{} is for a new conversation, with --new; `harness settings set` changes \
+                     it in one that there is",
+                    name.replace('_', "-")
+                ),
+            }),
+            _ => Ok(self.new.then_some(given)),
+        }
     }
 
     pub(super) fn saying(&self, message: Message) -> Order<'_> {

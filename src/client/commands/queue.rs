@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
+use crate::before_subcommand::WithoutSubcommand;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
@@ -22,17 +23,17 @@ Examples:
 
 /// The flags of `harness queue`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(QUEUE_HELP, "done", "failed, the message does not wait any more, or no service runs", None), args_conflicts_with_subcommands = true)]
+#[command(after_help = exits(QUEUE_HELP, "done", "failed, the message does not wait any more, or no service runs", None))]
 pub(crate) struct Queued {
-    /// What to do; shows what waits if left out.
+    /// The flags of all commands.
+    #[command(flatten)]
+    pub(super) common: WithoutSubcommand<Common>,
+    /// The action; shows the waiting messages if left out.
     #[command(subcommand)]
     pub(super) action: Option<QueueAction>,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
 }
 
-/// What can be done with what waits.
+/// The actions on waiting messages.
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueAction {
     /// Withdraw one message
@@ -47,7 +48,7 @@ pub(crate) struct Withdraw {
     /// The number of the message
     #[arg(value_name = "ITEM")]
     pub(super) item: u64,
-    /// Who changes it, and where.
+    /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
@@ -78,7 +79,7 @@ pub(super) async fn run(
     common.show(route, service, output, lines).await
 }
 
-/// What waits, one message a line.
+/// The waiting messages, one a line.
 fn table(items: &[QueueItem]) -> Vec<String> {
     if items.is_empty() {
         return vec!["nothing waits".to_owned()];

@@ -14,5 +14,4 @@ pub(super) const RETRY_HELP: &str = "\
 Examples:
   harness retry                                ask again for a reply that failed or was cancelled
 
-What came of that reply is left out of what the model is told. The run is shown as
-`harness prompt` shows it.";
+The model gets nothing of that reply. The run is shown as `harness prompt` shows it.";

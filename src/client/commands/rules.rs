@@ -26,6 +26,9 @@ name, ** for any number of names. Of commands it is bash(WORDS): * as the last w
 words, and within a word for any characters of it; bash+network(WORDS) may reach the network, and
 bash!full(WORDS) is about full access. Deny comes before ask, ask before allow, and all before the mode.";
 
+/// The name of the list in the answer.
+const MEMBER: &str = "rules";
+
 /// The flags of `harness rules`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(RULES_HELP, "done", "failed, or no service runs", None))]
@@ -48,7 +51,7 @@ pub(crate) struct Rules {
     /// Show the rules of all folders
     #[arg(long, conflicts_with_all = ["allow", "ask", "deny", "remove", "folder"])]
     all: bool,
-    /// Who changes them, and where.
+    /// The name of the client that changes them, and the conversation.
     #[command(flatten)]
     changing: Changing,
 }
@@ -64,7 +67,14 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let Changing { caller, common } = &rules.changing;
     if rules.all {
-        return common::show(routes::all_rules(), common.json, service, output, lines).await;
+        return common::list(
+            (routes::all_rules(), MEMBER),
+            common.json,
+            service,
+            output,
+            lines,
+        )
+        .await;
     }
     let conversation = common.which.find(service).await?;
     let mut order = ChangeRules {
@@ -74,7 +84,7 @@ pub(super) async fn run(
     };
     if order.add.is_empty() && rules.remove.is_empty() {
         let route = routes::rules(&conversation);
-        return common::show(route, common.json, service, output, lines).await;
+        return common::list((route, MEMBER), common.json, service, output, lines).await;
     }
     if !rules.remove.is_empty() {
         let held: Held = service.ask(&routes::rules(&conversation)).await?;
@@ -82,7 +92,7 @@ pub(super) async fn run(
     }
     if !rules.folder {
         let route = routes::change_rules(&conversation, &order);
-        return common::show(route, common.json, service, output, lines).await;
+        return common::list((route, MEMBER), common.json, service, output, lines).await;
     }
     let snapshot = service.ask(&routes::snapshot(&conversation, 1)).await?;
     for rule in order.add.iter_mut().chain(&mut order.remove) {
@@ -90,7 +100,7 @@ pub(super) async fn run(
     }
     service.ask(&routes::change_all_rules(&order)).await?;
     let route = routes::rules(&conversation);
-    common::show(route, common.json, service, output, lines).await
+    common::list((route, MEMBER), common.json, service, output, lines).await
 }
 
 impl Rules {

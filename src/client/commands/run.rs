@@ -1,128 +1,33 @@
 //! A run that a command starts and shows to its end.
 
+use std::cell::Cell;
 use std::future::pending;
 use std::io::{self, IsTerminal as _};
+use std::pin::pin;
 
 use futures_util::future::LocalBoxFuture;
-use harness_protocol::{CancelOrder, ContinueOrder, Event, Outcome, PromptAnswer};
+use harness_protocol::{CancelOrder, Event, Outcome, PromptAnswer, State};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::error::ApiError;
 use crate::client::api::follower::{Follower, Start};
 use crate::client::api::patience::Patience;
-use crate::client::api::route::Route;
 use crate::client::api::{discovery, routes};
 use crate::client::commands::asks::{self, Asks};
-use crate::client::commands::common::{self, Sending, Starting};
+use crate::client::commands::common;
 use crate::client::commands::follow::next_event;
-use crate::client::error::{CommandError, EXIT_CANCELLED, EXIT_DENIED, EXIT_LIMITED};
-use crate::client::folder;
+use crate::client::commands::order::{Addressed, Key};
+use crate::client::commands::stops::Stops;
+use crate::client::error::{
+    CommandError, EXIT_CANCELLED, EXIT_DENIED, EXIT_LIMITED, EXIT_TIMED_OUT,
+};
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::client::run_view::{End, RunView, Shown};
 use crate::config::ClientConfig;
 
-/// How the other clients see this command.
-const NAME: &str = "harness-prompt";
 /// How many events are asked for at once when a run is looked for.
 const PAGE: usize = 100;
-
-/// Makes the request to a conversation.
-type RouteTo<'c> = Box<dyn FnOnce(&str) -> Route<PromptAnswer> + 'c>;
-
-/// What is to be sent to a conversation that is not found yet.
-pub(super) struct Order<'c> {
-    named: Option<&'c str>,
-    route: RouteTo<'c>,
-    by: String,
-    key: Key,
-    json: bool,
-    asks: Option<Asks>,
-}
-
-/// What is to be sent, and how its run is to be shown.
-pub(super) struct Addressed {
-    conversation: String,
-    route: Route<PromptAnswer>,
-    /// How the other clients see who asks.
-    by: String,
-    key: Key,
-    json: bool,
-    asks: Option<Asks>,
-}
-
-/// The key by which the service knows an order that it got before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    /// There is none, so that the order cannot be sent again without doing it twice.
-    None,
-    /// A new one.
-    New,
-    /// One that may have been sent before.
-    Known,
-}
-
-impl<'c> Order<'c> {
-    /// An order with a key, so that sending it again after a break cannot run it twice. `route`
-    /// makes the request of the conversation, the key and the name of who asks.
-    pub(super) fn sending(
-        sending: &'c Sending,
-        route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
-    ) -> Self {
-        let text = sending.key.clone().unwrap_or_else(common::new_key);
-        let key = match sending.key {
-            Some(_) => Key::Known,
-            None => Key::New,
-        };
-        Self::new(&sending.starting, key, |to, by| route(to, text, by))
-    }
-
-    /// An order that goes on without a prompt.
-    pub(super) fn without_prompt(
-        starting: &'c Starting,
-        route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer> + 'c,
-    ) -> Self {
-        let route = |to: &str, by| route(to, &ContinueOrder { by: Some(by) });
-        Self::new(starting, Key::None, route)
-    }
-
-    fn new(
-        starting: &'c Starting,
-        key: Key,
-        route: impl FnOnce(&str, String) -> Route<PromptAnswer> + 'c,
-    ) -> Self {
-        let by = starting.caller.name().unwrap_or_else(|| NAME.to_owned());
-        let who = by.clone();
-        Self {
-            named: starting.which.named(),
-            route: Box::new(|conversation| route(conversation, who)),
-            by,
-            key,
-            json: starting.json,
-            asks: starting.asks,
-        }
-    }
-
-    /// The order to the conversation that is meant. It is made if this folder has none.
-    ///
-    /// # Errors
-    /// See [`folder::conversation`].
-    pub(super) async fn find(self, service: &Connection) -> Result<Addressed, CommandError> {
-        let conversation = folder::conversation(self.named, service).await?;
-        Ok(self.to(conversation))
-    }
-
-    fn to(self, conversation: String) -> Addressed {
-        Addressed {
-            route: (self.route)(&conversation),
-            conversation,
-            by: self.by,
-            key: self.key,
-            json: self.json,
-            asks: self.asks,
-        }
-    }
-}
 
 /// Runs the prompt; the exit code says how the run ended.
 ///
@@ -135,28 +40,23 @@ pub(crate) async fn run(
     interrupts: &mut Interrupts,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    // Attached first, nothing of the run is missed.
-    let attaching = async {
-        let mut follower = follower_of(&order, config, patience, Start::Now).await?;
-        while !matches!(
-            next_event(&mut follower, output).await?.event,
-            Event::Attached { .. }
-        ) {}
-        Ok::<_, CommandError>(follower)
-    };
+    let mut stops = Stops::new(interrupts, order.ways.timeout);
     let mut follower = tokio::select! {
-        follower = attaching => follower?,
-        () = interrupts.next() => return Err(CommandError::Stopped),
+        follower = attach(&order, config, patience, output) => follower?,
+        stop = stops.next() => return Err(stop),
     };
     let mut is_cancelled = false;
     let run_id = {
-        let mut sending = std::pin::pin!(send(&order, config, patience, &mut follower, output));
+        // While another run is waited for, nothing was sent that would have to be cancelled.
+        let is_waiting = Cell::new(false);
+        let ways = (patience, &is_waiting);
+        let mut sending = pin!(send(&order, config, ways, &mut follower, output));
         loop {
             tokio::select! {
                 run_id = &mut sending => break run_id?,
-                () = interrupts.next() => {
-                    if std::mem::replace(&mut is_cancelled, true) {
-                        return Err(CommandError::Stopped);
+                stop = stops.next() => {
+                    if is_waiting.get() || std::mem::replace(&mut is_cancelled, true) {
+                        return Err(stop);
                     }
                 }
             }
@@ -169,9 +69,9 @@ pub(crate) async fn run(
     loop {
         let arrival = tokio::select! {
             arrival = next_event(&mut follower, output) => arrival?,
-            () = interrupts.next() => {
+            stop = stops.next() => {
                 if std::mem::replace(&mut is_cancelled, true) {
-                    return Err(CommandError::Stopped);
+                    return Err(stop);
                 }
                 cancelling = Some(cancel());
                 continue;
@@ -206,21 +106,48 @@ pub(crate) async fn run(
         if order.json && seen.of_the_run {
             output.json(&arrival.with_position())?;
         }
+        let fails = seen.end.is_some_and(|end| exit_code(end) != 0);
         for shown in seen.shown {
             match shown {
                 Shown::Text(_) if order.json => {}
                 Shown::Text(text) => output.text(&text)?,
+                // Why it failed is no remark.
+                Shown::Note(note) if fails => output.tell(&note),
                 Shown::Note(note) => output.note(&note),
             }
         }
         if let Some(approval) = seen.asked {
             for line in asks::told(&order.conversation, &approval) {
-                output.note(&line);
+                output.tell(&line);
             }
             answering = Some(Box::pin(answer_approval(&order, config, approval.id)));
         }
         if let Some(end) = seen.end {
+            if end.outcome == Outcome::Cancelled && stops.is_late() {
+                output.tell("harness: the time of --timeout is over; the run was cancelled");
+                return Ok(EXIT_TIMED_OUT);
+            }
             return Ok(exit_code(end));
+        }
+    }
+}
+
+/// Attaches to the conversation, so that nothing of the run is missed.
+async fn attach(
+    order: &Addressed,
+    config: &ClientConfig,
+    patience: Patience,
+    output: &mut Output,
+) -> Result<Follower, CommandError> {
+    let mut follower = follower_of(order, config, patience, Start::Now).await?;
+    loop {
+        let arrival = next_event(&mut follower, output).await?;
+        if matches!(arrival.event, Event::Attached { .. }) {
+            // It names the conversation.
+            if order.json && order.is_new {
+                output.json(&arrival.with_position())?;
+            }
+            return Ok(follower);
         }
     }
 }
@@ -270,14 +197,28 @@ async fn answer_approval(
 async fn send(
     order: &Addressed,
     config: &ClientConfig,
-    patience: Patience,
+    (patience, is_waiting): (Patience, &Cell<bool>),
     follower: &mut Follower,
     output: &mut Output,
 ) -> Result<u64, CommandError> {
     let once = || send_once(order, config);
-    let ((connection, run_id), tries) = match order.key {
-        Key::None => (once().await?, 0),
-        Key::New | Key::Known => common::sent(patience, output, once).await?,
+    let ((connection, run_id), tries) = loop {
+        let sent = match order.key {
+            Key::None => once().await.map(|sent| (sent, 0)),
+            Key::New | Key::Known => common::sent(patience, output, once).await,
+        };
+        match sent {
+            Ok(sent) => break sent,
+            Err(error) if error.is_busy() && order.ways.wait => {
+                if !is_waiting.replace(true) {
+                    output.note("harness: a run is going; this is sent at its end");
+                }
+                until_ended(follower, output).await?;
+                is_waiting.set(false);
+            }
+            Err(error) if error.is_busy() => return Err(busy(&error)),
+            Err(error) => return Err(error.into()),
+        }
     };
     if order.key == Key::Known || tries > 0 {
         let start = start_of(&connection, &order.conversation, run_id).await?;
@@ -285,6 +226,33 @@ async fn send(
         *follower = follower_of(order, config, patience, behind).await?;
     }
     Ok(run_id)
+}
+
+/// Waits until what was going has ended, as far as its events tell it.
+async fn until_ended(follower: &mut Follower, output: &mut Output) -> Result<(), CommandError> {
+    loop {
+        match next_event(follower, output).await?.event {
+            Event::RunEnded { .. }
+            | Event::Attached { .. }
+            | Event::Reset { .. }
+            | Event::Compacted { .. }
+            | Event::CompactionFailed { .. }
+            | Event::Status {
+                state: State::Idle | State::Error,
+                ..
+            } => return Ok(()),
+            _ => {}
+        }
+    }
+}
+
+/// The refusal of an order while a run is going, with the ways out.
+fn busy(error: &ApiError) -> CommandError {
+    let reason = format!(
+        "{error}; `harness steer` tells the model something now, `harness follow-up` says it at \
+         the end, and --wait sends this then"
+    );
+    CommandError::Busy { reason }
 }
 
 async fn follower_of(
@@ -361,3 +329,6 @@ async fn cancel(order: &Addressed, config: &ClientConfig, run_id: u64) -> Result
 #[cfg(test)]
 #[path = "run_tests.rs"]
 mod tests;
+#[cfg(test)]
+#[path = "ways_tests.rs"]
+mod ways_tests;

@@ -3,17 +3,19 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
 use crate::client::commands::common::Message;
+use crate::client::commands::common::Ways;
+use crate::client::commands::order::{NAME, Order};
 use crate::client::testing::{
     Home, Part, Record, Server, answer, frames, impatient, opening, recorded,
 };
 use harness_protocol::PromptOrder;
 
-const EVENTS: &str = "/v1/conversations/default/events";
-const PROMPT: &str = "/v1/conversations/default/prompt";
-const CANCEL: &str = "/v1/conversations/default/cancel";
+pub(super) const EVENTS: &str = "/v1/conversations/default/events";
+pub(super) const PROMPT: &str = "/v1/conversations/default/prompt";
+pub(super) const CANCEL: &str = "/v1/conversations/default/cancel";
 const CONVERSATION: &str = "/v1/conversations/default";
 
-fn order(key: Option<&str>, json: bool) -> Addressed {
+pub(super) fn order(key: Option<&str>, json: bool) -> Addressed {
     let body = PromptOrder {
         content: "Hi".to_owned(),
         key: Some(key.unwrap_or("random").to_owned()),
@@ -21,6 +23,8 @@ fn order(key: Option<&str>, json: bool) -> Addressed {
     };
     Addressed {
         asks: None,
+        ways: Ways::default(),
+        is_new: false,
         conversation: "default".to_owned(),
         route: routes::prompt("default", &body),
         by: NAME.to_owned(),
@@ -29,11 +33,11 @@ fn order(key: Option<&str>, json: bool) -> Addressed {
     }
 }
 
-/// What came of a prompt to a server.
-struct Done {
-    result: Result<i32, CommandError>,
-    record: Record,
-    requests: Vec<String>,
+/// The result of a prompt to a server.
+pub(super) struct Done {
+    pub(super) result: Result<i32, CommandError>,
+    pub(super) record: Record,
+    pub(super) requests: Vec<String>,
 }
 
 impl Done {
@@ -70,11 +74,11 @@ async fn prompt_with(server: &Server, order: Addressed, presses: usize) -> Done 
     }
 }
 
-async fn prompt(server: &Server, order: Addressed) -> Done {
+pub(super) async fn prompt(server: &Server, order: Addressed) -> Done {
     prompt_with(server, order, 0).await
 }
 
-fn attached(run_id: Option<u64>) -> (u64, Value) {
+pub(super) fn attached(run_id: Option<u64>) -> (u64, Value) {
     let mut event = json!({"type": "attached", "conversation": "default", "position": "e-4-0",
         "state": "thinking", "message": ""});
     if let Some(run_id) = run_id {
@@ -85,7 +89,7 @@ fn attached(run_id: Option<u64>) -> (u64, Value) {
     (0, event)
 }
 
-fn user(seq: u64) -> (u64, Value) {
+pub(super) fn user(seq: u64) -> (u64, Value) {
     (
         seq,
         json!({"type": "user", "content": "Hi", "run_id": 7, "timestamp": 1}),
@@ -99,14 +103,14 @@ fn delta(offset: u64, text: &str) -> (u64, Value) {
     )
 }
 
-fn text(seq: u64, content: &str) -> (u64, Value) {
+pub(super) fn text(seq: u64, content: &str) -> (u64, Value) {
     (
         seq,
         json!({"type": "text", "content": content, "timestamp": 1}),
     )
 }
 
-fn ended(seq: u64, outcome: &str) -> (u64, Value) {
+pub(super) fn ended(seq: u64, outcome: &str) -> (u64, Value) {
     (
         seq,
         json!({"type": "run_ended", "run_id": 7, "outcome": outcome, "message": "",
@@ -115,11 +119,11 @@ fn ended(seq: u64, outcome: &str) -> (u64, Value) {
     )
 }
 
-fn accepted() -> Vec<u8> {
+pub(super) fn accepted() -> Vec<u8> {
     answer(200, &json!({"run_id": 7}))
 }
 
-fn stream(seq: u64, events: &[(u64, Value)]) -> Vec<Part> {
+pub(super) fn stream(seq: u64, events: &[(u64, Value)]) -> Vec<Part> {
     vec![opening(seq).into(), frames(events).into()]
 }
 
@@ -391,7 +395,7 @@ fn a_prompt_is_asked_under_a_name() {
             text: "hi".to_owned(),
             ..Message::default()
         };
-        let order = prompt.saying(message).to("default".to_owned());
+        let order = prompt.saying(message).to("default".to_owned(), false);
         assert_eq!(order.by, name);
         let body: Value = serde_json::from_slice(order.route.sent()).unwrap();
         assert_eq!(body["by"], name);
@@ -410,10 +414,10 @@ async fn a_run_without_a_prompt_is_shown_to_its_end_and_never_started_twice() {
         let line = ["harness", command, "--name", "ana"];
         match Cli::try_parse_from(line).unwrap().command {
             Some(Command::Client(ClientCommand::Continue(it))) => {
-                Order::without_prompt(&it, routes::resume).to("default".to_owned())
+                Order::without_prompt(&it, routes::resume).to("default".to_owned(), false)
             }
             Some(Command::Client(ClientCommand::Retry(it))) => {
-                Order::without_prompt(&it, routes::retry).to("default".to_owned())
+                Order::without_prompt(&it, routes::retry).to("default".to_owned(), false)
             }
             other => panic!("{other:?}"),
         }

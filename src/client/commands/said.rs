@@ -13,6 +13,7 @@ use crate::client::api::{discovery, routes};
 use crate::client::commands::common::{self, Changing, Message};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::client::prompt_text::Sought;
 use crate::config::ClientConfig;
 
 pub(super) const STEER_HELP: &str = "\
@@ -31,10 +32,10 @@ Examples:
 The run goes on with it in place of its end; without a run it waits for the next one. Prints the
 number of the message, for `harness queue withdraw`.";
 
-/// What `harness steer` and `harness follow-up` take.
+/// The arguments of `harness steer` and `harness follow-up`.
 #[derive(Debug, Args)]
 pub(crate) struct Said {
-    /// What to say; `-`, or nothing when standard input is not a terminal, reads it from there
+    /// The text; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]
     pub(super) text: Vec<String>,
     /// Send this file along: an image, a PDF or a text; may be given several times
@@ -43,18 +44,22 @@ pub(crate) struct Said {
     /// Names the message: one that was sent before with this key is not queued again
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
-    /// Who says it, and to which conversation.
+    /// The name of the client that sends it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
 
 impl Said {
-    /// What the command line says.
+    /// The text of the command line.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn message(&self) -> Result<Message, CommandError> {
-        Message::read(&self.text, &self.attach)
+    pub(super) fn message(&self, queue: Queue) -> Result<Message, CommandError> {
+        let sought = match queue {
+            Queue::Steer => Sought::Steering,
+            Queue::FollowUp => Sought::FollowUp,
+        };
+        Message::read(&self.text, &self.attach, sought)
     }
 
     /// Queues a message, under one key however often it is sent, and prints its number.

@@ -6,10 +6,12 @@ use harness_protocol::words::named_settings;
 use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, SettingsAnswer};
 use serde_json::{Map, Value};
 
+use crate::before_subcommand::WithoutSubcommand;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
+use crate::client::known_models;
 use crate::client::output::Output;
 use crate::exit_codes::exits;
 use crate::visible;
@@ -58,17 +60,17 @@ const MAX_SHOWN: usize = 200;
 
 /// The flags of `harness settings`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(SETTINGS_HELP, "done", FAILED, None), args_conflicts_with_subcommands = true)]
+#[command(after_help = exits(SETTINGS_HELP, "done", FAILED, None))]
 pub(crate) struct Settings {
-    /// What to do; shows them if left out.
+    /// The flags of all commands.
+    #[command(flatten)]
+    pub(super) common: WithoutSubcommand<Common>,
+    /// The action; shows them if left out.
     #[command(subcommand)]
     pub(super) action: Option<SettingsAction>,
-    /// What all commands take.
-    #[command(flatten)]
-    pub(super) common: Common,
 }
 
-/// What can be done with settings.
+/// The actions on settings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsAction {
     /// Show what the next run has
@@ -86,7 +88,7 @@ pub(crate) struct Set {
     /// Settings and their values, such as `thinking=high`; a list has commas
     #[arg(value_name = "NAME=VALUE", required = true)]
     pub(super) settings: Vec<String>,
-    /// Who changes it, and where.
+    /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
@@ -98,7 +100,7 @@ pub(crate) struct Unset {
     /// Settings
     #[arg(value_name = "NAME", required = true)]
     pub(super) settings: Vec<String>,
-    /// Who changes it, and where.
+    /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }
@@ -130,6 +132,7 @@ pub(super) async fn run(
             (settings, &it.changing)
         }
     };
+    known_models::warn(&settings, service, output).await;
     let by = caller.name();
     let change = ChangeSettings { settings, by };
     let route = |conversation: &str| routes::change(conversation, &change);

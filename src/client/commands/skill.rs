@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::client::api::routes;
 use crate::client::commands::common::Sending;
-use crate::client::commands::run::Order;
+use crate::client::commands::order::Order;
 use crate::client::error::CommandError;
-use crate::client::prompt_text;
+use crate::client::prompt_text::{self, Sought};
 use crate::exit_codes::runs;
 
 const SKILL_HELP: &str = "\
@@ -26,7 +26,7 @@ pub(crate) struct Skill {
     /// The skill
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     skill: String,
-    /// What is said besides; `-` reads it from standard input
+    /// Further instructions; `-` reads them from standard input
     #[arg(value_name = "TEXT")]
     pub(super) text: Vec<String>,
     /// How it is sent.
@@ -35,12 +35,13 @@ pub(crate) struct Skill {
 }
 
 impl Skill {
-    /// What is to be sent.
+    /// The order to send.
     ///
     /// # Errors
     /// If what is said besides cannot be read.
     pub(super) fn order(&self) -> Result<Order<'_>, CommandError> {
-        let instructions = (!self.text.is_empty()).then(|| prompt_text::read(&self.text));
+        let instructions =
+            (!self.text.is_empty()).then(|| prompt_text::read(&self.text, Sought::ForSkill));
         Ok(self.saying(instructions.transpose()?))
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::client::api::routes;
 use crate::client::commands::common::Sending;
-use crate::client::commands::run::Order;
+use crate::client::commands::order::Order;
 use crate::exit_codes::runs;
 
 const TEMPLATE_HELP: &str = "\
@@ -24,7 +24,7 @@ pub(crate) struct Template {
     /// The template
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     template: String,
-    /// What stands in its places
+    /// The arguments for its places
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
     /// How it is sent.
@@ -33,7 +33,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// What is to be sent.
+    /// The order to send.
     pub(super) fn order(&self) -> Order<'_> {
         let (name, arguments) = (&self.template, &self.arguments);
         Order::sending(&self.sending, move |to, key, by| {

@@ -25,7 +25,7 @@ pub(crate) struct Tools {
     /// Offer the tools that there are now, from the next run on
     #[arg(long)]
     renew: bool,
-    /// Who changes it, and where.
+    /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
 }

@@ -32,7 +32,7 @@ pub(crate) struct Undo {
     /// Change nothing, and show what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Who takes it back, and where.
+    /// The name of the client that takes it back, and the conversation.
     #[command(flatten)]
     changing: Changing,
 }
@@ -57,7 +57,7 @@ pub(super) async fn run(
     common.show(route, service, output, lines).await
 }
 
-fn lines(UndoAnswer { files }: UndoAnswer) -> Vec<String> {
+fn lines(UndoAnswer { files, notes }: UndoAnswer) -> Vec<String> {
     let mut lines = Vec::new();
     for file in &files {
         lines.push(visible::line(&words::undone(file)));
@@ -67,5 +67,9 @@ fn lines(UndoAnswer { files }: UndoAnswer) -> Vec<String> {
             .flat_map(|diff| diff.split_terminator('\n'));
         lines.extend(diff.map(|line| format!("  {}", visible::line(line))));
     }
+    let notes = notes
+        .iter()
+        .map(|note| visible::line(&words::not_undone(note)));
+    lines.extend(notes);
     lines
 }

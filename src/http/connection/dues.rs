@@ -1,4 +1,4 @@
-//! What a client owes on its connection, and until when.
+//! The bytes that a client still has to send on its connection, and its deadline.
 //!
 //! Invariant: no clock and no IO; the caller says what time it is.
 
@@ -17,7 +17,7 @@ const IDLE: Duration = Duration::from_secs(60);
 /// and that of anybody else.
 const IDLE_STRANGER: Duration = Duration::from_secs(3);
 
-/// What a client owes on its connection.
+/// The bytes that a client still has to send on its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) struct Dues {
     phase: Phase,

@@ -1,4 +1,4 @@
-//! What is known of a client's connection.
+//! The facts about a client's connection.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -35,7 +35,7 @@ pub(super) struct Connection {
     watch: Rc<Watch>,
 }
 
-/// What one worker needs to take connections.
+/// The parts that one worker needs to take connections.
 #[derive(Debug)]
 pub(super) struct Reception {
     door: Arc<Door>,
@@ -111,7 +111,7 @@ impl Connection {
         self.watch.peer() == Peer::NotNow
     }
 
-    /// What its client owes, and whether it is known.
+    /// The watch over its client: the bytes that it owes, and whether it is known.
     pub(super) fn watch(&self) -> &Rc<Watch> {
         &self.watch
     }

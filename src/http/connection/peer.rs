@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, oneshot};
 #[cfg(target_os = "linux")]
 use super::descendants;
 
-/// Who is at the other end of a connection.
+/// The process at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Peer {
     /// A process of this user of this machine.
@@ -56,7 +56,7 @@ impl Peers {
         }
     }
 
-    /// Who has the socket `peer`, connected to `local` on this machine.
+    /// The process that has the socket `peer`, connected to `local` on this machine.
     #[cfg(target_os = "linux")]
     pub(in crate::http) async fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
         let asked = self.link.as_ref().map(|link| link.owner(peer, local));
@@ -89,7 +89,7 @@ impl Peers {
         let _turn = self.turn.lock().await;
         let (reply, answer) = oneshot::channel();
         let work = move || match reply.send(descendants::have_socket(inode)) {
-            // Who does not wait any more does not need it.
+            // The receiver may be gone; nothing to do then.
             Ok(()) | Err(_) => {}
         };
         match start_thread("descendants", work) {
@@ -101,7 +101,7 @@ impl Peers {
         }
     }
 
-    /// Who has the socket `peer`, connected to `local` on this machine.
+    /// The process that has the socket `peer`, connected to `local` on this machine.
     #[cfg(not(target_os = "linux"))]
     pub(in crate::http) async fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
         Peer::Unknown

@@ -28,11 +28,11 @@ const PIECE: usize = 4096;
 /// How long a client has after its time was over. A process that was stopped finds that out before
 /// it has looked at what came in the meantime.
 const SECOND_LOOK: Duration = Duration::from_millis(250);
-/// What is said of a first request whose head does not come.
+/// The answer to a first request whose head does not come.
 const LATE: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// What is shared by the socket, which sees bytes, and by the guard, which sees requests.
+/// The state that is shared by the socket, which sees bytes, and by the guard, which sees requests.
 #[derive(Debug)]
 pub(in crate::http) struct Watch {
     peer: Peer,
@@ -64,7 +64,7 @@ impl Watch {
         }
     }
 
-    /// Who is at the other end.
+    /// The process at the other end.
     pub(in crate::http) fn peer(&self) -> Peer {
         self.peer
     }
@@ -149,7 +149,7 @@ pub(in crate::http) struct Socket {
     alarm: Pin<Box<Sleep>>,
     /// The deadline that passed, and until when what came before it is looked for.
     second_look: Option<(Instant, Instant)>,
-    /// What a stranger sent behind a head that the server has.
+    /// The bytes that a stranger sent behind a head that the server has.
     held: Vec<u8>,
     head: Head,
 }
@@ -196,7 +196,7 @@ impl Socket {
         }
     }
 
-    /// What watches over it.
+    /// The watch over it.
     pub(in crate::http) fn watch(&self) -> &Rc<Watch> {
         &self.watch
     }

@@ -1,4 +1,4 @@
-//! Who may use the service.
+//! The access to the service.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,7 +11,7 @@ use super::token::{NotNow, Token};
 pub(crate) struct Access {
     /// The hosts that a request may be meant for.
     pub(crate) hosts: AllowedHosts,
-    /// What those show who are not the owner's own processes.
+    /// The token that every client shows except the owner's own processes.
     pub(crate) token: Token,
     /// Whether the owner's own processes must show it too.
     pub(crate) require_token: bool,

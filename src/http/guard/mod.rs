@@ -25,7 +25,7 @@ pub(crate) use self::token::Token;
 /// to a nonce the proof that it is the service.
 pub(super) const OPEN_ROUTE: &str = "/healthz";
 
-/// Who sent a request. Stands among the extensions of each one that comes through.
+/// The sender of a request. Stands among the extensions of each one that comes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
     /// One who has shown the token.

@@ -1,4 +1,4 @@
-//! Who is let in, by the token, the user and what a request says of itself.
+//! Clients are let in by the token, the user and the headers of a request.
 
 use actix_web::ResponseError as _;
 use actix_web::http::StatusCode;
@@ -11,7 +11,7 @@ use super::*;
 const TOKEN: (&str, &str) = ("authorization", "Bearer 0123456789abcdef");
 const OWNER: u32 = 1000;
 
-/// What becomes of a request of a process of that user with these headers.
+/// The judgement of a request of a process of that user with these headers.
 async fn judged(
     require_token: bool,
     peer: Option<Peer>,

@@ -7,7 +7,7 @@ use harness_actors::{BlockingError, Secret, blocking};
 
 use crate::state::{StateFolder, TokenStamp};
 
-/// What is told of each token that takes the place of another.
+/// Is called with each token that takes the place of another.
 type Learn = Box<dyn Fn(&Secret) + Send + Sync>;
 
 /// The file of the token cannot be looked at now.
@@ -29,7 +29,7 @@ enum Kind {
 }
 
 struct Seen {
-    /// What the file was like; nothing if there was none.
+    /// The stamp of the file; nothing if there was none.
     stamp: Option<TokenStamp>,
     /// The token in it; nothing if it held none.
     token: Option<Secret>,

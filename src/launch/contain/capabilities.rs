@@ -6,8 +6,8 @@ use nix::unistd::geteuid;
 
 use super::error::ContainError;
 
-/// What a command of root with `full` keeps. None of these uncovers what is hidden by a mount, but root owns
-/// the disks.
+/// The capabilities that a command of root with `full` keeps. None of these uncovers a place that is hidden
+/// by a mount, but root owns the disks.
 const OF_FULL: [Capability; 11] = [
     Capability::CAP_AUDIT_WRITE,
     Capability::CAP_CHOWN,

@@ -12,27 +12,27 @@ pub(crate) enum ContainError {
     /// The operating system refused.
     #[display("cannot {step}: {source}")]
     System {
-        /// What was tried, as a verb.
+        /// The attempt, as a verb.
         step: &'static str,
-        /// What the operating system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The operating system refused it for a file or folder.
     #[display("cannot {step} {}: {source}", path.display())]
     AtPath {
-        /// What was tried, as a verb.
+        /// The attempt, as a verb.
         step: &'static str,
         /// For which file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Something else stands in the way.
     #[display("cannot {step}: {reason}")]
     Refused {
-        /// What was tried, as a verb.
+        /// The attempt, as a verb.
         step: &'static str,
-        /// What stands in the way.
+        /// The obstacle.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What contains commands on this machine, and what that does not hold.
+//! The means that contain commands on this machine, and the gaps in them.
 
 use harness_protocol::{Access, Backend};
 
@@ -12,7 +12,7 @@ const ASKS_OTHERS: &str =
     "another program, such as systemd, cron or docker, can be asked to do what the command cannot";
 const ABSTRACT_SOCKETS: &str = "abstract sockets of other programs are in reach";
 
-/// What was found at the start of the service.
+/// The means found at the start of the service.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// The strongest backend that works.
@@ -71,7 +71,7 @@ impl Found {
         }
     }
 
-    /// What is not held, one line each.
+    /// The gaps in the containment, one line each.
     pub(crate) fn gaps(&self, backend: Backend, access: Access, network: bool) -> Vec<String> {
         let is_full = access == Access::Full;
         let has_network = network || is_full;

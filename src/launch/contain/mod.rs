@@ -1,4 +1,5 @@
-//! What contains a command: namespaces, mounts, Landlock, capabilities and a filter of system calls.
+//! The containment of a command: namespaces, mounts, Landlock, capabilities and a filter of system
+//! calls.
 //!
 //! Two stages take part, both with one thread: the warden calls `enter` and starts the init, and the init
 //! calls `apply` and starts the command.
@@ -36,7 +37,7 @@ const NEVER_SHOWN: [&str; 6] = [
     "/etc/security/opasswd",
 ];
 
-/// What `apply` found out on its way.
+/// The facts that `apply` found out on its way.
 #[derive(Debug, Default)]
 struct Applied {
     /// The version of Landlock that holds the command; zero if there is none.

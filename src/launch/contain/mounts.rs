@@ -20,7 +20,7 @@ use super::plan::{self, Cover, MountStep, SCRATCH};
 use super::view::{Kind, View};
 use crate::launch::policy::Containment;
 
-/// What all file systems that are made here have in common.
+/// The flags that all file systems that are made here have in common.
 const PLAIN: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
 /// All that is written outside of the workspace is in memory, and may take a quarter of it.
 const SCRATCH_OPTIONS: &str = "mode=0755,size=25%";

@@ -76,7 +76,7 @@ fn write_maps(users: &str, groups: &str) -> Result<(), ContainError> {
     Ok(())
 }
 
-/// What forbids user namespaces on this machine, as far as a setting says so.
+/// The setting that forbids user namespaces on this machine, if one does.
 pub(super) fn what_forbids() -> Option<&'static str> {
     SWITCHES.iter().find_map(|(path, value, words)| {
         let text = fs::read_to_string(path).ok()?;

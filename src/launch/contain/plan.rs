@@ -32,7 +32,7 @@ pub(super) enum MountStep {
     ReadOnly(PathBuf, MsFlags),
     /// Makes room for what covers are made of.
     Scratch,
-    /// What is written in this folder from now on is lost with the command.
+    /// Anything written in this folder from now on is lost with the command.
     ThrowAway(PathBuf),
     /// Lays something else over a path.
     Cover(PathBuf, Cover),
@@ -44,7 +44,7 @@ pub(super) enum MountStep {
     Release,
 }
 
-/// What is laid over a path.
+/// The layer over a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cover {
     /// An empty file, read-only.
@@ -60,7 +60,7 @@ pub(super) enum Cover {
     Devices { places: Vec<(PathBuf, Kind)> },
 }
 
-/// What happens to a place.
+/// The treatment of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
     Hidden,
@@ -183,7 +183,7 @@ fn read_only(
     steps.collect()
 }
 
-/// What happens where, by path, so that a folder comes before what is in it.
+/// The treatment of each place, by path, so that a folder comes before its content.
 fn layers(containment: &Containment, view: &View) -> BTreeMap<PathBuf, Layer> {
     let mut layers = BTreeMap::new();
     let mut lay = |path: &Path, layer| {

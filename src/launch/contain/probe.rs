@@ -46,7 +46,7 @@ pub(crate) fn probe(program: &Path) -> Found {
     found
 }
 
-/// What an attempt said: its notes, or in its last line why it failed.
+/// The report of an attempt: its notes, or in its last line why it failed.
 fn told(output: &Output) -> Result<String, String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
@@ -191,7 +191,7 @@ fn try_inside(backend: Backend) -> Result<String, Box<dyn Error>> {
     Ok(notes)
 }
 
-/// What holds by every backend.
+/// The promises of every backend.
 fn check_files(containment: &Containment) -> Result<(), Box<dyn Error>> {
     for work in &containment.writable {
         fs::write(work.join("made"), "made")
@@ -212,7 +212,7 @@ fn is_outside(work: &Path) -> bool {
     work.with_file_name("hidden").exists()
 }
 
-/// What holds by mounts and by the view of the processes.
+/// The promises of mounts and of the view of the processes.
 fn check_namespaces(containment: &Containment, applied: &Applied) -> Result<(), Box<dyn Error>> {
     if fs::create_dir("/harness-probe").is_ok() {
         drop(fs::remove_dir("/harness-probe"));

@@ -1,4 +1,4 @@
-//! What Landlock lets a command do, and where: a value that `landlock` carries out.
+//! The rights of a command under Landlock, and their places: a value that `landlock` carries out.
 //!
 //! A right counts for a folder with all that is in it and cannot be taken back further down. So where
 //! something is hidden, each folder above it gives its rights to its other entries, one by one, and none to
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::view::{Kind, kind_of};
 use crate::launch::policy::Containment;
 
-/// What may be done.
+/// A right at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Right {
     /// Names may be listed.
@@ -19,7 +19,7 @@ pub(super) enum Right {
     Read,
     /// Everything.
     Write,
-    /// What a device is there for.
+    /// The actions that a device is there for.
     Device,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Grant {
 
 /// Devices that hold nothing and lead nowhere, and the terminal, which a command has none of.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
-/// What the mounts of `namespaces` put in the place of the machine's own.
+/// The places where the mounts of `namespaces` replace the machine's own.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/pts"];
 const RANDOM: [&str; 2] = ["/dev/random", "/dev/urandom"];
 

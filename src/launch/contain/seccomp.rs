@@ -91,7 +91,7 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// One more that only `unshare` takes; in `clone` the bit is one of a signal's number.
 const CLONE_NEWTIME: u64 = 0x80;
 
-/// What puts typed characters or pasted text into a terminal.
+/// The calls that put typed characters or pasted text into a terminal.
 const TERMINAL: [u64; 2] = [0x5412, 0x541c];
 
 const FAMILIES: [libc::c_int; 4] = [

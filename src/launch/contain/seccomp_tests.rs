@@ -1,6 +1,6 @@
 use super::*;
 
-/// What the kernel gives a filter: the number of the call, the machine, and the arguments.
+/// The kernel's data for a filter: the number of the call, the machine, and the arguments.
 fn data(call: i64, arguments: &[u64]) -> Vec<u8> {
     let machine: u32 = if cfg!(target_arch = "x86_64") {
         0xc000_003e

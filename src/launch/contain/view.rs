@@ -1,5 +1,5 @@
-//! What the plan of the mounts has to know of the file system: the mounts that there are, and of what kind
-//! the paths are that it is about.
+//! The facts of the file system that the plan of the mounts needs: the mounts that there are, and of what
+//! kind the paths are that it is about.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::MsFlags;
 
-/// What lies at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Folder,
@@ -27,7 +27,8 @@ pub(super) struct Mount {
     pub(super) parent: u64,
     pub(super) path: PathBuf,
     pub(super) is_read_only: bool,
-    /// What has to be said again when something is changed, since it may not be taken back.
+    /// The flags that have to be repeated when something is changed, since they may not be taken
+    /// back.
     pub(super) flags: MsFlags,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Mount {
 pub(super) struct View {
     /// Those that a path leads to.
     pub(super) mounts: Vec<Mount>,
-    /// What exists of the paths that the plan is about.
+    /// The paths that the plan is about, as far as they exist.
     pub(super) kinds: BTreeMap<PathBuf, Kind>,
     /// The links right below `/run`, and where each leads.
     pub(super) run_links: Vec<(PathBuf, PathBuf)>,

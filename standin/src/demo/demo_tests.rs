@@ -1,4 +1,4 @@
-//! What the demo answers.
+//! The demo's answers.
 
 use serde_json::json;
 
@@ -219,4 +219,46 @@ fn of_a_skill_only_its_content_and_what_is_said_besides_are_heard() {
         "This is Harness's built-in demo: rules, no model behind it. I will read `CHANGELOG.md`, \
          then list `src`."
     );
+}
+
+#[test]
+fn the_feature_of_a_workflow_is_done_and_what_it_cannot_do_is_said() {
+    let prompt = |wanted: &str| {
+        let text = format!(
+            "You work on one feature of a larger task. These rules hold:\n- No more.\n\n# The task\n\n\
+             list src\n\n# The feature `a`\n\n{wanted}\n\n# The commands that decide\n\n- a.1: `run x`"
+        );
+        json!({"role": "user", "content": text})
+    };
+    let tools = ["write", "edit", "bash", "list_dir"];
+    let wanted = "write \"hello\" to a.txt\n- change hello to goodbye in a.txt";
+    let (blocks, stop) = reply(&request(&json!([prompt(wanted)]), &tools));
+    let names: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| block["name"].as_str())
+        .collect();
+    assert_eq!(
+        (names, stop),
+        (vec!["write", "edit"], json!("tool_use")),
+        "{blocks:?}"
+    );
+    let again = "What you left was not accepted. The files are as they were at the beginning again.\n\n\
+                 - check_failed by `a.1`: it ended with 1\n```text\nlist src\n```";
+    let messages = json!([
+        prompt("write hello to a.txt"),
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": again},
+    ]);
+    let (blocks, _) = reply(&request(&messages, &tools));
+    assert_eq!(
+        blocks[1]["input"],
+        json!({"path": "a.txt", "content": "hello\n"})
+    );
+    let (blocks, stop) = reply(&request(&json!([prompt("parse XML")]), &tools));
+    let text = text_of(&blocks);
+    assert!(
+        text.starts_with("BLOCKED: ") && text.contains("\"parse XML\""),
+        "{text}"
+    );
+    assert_eq!(stop, "end_turn");
 }

@@ -1,5 +1,6 @@
 //! The demo model: a few rules that really use the tools, for trying Harness without a key.
 
+mod feature;
 mod phrases;
 mod results;
 mod retold;
@@ -27,6 +28,9 @@ const QUICK_DELTA: Duration = Duration::from_millis(15);
 /// How Harness opens a summary of what it does not send any more.
 const SUMMARY: &str = "Summary of what was said before";
 
+/// The answer to a feature that none of its rules does.
+const BLOCKED: &str = "BLOCKED: this is Harness's built-in demo: rules, no model behind it.";
+
 /// How Harness opens the line that says where a skill is.
 const SKILL_FOLDER: &str = "Paths in this skill start at ";
 
@@ -37,6 +41,7 @@ understands phrases like these, alone or joined by \"and\":\n\n\
 - search for \"fn main\" in src\n\
 - write \"hello world\" to notes.txt\n\
 - change hello to goodbye in notes.txt\n\
+- run `wc -l notes.txt`\n\
 - think about what is in src\n\
 - tell me a long story (to watch a text stream, and to cancel it)\n\n\
 To talk to a real model, set ANTHROPIC_API_KEY and start the service without --demo.";
@@ -55,7 +60,8 @@ impl Responder for Demo {
         let heard = Heard {
             results: results::summarize(request),
             files: files(&content),
-            prompt: Prompt::parse(&fresh_text(&content)),
+            is_of_workflow: texts(&content).any(feature::is_prompt),
+            prompt: Prompt::parse(&fresh_text(&content, request.messages())),
             // Without a word about it, a model thinks only when it is asked to in words.
             thinks: request.body["thinking"]["type"]
                 .as_str()
@@ -69,14 +75,16 @@ impl Responder for Demo {
     }
 }
 
-/// What the last message tells.
+/// The content of the last message.
 struct Heard {
-    /// What the tools gave, if they gave something.
+    /// The results of the tools, if they gave any.
     results: Option<String>,
-    /// What came along as files, if anything did.
+    /// The files that came along, if any did.
     files: Option<String>,
-    /// What the user wrote, also behind what the tools gave.
+    /// The user's text, also behind the results of the tools.
     prompt: Prompt,
+    /// Whether a workflow wrote it.
+    is_of_workflow: bool,
     /// Whether the request wants thinking, if it says so.
     thinks: Option<bool>,
 }
@@ -94,6 +102,9 @@ fn answer(heard: &Heard, tools: &[&str]) -> Message {
         if prompt.wants_long {
             told.push(story::tell());
             message = message.words_per_delta(1).delta_pause(SLOW_WORD);
+        } else if !has_news && heard.is_of_workflow {
+            // Words that a workflow takes for an honest "it cannot be done".
+            told.push(format!("{BLOCKED}{}", no_rule(prompt)));
         } else if !has_news {
             told.push(HELP.to_owned());
         } else if !prompt.skipped.is_empty() {
@@ -117,13 +128,27 @@ fn new_id() -> String {
     format!("toolu_demo_{:016x}", RandomState::new().hash_one("call"))
 }
 
-/// What the user wrote in the last message. A summary of earlier messages is not from the user.
-fn fresh_text(content: &[Value]) -> String {
-    let texts = content.iter().filter_map(|block| block["text"].as_str());
-    let is_summary = |text: &&str| text.starts_with(SUMMARY) || text.contains("</summary>");
-    let fresh = texts.filter(|text| !is_summary(text));
-    let lines = fresh.flat_map(str::lines).filter(|line| !is_frame(line));
+/// The user's text in the last message, and of a workflow's prompt the description of its feature. A
+/// summary of earlier messages is not from the user.
+fn fresh_text(content: &[Value], messages: &[Value]) -> String {
+    let is_summary = |text: &&str| {
+        let is_about_all = text.starts_with(SUMMARY) || text.contains("</summary>");
+        is_about_all && !feature::is_prompt(text)
+    };
+    let fresh = texts(content).filter(|text| !is_summary(text));
+    let heard = fresh.map(|text| match feature::is_prompt(text) {
+        true => feature::wanted(text, messages),
+        false => text.to_owned(),
+    });
+    let heard: Vec<String> = heard.collect();
+    let lines = heard.iter().flat_map(|text| text.lines());
+    let lines = lines.filter(|line| !is_frame(line));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The texts of a message's blocks.
+fn texts(content: &[Value]) -> impl Iterator<Item = &str> {
+    content.iter().filter_map(|block| block["text"].as_str())
 }
 
 /// Whether a line only says that a skill begins, where it is, or that it ends.

@@ -12,7 +12,7 @@ const FILLERS: &str = "all content contents dir directory everything file files 
 /// Words that ask for a long text.
 const LONG: &str = "long story count stream";
 
-/// What the demo understood of a prompt.
+/// The demo's understanding of a prompt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Prompt {
     /// The tool calls that it asks for, in order.
@@ -45,7 +45,7 @@ impl Prompt {
     }
 }
 
-/// What one clause asks for.
+/// The wish of one clause.
 fn wish(clause: &[Word]) -> Option<ToolWish> {
     let (verb, rest) = clause.split_first()?;
     if verb.is_one_of("list ls") {
@@ -67,6 +67,9 @@ fn wish(clause: &[Word]) -> Option<ToolWish> {
     }
     if verb.is_one_of("write put") {
         return write(rest);
+    }
+    if verb.is_one_of("run execute") {
+        return run(rest);
     }
     None
 }
@@ -94,6 +97,12 @@ fn write(rest: &[Word]) -> Option<ToolWish> {
     (!content.is_empty()).then_some(ToolWish::Write { content, path })
 }
 
+/// "`wc -l notes.txt`", "the command make".
+fn run(rest: &[Word]) -> Option<ToolWish> {
+    let command = joined(skip(rest, "the command"));
+    (!command.is_empty()).then_some(ToolWish::Run { command })
+}
+
 fn list(rest: &[Word]) -> ToolWish {
     ToolWish::List {
         path: path(rest).unwrap_or_else(|| ".".to_owned()),
@@ -113,7 +122,8 @@ fn more_of_the_same(last: &ToolWish, clause: &[Word]) -> Option<ToolWish> {
         ToolWish::Read { .. }
         | ToolWish::Search { .. }
         | ToolWish::Change { .. }
-        | ToolWish::Write { .. } => None,
+        | ToolWish::Write { .. }
+        | ToolWish::Run { .. } => None,
     }
 }
 
@@ -233,6 +243,12 @@ mod tests {
         }
     }
 
+    fn run(command: &str) -> ToolWish {
+        ToolWish::Run {
+            command: command.to_owned(),
+        }
+    }
+
     #[test]
     fn phrases_become_wishes_in_order() {
         let rows = [
@@ -252,6 +268,10 @@ mod tests {
             (
                 "please replace `a to b` with c in the file x",
                 vec![change("a to b", "c", "x")],
+            ),
+            (
+                "run `grep -c x y && true` and execute the command make",
+                vec![run("grep -c x y && true"), run("make")],
             ),
             ("list src and tests", vec![list("src"), list("tests")]),
             ("read README.md", vec![read("README.md", None, None)]),

@@ -36,6 +36,11 @@ fn sentence(call: &Value, result: &Value) -> String {
     let input = &call["input"];
     let path = input["path"].as_str().unwrap_or_default();
     let (text, failed) = outcome(result);
+    if let Some(ended) = ended(&text).filter(|_| tool == "bash") {
+        let command = input["command"].as_str().unwrap_or_default();
+        let lines = count(text.lines().count() - 1, "line", "lines");
+        return format!("`{command}` wrote {lines} and ended: {ended}.");
+    }
     if failed {
         let first = text.lines().next().unwrap_or("no reason given");
         return format!("`{tool}` of `{path}` failed: {first}.");
@@ -79,6 +84,12 @@ fn outcome(result: &Value) -> (String, bool) {
         Some(inner) => (inner.to_owned(), failed),
         None => (text, failed),
     }
+}
+
+/// How a command ended: its last line, in brackets.
+fn ended(text: &str) -> Option<&str> {
+    let last = text.lines().next_back()?;
+    last.strip_prefix('[')?.strip_suffix(']')
 }
 
 /// The entries of a long listing: neither its total nor the folder and its parent.
@@ -140,12 +151,13 @@ mod tests {
             ),
             (
                 "bash",
-                json!({"content": "a\nb\nc"}),
-                "`bash` gave 3 lines.",
+                json!({"content": "a\nb\n[exit 1 · 0.2 s]", "is_error": true}),
+                "`make` wrote 2 lines and ended: exit 1 · 0.2 s.",
             ),
         ];
         for (tool, result, expected) in rows {
-            let call = json!({"name": tool, "input": {"path": "src", "pattern": "x"}});
+            let call =
+                json!({"name": tool, "input": {"path": "src", "pattern": "x", "command": "make"}});
             assert_eq!(sentence(&call, &result), expected);
         }
     }

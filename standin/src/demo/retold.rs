@@ -32,7 +32,7 @@ pub(super) fn retell(request: &MessagesRequest) -> String {
     )
 }
 
-/// What stands in the last `<conversation>` element.
+/// The content of the last `<conversation>` element.
 fn conversation(text: &str) -> Option<&str> {
     let (before, _) = text.rsplit_once("</conversation>")?;
     let (_, inside) = before.split_once("<conversation>")?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// What to call, and with what.
+/// The tool to call, and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ToolWish {
     List {
@@ -29,6 +29,9 @@ pub(super) enum ToolWish {
         content: String,
         path: String,
     },
+    Run {
+        command: String,
+    },
 }
 
 impl ToolWish {
@@ -40,6 +43,7 @@ impl ToolWish {
             Self::Search { .. } => "grep",
             Self::Change { .. } => "edit",
             Self::Write { .. } => "write",
+            Self::Run { .. } => "bash",
         }
     }
 
@@ -66,6 +70,7 @@ impl ToolWish {
             Self::Write { content, path } => {
                 json!({"path": path, "content": format!("{content}\n")})
             }
+            Self::Run { command } => json!({"command": command}),
         }
     }
 }
@@ -99,6 +104,7 @@ impl fmt::Display for ToolWish {
                 write!(f, "change `{old}` to `{new}` in `{path}`")
             }
             Self::Write { path, .. } => write!(f, "write `{path}`"),
+            Self::Run { command } => write!(f, "run `{command}`"),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Clause {
     pub(super) continues: bool,
 }
 
-/// What ends a clause.
+/// The end of a clause.
 #[derive(PartialEq, Eq)]
 enum End {
     None,

@@ -6,7 +6,7 @@ use super::{Check, is_name, media, only};
 use crate::api_error::ApiError;
 use crate::messages_request::list;
 
-/// Who may say a kind of block.
+/// The speaker of a kind of block.
 #[derive(PartialEq, Eq)]
 enum Speaker {
     User,

@@ -29,7 +29,7 @@ use crate::signature;
 pub(crate) use headers::check_headers;
 pub use messages::strict_roles;
 
-/// What a body is sent to.
+/// The endpoint of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
     /// `POST /v1/messages`.

@@ -5,7 +5,7 @@ use harness_actors::model::{Assembler, SseLines};
 
 use super::{chance, changed, changes, kept};
 
-/// What is read of a stream in these pieces: its events, and what became of the reply.
+/// The result of a stream in these pieces: its events, and the reply or its error.
 fn read(stream: &[u8], mut size: impl FnMut() -> usize) -> (Vec<(String, String)>, Vec<String>) {
     let mut lines = SseLines::default();
     let mut assembler = Some(Assembler::default());

@@ -35,7 +35,7 @@ struct Import {
     is_public: bool,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Module(usize),
@@ -239,7 +239,7 @@ impl Crate {
         found
     }
 
-    /// What a name means in a module.
+    /// The meaning of a name in a module.
     fn named(&self, module: usize, name: &str, depth: usize) -> BTreeSet<Target> {
         let here = &self.modules[module];
         let mut found = BTreeSet::new();
@@ -362,7 +362,7 @@ fn imported(tree: &[Token], before: &[String], found: &mut Vec<(Vec<String>, Str
     }
 }
 
-/// What stands between the outer commas.
+/// The parts between the outer commas.
 fn branches(tokens: &[Token]) -> Vec<&[Token]> {
     let mut found = Vec::new();
     let mut start = 0;

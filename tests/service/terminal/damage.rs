@@ -1,4 +1,4 @@
-//! What a journal has lost is to be seen on the terminal, and nothing else suffers from it.
+//! A loss in a journal is to be seen on the terminal, and nothing else suffers from it.
 
 use std::path::Path;
 
@@ -83,7 +83,7 @@ async fn what_cannot_be_read_is_said_in_its_place_with_the_copy_and_the_rest_goe
         });
     }
 
-    // Whoever was there goes on from where it was, and all see what comes.
+    // Clients that were there go on from where they were, and all see what comes.
     script.push(Reply::text("answer 3."));
     screens[0].keys("question 3.\r");
     for screen in screens.iter().chain([&open]) {

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use harness_standin::{Message, Reply};
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::digest;
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::handshake::proof;
 use crate::program::Service;
 use crate::screen::Screen;
@@ -25,14 +27,15 @@ fn drops() -> usize {
     set.map_or(25, |number| number.parse().unwrap())
 }
 
-/// Stands between clients and the service and cuts event streams at random places.
-struct Cutter {
+/// Stands between clients and the service and cuts event streams at random places, so many times
+/// in all; later streams pass whole.
+pub(super) struct Cutter {
     address: SocketAddr,
     cut: Arc<AtomicUsize>,
 }
 
 impl Cutter {
-    async fn start(service: SocketAddr, seed: u64) -> Self {
+    pub(super) async fn start(service: SocketAddr, seed: u64, most: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let cut = Arc::new(AtomicUsize::new(0));
@@ -44,11 +47,34 @@ impl Cutter {
                     0 => random.usize(0..400),
                     _ => random.usize(0..20_000),
                 };
-                tokio::spawn(pass(client, service, address, limit, Arc::clone(&counter)));
+                let cuts = Cuts {
+                    most,
+                    done: Arc::clone(&counter),
+                };
+                tokio::spawn(pass(client, service, address, limit, cuts));
             }
         });
         Self { address, cut }
     }
+
+    /// A state folder of its own, in which the service is where the cutter is.
+    pub(super) fn home(&self, service: &Service) -> TempDir {
+        let home = tempfile::tempdir().unwrap();
+        let state = home.path().join(".harness");
+        std::fs::create_dir(&state).unwrap();
+        let named = std::fs::read(service.home.path().join(".harness/service.json")).unwrap();
+        let mut named: serde_json::Value = serde_json::from_slice(&named).unwrap();
+        named["address"] = json!(self.address.to_string());
+        named["proof_key"] = json!(KEY);
+        std::fs::write(state.join("service.json"), named.to_string()).unwrap();
+        home
+    }
+}
+
+/// How many streams are cut, and how many were.
+struct Cuts {
+    most: usize,
+    done: Arc<AtomicUsize>,
 }
 
 /// Passes one connection on; cuts an event stream behind so many bytes.
@@ -57,7 +83,7 @@ async fn pass(
     service: SocketAddr,
     own: SocketAddr,
     limit: usize,
-    cut: Arc<AtomicUsize>,
+    cuts: Cuts,
 ) -> Option<()> {
     let mut upstream = TcpStream::connect(service).await.ok()?;
     let mut head = vec![0; 16 * 1024];
@@ -82,16 +108,20 @@ async fn pass(
     }
     let mut passed = 0;
     let mut buffer = [0; 4096];
-    while passed < limit {
-        let most = buffer.len().min(limit - passed);
-        let read = upstream.read(&mut buffer[..most]).await.ok()?;
+    loop {
+        let left = match limit.saturating_sub(passed) {
+            0 if cuts.done.load(Ordering::SeqCst) < cuts.most => break,
+            0 => buffer.len(),
+            left => left.min(buffer.len()),
+        };
+        let read = upstream.read(&mut buffer[..left]).await.ok()?;
         if read == 0 {
             return None;
         }
         client.write_all(&buffer[..read]).await.ok()?;
         passed += read;
     }
-    cut.fetch_add(1, Ordering::SeqCst);
+    cuts.done.fetch_add(1, Ordering::SeqCst);
     None
 }
 
@@ -103,16 +133,8 @@ async fn streams_that_are_cut_again_and_again_lose_nothing_and_show_nothing_twic
     println!("seed {seed}, {wanted} drops");
     let (service, _standin, script) = Service::scripted(&[]).await;
     std::fs::write(service.home.path().join("notes"), "a line\n".repeat(50)).unwrap();
-    let cutter = Cutter::start(service.address, seed).await;
-    // A state folder of its own, in which the service is where the cutter is.
-    let home = tempfile::tempdir().unwrap();
-    let state = home.path().join(".harness");
-    std::fs::create_dir(&state).unwrap();
-    let named = std::fs::read(service.home.path().join(".harness/service.json")).unwrap();
-    let mut named: serde_json::Value = serde_json::from_slice(&named).unwrap();
-    named["address"] = json!(cutter.address.to_string());
-    named["proof_key"] = json!(KEY);
-    std::fs::write(state.join("service.json"), named.to_string()).unwrap();
+    let cutter = Cutter::start(service.address, seed, wanted).await;
+    let home = cutter.home(&service);
     let mut ana = Screen::attach(home.path(), "ana").await;
     let mut ben = Screen::attach(home.path(), "ben").await;
     let mut rounds = 0;
@@ -129,15 +151,29 @@ async fn streams_that_are_cut_again_and_again_lose_nothing_and_show_nothing_twic
         script.push(Reply::text(format!("Round {rounds} is done.")));
         service.submit(&format!("round {rounds}")).await;
         service.idle("default").await;
-        // Neither waits longer than it must.
-        ana.keys("\x12");
-        ben.keys("\x12");
+        // Neither waits longer than it must. The key that tries again opens the past while there is a service.
+        for screen in [&mut ana, &mut ben] {
+            if screen.text().contains("Ctrl+R now") {
+                screen.keys("\x12");
+            }
+        }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     script.push(Reply::text("The very end."));
     service.submit("end").await;
     for screen in [&mut ana, &mut ben] {
-        screen.shows("The very end.").await;
+        // A connection may come back just before the key is read.
+        screen.keys("\x1b");
+        within("the very end", async {
+            while !screen.text().contains("The very end.") {
+                // What was cut last waits for up to ten seconds otherwise.
+                if screen.text().contains("Ctrl+R now") {
+                    screen.keys("\x12\x1b");
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        })
+        .await;
         screen.hides("reconnecting").await;
     }
     service.idle("default").await;
@@ -145,14 +181,9 @@ async fn streams_that_are_cut_again_and_again_lose_nothing_and_show_nothing_twic
     let last = service.get("/v1/conversations/default?tail=0").await["summary"]["records"].clone();
     let mut known = Vec::new();
     for screen in [&mut ana, &mut ben] {
-        let told = within("all records", async {
-            loop {
-                let told = digest(screen).await;
-                if told.split(' ').nth(1) == Some(last.to_string().as_str()) {
-                    return told;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+        let told = eventually("all records", async || {
+            let told = digest(screen).await;
+            (told.split(' ').nth(1) == Some(last.to_string().as_str())).then_some(told)
         });
         known.push(told.await);
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::program::Service;
 use crate::screen::{Screen, Told};
 
-/// What would take over a terminal.
+/// A text that would take over a terminal.
 pub(super) const HOSTILE: &str = "start\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[2J\u{1b}[H\u{9b}2J\u{1b}[31m\
     \u{202e}desrever\u{1b}[?1049l\u{1b}c\u{1b}P+q\u{1b}\\ \u{1b}]8;;http://x\u{7}link end\n\u{1b}]52;c;never ended\nlast line\n";
 
@@ -46,8 +46,21 @@ async fn hostile_text_leaves_title_clipboard_and_layout_alone() {
         .await;
     assert_eq!(answer.status, 200, "{answer:?}");
     ana.shows("done here").await;
+    // Results and thinking, too.
+    ana.keys("\x0f");
     ana.shows("last line").await;
-    assert_eq!(ana.told(), Told::default());
+    let told = Told {
+        titles: Vec::new(),
+        ..ana.told()
+    };
+    assert_eq!(told, Told::default());
+    for title in ana.told().titles {
+        assert!(title.is_empty() || title.starts_with(['●', '…', '!']));
+        assert!(
+            !title.contains(char::is_control) && !title.contains("owned"),
+            "{title:?}"
+        );
+    }
     let rows = ana.rows();
     assert!(rows[0].contains("default"), "{rows:#?}");
     let bottom = &rows[rows.len() - 3..];
@@ -73,6 +86,19 @@ async fn hostile_text_leaves_title_clipboard_and_layout_alone() {
     let written = String::from_utf8_lossy(&ana.bytes()).into_owned();
     // The one question to the terminal itself.
     let written = written.replacen("\u{1b}]11;?\u{1b}\\", "", 1);
+    // Its own title, and its own links: nothing but characters that are shown is in them.
+    let mut others = written.split("\u{1b}]");
+    let mut shown = others.next().unwrap_or_default().to_owned();
+    for sequence in others {
+        let (order, rest) = sequence.split_once("\u{1b}\\").unwrap();
+        assert!(
+            order.starts_with("2;") || order.starts_with("8;"),
+            "{order:?}"
+        );
+        assert!(!order.contains(char::is_control), "{order:?}");
+        shown += rest;
+    }
+    let written = shown;
     for sequence in ["\u{1b}]", "\u{1b}P", "\u{1b}c", "\u{202e}", "\u{9b}"] {
         assert!(!written.contains(sequence), "{sequence:?} was written");
     }

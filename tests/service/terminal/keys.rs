@@ -1,10 +1,9 @@
 //! Each key of the plan, as the bytes that terminals send.
 
-use std::time::Duration;
-
 use harness_standin::{Gate, Reply};
 
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::screen::Screen;
 
@@ -19,7 +18,7 @@ async fn attached() -> (
     (service, standin, script, screen)
 }
 
-/// What the model was asked last.
+/// The last question to the model.
 fn asked(standin: &harness_standin::Standin) -> String {
     let request = standin.requests().pop().unwrap().json();
     let messages = request["messages"].as_array().unwrap();
@@ -84,10 +83,8 @@ async fn prompts_of_the_past_come_back_also_after_a_new_start_and_ctrl_u_clears(
         super::ended(&screen, &format!("answer to {prompt}.")).await;
     }
     let file = service.home.path().join(".harness/prompt_history");
-    within("the file", async {
-        while !std::fs::read_to_string(&file).is_ok_and(|text| text.contains("second")) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    eventually("the file", async || {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.contains("second"))
     })
     .await;
     drop(screen);

@@ -1,11 +1,10 @@
 //! Colours that suit the terminal's background.
 
 use std::path::Path;
-use std::time::Duration;
 
 use vt100::Color;
 
-use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::screen::Screen;
 
@@ -19,12 +18,7 @@ fn ground(screen: &Screen) -> Color {
 }
 
 async fn grounded(screen: &Screen, color: Color) {
-    within("the ground", async {
-        while ground(screen) != color {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the ground", async || ground(screen) == color).await;
 }
 
 fn questions(screen: &Screen) -> usize {
@@ -36,12 +30,7 @@ fn questions(screen: &Screen) -> usize {
 }
 
 async fn asked(screen: &Screen) {
-    within("the question", async {
-        while questions(screen) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    eventually("the question", async || questions(screen) != 0).await;
 }
 
 async fn attach(home: &Path, flags: &[&str], environment: &[(&str, &str)]) -> Screen {
@@ -111,10 +100,14 @@ async fn who_chose_or_is_far_away_is_not_asked() {
 #[tokio::test]
 async fn the_answer_to_a_client_that_ends_at_once_is_not_typed_into_the_shell() {
     let (service, _standin, _script) = Service::scripted(&[]).await;
-    let mut screen = Screen::start(service.home.path(), &["attach", "-c", "nowhere"], &[]);
+    let mut screen = attach(service.home.path(), &[], &[]).await;
     asked(&screen).await;
+    // Ctrl+D ends the client, and the answer comes while it ends.
+    screen.keys("\x04");
     screen.keys(WHITE);
-    assert_eq!(screen.ended().await, 1);
-    screen.shows("nowhere").await;
+    assert_eq!(screen.ended().await, 0);
+    screen
+        .shows("to come back: harness attach -c default")
+        .await;
     assert!(!screen.text().contains("rgb"), "{}", screen.text());
 }

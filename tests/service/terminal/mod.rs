@@ -1,5 +1,6 @@
 //! The terminal client on a pseudo terminal, against the running service.
 
+mod board;
 mod damage;
 mod drops;
 mod hostile;
@@ -21,8 +22,8 @@ pub(crate) async fn ended(screen: &Screen, words: &str) {
         .await;
 }
 
-/// What is said on the screen, row by row: neither the first row, which says who looks, nor what
-/// lies below the conversation.
+/// The conversation on the screen, row by row: neither the first row, which names the clients, nor
+/// the rows below the conversation.
 pub(crate) fn conversation(screen: &Screen) -> Vec<String> {
     let rows = screen.rows();
     let seam = rows.iter().rposition(|row| row.starts_with("──"));

@@ -35,9 +35,8 @@ async fn a_prompt_is_seen_by_all_while_it_streams_and_anybody_cancels_it() {
     for screen in [&ana, &ben] {
         screen.shows("what is in notes?").await;
         screen.shows("I will look.").await;
-        screen.shows("read").await;
-        screen.shows("one").await;
-        screen.shows("Thinking...").await;
+        screen.shows("read notes · 2 lines").await;
+        screen.shows("Writing...").await;
     }
     within("the second request", gate.reached()).await;
     ben.shows("by ana").await;
@@ -48,7 +47,7 @@ async fn a_prompt_is_seen_by_all_while_it_streams_and_anybody_cancels_it() {
     ben.keys("\x03");
     for screen in [&ana, &ben] {
         screen.shows("cancelled").await;
-        screen.hides("Thinking...").await;
+        screen.hides("Writing...").await;
     }
     ana.shows("cancelled by ben").await;
     service.idle("default").await;

@@ -1,14 +1,13 @@
 //! However the client ends, the terminal is as it was.
 
-use std::time::Duration;
-
 use nix::sys::signal::Signal;
 
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::screen::Screen;
 
 /// The modes that a program can leave behind, with what sets and what resets each.
-const MODES: [(&str, &str); 7] = [
+const MODES: [(&str, &str); 8] = [
     ("\x1b[?1049h", "\x1b[?1049l"),
     ("\x1b[?2004h", "\x1b[?2004l"),
     ("\x1b[?1004h", "\x1b[?1004l"),
@@ -16,6 +15,7 @@ const MODES: [(&str, &str); 7] = [
     ("\x1b[?1002h", "\x1b[?1002l"),
     ("\x1b[?1006h", "\x1b[?1006l"),
     ("\x1b[>1u", "\x1b[<1u"),
+    ("\x1b[22;2t", "\x1b[23;2t"),
 ];
 
 /// Every mode that was set was reset behind it, and the cursor is shown.
@@ -37,7 +37,7 @@ fn assert_restored(screen: &Screen) {
     );
 }
 
-/// Spec: [TUI-45] [TERM-01] [TERM-23] [LINK-16]
+/// Spec: [TUI-45] [TERM-01] [TERM-23] [TERM-306] [LINK-16]
 #[tokio::test]
 async fn after_every_way_to_leave_the_terminal_is_as_it_was() {
     let (service, _standin, _script) = Service::scripted(&[]).await;
@@ -65,12 +65,10 @@ async fn after_every_way_to_leave_the_terminal_is_as_it_was() {
         screen.keys("\x1b[A");
         screen.shows(&format!("│ {draft}")).await;
     }
-    // Nobody is attached any more.
+    // No client is attached any more.
     let path = "/v1/conversations/default?tail=0";
-    crate::client::within("the end of the streams", async {
-        while service.get(path).await["attached"] != 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    eventually("the end of the streams", async || {
+        service.get(path).await["attached"] == 0
     })
     .await;
 }

@@ -1,7 +1,8 @@
-//! What the keys do.
+//! The actions of the keys.
 
 use harness_protocol::Queue;
 
+use super::picked::Way;
 use super::{App, Effect, Overlay, Picker, help, input_width};
 use crate::composer::{Edit, Edited};
 use crate::keys::{self, Action, Chord, Place};
@@ -42,7 +43,9 @@ impl App {
         match &self.overlay {
             Some(Overlay::Picker(_)) => return vec![Place::Picker],
             Some(Overlay::Chooser(_)) => return vec![Place::Chooser],
+            Some(Overlay::Past(_)) => return vec![Place::Past],
             Some(Overlay::Search(_)) => return vec![Place::Search],
+            Some(Overlay::Board(board)) => return vec![Self::board_place(board)],
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
         }
         if let Some(place) = self.band_place() {
@@ -54,6 +57,9 @@ impl App {
         }
         if self.selection.is_some() {
             places.push(Place::Selecting);
+        }
+        if self.picked.is_some() && self.composer.is_empty() {
+            places.push(Place::Picked);
         }
         places.push(if self.composer.text().is_empty() {
             Place::Empty
@@ -91,11 +97,15 @@ impl App {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.write(text),
             Some(Overlay::Chooser(chooser)) => chooser.filter.insert(text),
+            Some(Overlay::Past(past)) => {
+                past.filter.insert(text);
+                past.filtered();
+            }
             Some(Overlay::Search(search)) => {
                 search.field.insert(text);
                 self.search_again();
             }
-            Some(Overlay::Help { .. } | Overlay::Facts(_)) => {}
+            Some(Overlay::Help { .. } | Overlay::Facts(_) | Overlay::Board(_)) => {}
             None if answers => self.write_to_band(text),
             None => {
                 self.composer.insert(text);
@@ -106,13 +116,22 @@ impl App {
 
     pub(super) fn paste(&mut self, text: &str) {
         match &self.overlay {
-            Some(Overlay::Picker(_) | Overlay::Chooser(_) | Overlay::Search(_)) => {
+            Some(
+                Overlay::Picker(_) | Overlay::Chooser(_) | Overlay::Past(_) | Overlay::Search(_),
+            ) => {
                 self.write(text);
             }
+            // Nothing is written there.
+            Some(Overlay::Board(_)) => {}
             // A paste is no key: it must not be lost.
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.overlay = None;
-                self.composer.paste(text);
+                if text.is_empty() {
+                    // What a terminal makes of a picture that is to be pasted.
+                    self.effects.push(Effect::TakePicture);
+                } else if !self.drop_files(text) {
+                    self.composer.paste(text);
+                }
                 self.chosen_command = 0;
             }
         }
@@ -122,7 +141,9 @@ impl App {
         match &self.overlay {
             Some(Overlay::Picker(_)) => self.act_on_picker(action),
             Some(Overlay::Chooser(_)) => self.act_on_chooser(action),
+            Some(Overlay::Past(_)) => self.act_on_past(action),
             Some(Overlay::Search(_)) => self.act_on_search(action),
+            Some(Overlay::Board(_)) => self.act_on_board(action),
             None if self.answers() => self.act_on_band(action),
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.act_on_conversation(action);
@@ -143,6 +164,7 @@ impl App {
             Action::Leave => self.say("a paste is attached; Ctrl+U drops it"),
             Action::Copy => self.copy_selection(),
             Action::Deselect => self.selection = None,
+            Action::Follow if self.goes_back_to_board() => {}
             Action::Follow | Action::Bottom => self.go(Step::Bottom),
             Action::PageUp => self.go(Step::PageUp),
             Action::PageDown => self.go(Step::PageDown),
@@ -151,14 +173,21 @@ impl App {
             Action::NextPrompt => self.go(Step::NextPrompt),
             Action::Fold => {
                 let fold = self.viewport.folds.toggle_all();
+                self.keep_fold(fold);
                 self.say(match fold {
-                    Fold::Cut => "tools: results up to 100 lines",
-                    Fold::Open => "tools: whole results",
-                    Fold::Folded => "tools: headings only",
+                    Fold::Cut => "opened: results up to 100 lines, and thinking".to_owned(),
+                    Fold::Open => "opened: whole results, and thinking".to_owned(),
+                    Fold::Head(lines) => format!("the first {lines} lines of results"),
+                    Fold::Folded => "folded: a row for each call".to_owned(),
                 });
             }
+            Action::FoldOne => self.fold_one(),
+            Action::PickAbove => self.pick(Way::Up),
+            Action::PickBelow => self.pick(Way::Down),
+            Action::Unpick => self.picked = None,
             Action::Search => self.open_search(""),
             Action::Picker => self.open_picker(""),
+            Action::Board => self.open_board(),
             Action::Help => self.overlay = Some(Overlay::Help { above: 0 }),
             Action::Mouse => self.toggle_mouse(),
             Action::Redraw => self.effects.push(Effect::Redraw),
@@ -167,8 +196,9 @@ impl App {
                 let text = self.composer.text().to_owned();
                 self.effects.push(Effect::Write(text));
             }
-            Action::TryNow if self.is_down() => self.order(Order::TryNow),
-            Action::TryNow => self.say("the service is connected"),
+            Action::History if self.is_down() => self.order(Order::TryNow),
+            Action::History => self.open_history(),
+            Action::GoBack => self.open_rewind(),
             Action::Complete => self.complete_command(),
             Action::Previous => self.choose_command(-1),
             Action::Next => self.choose_command(1),
@@ -180,6 +210,7 @@ impl App {
                     self.composer.open_chip(last);
                 }
             }
+            Action::Picture => self.effects.push(Effect::TakePicture),
             Action::Up => self.up(),
             Action::Down => self.down(),
             Action::New
@@ -194,7 +225,12 @@ impl App {
             | Action::ForFolder
             | Action::Deny
             | Action::DenySaying
-            | Action::DenyAndStop => {}
+            | Action::DenyAndStop
+            | Action::Output
+            | Action::Pause
+            | Action::PauseNow
+            | Action::Resume
+            | Action::ResumeStuck => {}
             Action::Newline => self.edit(Edit::Newline),
             Action::Left => self.edit(Edit::Left),
             Action::Right => self.edit(Edit::Right),
@@ -247,7 +283,7 @@ impl App {
         }
     }
 
-    fn toggle_mouse(&mut self) {
+    pub(super) fn toggle_mouse(&mut self) {
         self.has_mouse = !self.has_mouse;
         self.effects.push(Effect::TakeMouse(self.has_mouse));
         self.say(if self.has_mouse {

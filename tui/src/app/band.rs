@@ -10,11 +10,12 @@ use harness_protocol::{
 };
 
 use super::{App, Field, Regions};
-use crate::asked::{head, subject_lines};
+use crate::asked::{Shown, head, subject};
 use crate::keys::{Action, Place};
+use crate::layout::{Block, Piece, Row};
 use crate::link::Order;
 use crate::text::{self, Hidden, break_anywhere, one_line, sanitize, someone};
-use crate::theme::Token;
+use crate::theme::{Look, Token};
 
 /// How long a band has to be on the screen before a key is for it.
 const SETTLES: Duration = Duration::from_millis(400);
@@ -26,12 +27,12 @@ const BESIDE_HEAD: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Band {
     approval: Approval,
-    /// What it is about, in one line.
+    /// Its subject, in one line.
     subject: String,
     /// When it came onto the screen.
     since: Duration,
-    /// What it shows below its head, in rows of the screen's width.
-    rows: Vec<BandRow>,
+    /// The rows below its head, of the screen's width.
+    block: Block,
     width: u16,
     /// How many rows are above its window.
     above: usize,
@@ -44,14 +45,7 @@ pub(crate) struct Band {
     sent: Option<Verdict>,
 }
 
-/// A row of a band.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BandRow {
-    pub(crate) text: String,
-    pub(crate) token: Token,
-}
-
-/// What a band asks the operator.
+/// The question of a band to the operator.
 #[derive(Debug)]
 pub(crate) enum BandAsks {
     /// Whether the tool may.
@@ -69,7 +63,7 @@ impl Band {
             approval: approval.clone(),
             subject: one_line(&sanitize(&subject, Hidden::Pictured)),
             since: now,
-            rows: Vec::new(),
+            block: Block::default(),
             width: 0,
             above: 0,
             is_read: false,
@@ -86,18 +80,33 @@ impl Band {
 
     /// How many rows it has below its head.
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        self.block.rows.len()
     }
 
     /// The rows in a window of that height.
-    pub(crate) fn window(&self, height: usize) -> &[BandRow] {
-        let start = self.above.min(self.rows.len());
-        &self.rows[start..(start + height).min(self.rows.len())]
+    pub(crate) fn window(&self, height: usize) -> &[Row] {
+        let start = self.above.min(self.len());
+        &self.block.rows[start..(start + height).min(self.len())]
+    }
+
+    /// The text that the rows are made of.
+    pub(crate) fn source(&self) -> &str {
+        &self.block.source
+    }
+
+    /// The text of those rows.
+    #[cfg(test)]
+    pub(super) fn shown(&self, height: usize) -> Vec<String> {
+        let of_row = |row: &Row| {
+            let pieces = row.pieces.iter();
+            pieces.map(|piece| piece.text(self.source()).0).collect()
+        };
+        self.window(height).iter().map(of_row).collect()
     }
 
     /// How many rows are below a window of that height.
     pub(crate) fn below(&self, height: usize) -> usize {
-        self.rows.len().saturating_sub(self.above + height)
+        self.len().saturating_sub(self.above + height)
     }
 
     /// The rule that an answer makes that reaches further than once.
@@ -105,7 +114,7 @@ impl Band {
         self.approval.rule.as_deref()
     }
 
-    /// What can be pressed.
+    /// The keys that can be pressed.
     pub(crate) fn hint(&self) -> String {
         if let Some(sent) = self.sent {
             return format!("{}, is being sent", words::verdict(sent));
@@ -146,29 +155,47 @@ impl Band {
         self.width = width;
         self.is_read = false;
         let columns = usize::from(width).max(1);
-        let mut lines: Vec<(String, Token)> = Vec::new();
+        let mut shown = Vec::new();
         // The head is one row. Where a long name would hide the rest of it, all of it is below.
         if text::width(&self.subject) + BESIDE_HEAD > columns {
-            lines.push((self.subject.clone(), Token::Status));
+            shown.push(Shown::Line(self.subject.clone(), Token::Notice));
         }
-        lines.push((self.approval.because.clone(), Token::Status));
-        lines.extend(subject_lines(&self.approval.subject));
+        let because = self.approval.because.clone();
+        shown.push(Shown::Line(because, Token::Notice));
+        shown.extend(subject(&self.approval.subject));
         let rule = self.approval.rule.iter();
-        lines.extend(rule.map(|rule| (format!("the rule for longer: {rule}"), Token::Status)));
-        self.rows.clear();
-        for (line, token) in lines {
-            // Each is one line: none of them can look like another.
-            let text = sanitize(&line, Hidden::Pictured).replace('\n', "␊");
-            for range in break_anywhere(&text, columns) {
-                let text = text[range].to_owned();
-                self.rows.push(BandRow { text, token });
+        let rule = rule.map(|rule| format!("the rule for longer: {rule}"));
+        shown.extend(rule.map(|rule| Shown::Line(rule, Token::Notice)));
+        self.block = Block::default();
+        for shown in shown {
+            self.block.source.push('\n');
+            let start = self.block.source.len();
+            match shown {
+                Shown::Line(line, token) => {
+                    // Each is one line: none of them can look like another.
+                    let text = sanitize(&line, Hidden::Pictured).replace('\n', "␊");
+                    for range in break_anywhere(&text, columns) {
+                        let place = start + range.start..start + range.end;
+                        self.block.rows.push(Row {
+                            pieces: vec![Piece::source(place, Look::new(token))],
+                            fill: None,
+                        });
+                    }
+                    self.block.source.push_str(&text);
+                }
+                Shown::Diff(diff) => {
+                    self.block
+                        .rows
+                        .extend(diff.rows(start, columns, usize::MAX));
+                    self.block.source.push_str(&diff.text);
+                }
             }
         }
     }
 
     /// Moves its window, of that height.
     fn scroll(&mut self, rows: isize, height: usize) {
-        let most = self.rows.len().saturating_sub(height);
+        let most = self.len().saturating_sub(height);
         self.above = self.above.saturating_add_signed(rows).min(most);
     }
 }
@@ -298,7 +325,7 @@ impl App {
         }
     }
 
-    /// What is written while the band has the keys: why something may not be.
+    /// The draft while the band has the keys: the reason of a refusal.
     pub(super) fn write_to_band(&mut self, text: &str) {
         if let Some(Band {
             asks: BandAsks::Reason(field),
@@ -401,12 +428,13 @@ impl App {
         true
     }
 
-    /// Says what was taken back; files that were left are named.
-    pub(super) fn undone(&mut self, files: &[UndoneFile]) {
+    /// Says what was taken back; what was left is named.
+    pub(super) fn undone(&mut self, files: &[UndoneFile], notes: &[String]) {
         let left = files
             .iter()
             .filter(|file| file.outcome == UndoOutcome::Conflict);
-        let left: Vec<String> = left.map(words::undone).collect();
+        let notes = notes.iter().map(|note| words::not_undone(note));
+        let left: Vec<String> = left.map(words::undone).chain(notes).collect();
         match left.as_slice() {
             [] => self.say(format!("{} taken back", count(files.len()))),
             left => self.complain(one_line(&left.join(", "))),
@@ -430,9 +458,7 @@ impl App {
     pub(super) fn notice_answer(&mut self, event: &Event) {
         let open = self.band.as_ref().map(|band| band.approval.id);
         match event {
-            Event::ApprovalAsked { .. } if !self.is_focused => {
-                self.effects.push(super::Effect::Ring);
-            }
+            Event::ApprovalAsked { approval, .. } => self.tell_question(&approval.tool),
             Event::ApprovalAnswered { id, answer, by, .. }
                 if open == Some(*id) && by.as_deref() != Some(self.name()) =>
             {

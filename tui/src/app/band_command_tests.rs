@@ -30,8 +30,7 @@ fn asked(command: &str, more: &Value) -> App {
 }
 
 fn rows(app: &App) -> Vec<String> {
-    let rows = app.band.as_ref().unwrap().window(1000);
-    rows.iter().map(|row| row.text.clone()).collect()
+    app.band.as_ref().unwrap().shown(1000)
 }
 
 /// Spec: [TUI-105]

@@ -7,7 +7,7 @@ use crate::link::{Change, Offer, OfferKind};
 /// How many rows a page of the list has.
 const PAGE: isize = 10;
 
-/// What there is of a kind.
+/// The entries of a kind.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     /// The kind.
@@ -31,7 +31,7 @@ impl Chooser {
         }
     }
 
-    /// What the service told.
+    /// The service's answer.
     pub(super) fn offered(&mut self, offers: Vec<Offer>) {
         self.offers = Some(offers);
     }
@@ -71,7 +71,7 @@ impl Chooser {
     }
 }
 
-/// What one of a kind and several are called.
+/// The names of one of a kind and of several.
 pub(crate) const fn names(kind: OfferKind) -> (&'static str, &'static str) {
     match kind {
         OfferKind::Models => ("model", "models"),

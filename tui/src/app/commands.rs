@@ -1,4 +1,4 @@
-//! What can be written after a slash.
+//! The commands that can be written after a slash.
 
 use harness_protocol::{Job, words};
 
@@ -12,9 +12,9 @@ use crate::theme::Scheme;
 pub(crate) struct Command {
     /// Its name, without the slash.
     pub(crate) name: &'static str,
-    /// What may follow; brackets mark what may be left out.
+    /// The arguments; brackets mark optional ones.
     pub(crate) arguments: &'static str,
-    /// What it does.
+    /// Its action.
     pub(crate) help: &'static str,
 }
 
@@ -36,18 +36,22 @@ pub(crate) const COMMANDS: &[Command] = commands! {
     "open" "[filter]" => "choose a conversation";
     "rename" "title" => "give this conversation a title, for all clients";
     "fork" "" => "copy this conversation and open the copy";
+    "rewind" "" => "go on from before a prompt, in a branch; the others see where";
     "delete" "" => "choose a conversation to move to the trash";
     "cancel" "[clear]" => "cancel the run, and clear what waits, for all clients";
     "approve" "[run|conversation|folder]" => "allow what waits for an answer, once or for longer";
     "deny" "[words]" => "refuse what waits for an answer, and tell the model why";
+    "workflows" "" => "the board of workflows: how far each is, pause, resume, cancel, answer";
     "jobs" "" => "what runs in the background";
     "undo" "" => "take back what the tools changed last, for all clients";
     "continue" "" => "go on without a prompt, with what waits in the queue";
     "retry" "" => "ask for the last reply again";
+    "attach" "path" => "send a file along with the prompt; @ completes files of the folder";
     "queue" "[clear|withdraw N]" => "what waits to be said, and taking it away";
     "model" "[name]" => "ask another model, for all clients";
     "thinking" "level" => "how much the model thinks, for all clients";
-    "settings" "" => "what is set in this conversation";
+    "settings" "[name value]" => "what is set in this conversation and in this client, and setting it here";
+    "usage" "" => "the tokens and the cost of this conversation";
     "tools" "[renew]" =>
         "what the model is offered, and offering what there is now, for all clients";
     "skill" "[name text]" => "send a text with a skill";
@@ -96,8 +100,10 @@ impl App {
             "fork" => {
                 self.is_making = true;
                 let conversation = self.open_id().to_owned();
-                self.order(Order::Fork { conversation });
+                let seq = None;
+                self.order(Order::Fork { conversation, seq });
             }
+            "rewind" => self.open_rewind(),
             "delete" => {
                 self.open_picker(argument);
                 self.say("choose one and press Ctrl+X twice");
@@ -105,14 +111,18 @@ impl App {
             "cancel" => return self.cancel_command(argument),
             "approve" => return self.approve_command(argument),
             "deny" => return self.deny_command(argument),
+            "workflows" => self.open_board(),
             "jobs" => self.jobs(),
             "undo" => return self.undo_changes(),
             "continue" => return self.go_on(false),
             "retry" => return self.go_on(true),
+            "attach" => return self.attach_command(argument),
             "queue" => return self.queue_command(argument),
             "model" => return self.model(argument),
             "thinking" => return self.thinking(argument),
+            "settings" if !argument.is_empty() => return self.set_own(argument),
             "settings" => return self.ask_for_settings(View::Settings),
+            "usage" => return self.ask_for_usage(),
             "tools" => return self.tools(argument),
             "compact" => return self.compact(argument),
             "skill" => return self.expand(Recipe::Skill, argument),
@@ -136,14 +146,15 @@ impl App {
     fn fold_as(&mut self, argument: &str) -> bool {
         let fold = match argument {
             "all" => Fold::Folded,
-            "none" => Fold::Open,
-            "tools" | "" => Fold::Cut,
+            "none" => Fold::Cut,
+            "tools" | "" => Fold::Head(self.own.head_lines),
             _ => {
                 self.complain("say /fold all, /fold none or /fold tools");
                 return false;
             }
         };
         self.viewport.folds.set_all(fold);
+        self.keep_fold(fold);
         true
     }
 
@@ -154,6 +165,8 @@ impl App {
         };
         self.theme = self.theme.with_scheme(scheme);
         self.follows_background = false;
+        self.own.theme = Some(scheme);
+        self.keep_own("theme");
         true
     }
 
@@ -186,7 +199,7 @@ impl App {
         self.overlay = Some(Overlay::Facts(lines));
     }
 
-    /// What it is attached to.
+    /// The service that it is attached to.
     fn status(&mut self) {
         let lines = match &self.service {
             Some(service) => {

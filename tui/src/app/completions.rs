@@ -1,32 +1,50 @@
-//! What a command that is being written may be completed to: its name, and what follows it.
+//! Completions of the command that is being written: its name, and its arguments.
 
 use harness_protocol::THINKING_LEVELS;
 
 use super::commands::fitting;
 use super::{App, COMMANDS};
+use crate::client_settings::{AUTO, ROWS};
 use crate::link::OfferKind;
 
-/// What says that something is to be as the service has it.
+/// The word for a value as the service has it.
 pub(super) const DEFAULT: &str = "default";
 
-/// What is written may be completed to this.
+/// The values of `/fold`.
+const FOLDS: [(&str, &str); 3] = [
+    ("all", "of each tool one row"),
+    ("none", "of each tool everything"),
+    ("tools", "of each result the first lines"),
+];
+
+/// A completion of the draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// What is shown of it.
+    /// The shown extent.
     pub(crate) label: String,
-    /// What it is.
+    /// The value itself.
     pub(crate) help: String,
-    /// What is written then.
-    writes: String,
+    /// The text that is written then: in the place of all, or the path of a file in the place of its name.
+    pub(super) writes: String,
 }
 
 impl App {
-    /// What fits the command that is being written, while its name or its first argument is.
+    /// The files or the commands that fit the text that is being written.
     pub(crate) fn completions(&self) -> Vec<Completion> {
+        if self.closed_commands.as_deref() == Some(self.composer.text()) {
+            return Vec::new();
+        }
+        match self.composer.open_mention() {
+            Some(_) => self.file_completions(),
+            None => self.command_completions(),
+        }
+    }
+
+    /// The completions of the command that is being written, while its name or its first argument is.
+    fn command_completions(&self) -> Vec<Completion> {
         let text = self.composer.text();
         // With a paste attached it is a prompt.
-        let is_closed = self.closed_commands.as_deref() == Some(text);
-        if is_closed || !self.composer.chips().is_empty() {
+        if self.composer.has_pastes() {
             return Vec::new();
         }
         if let Some((kind, written)) = self.offered_argument() {
@@ -44,6 +62,10 @@ impl App {
                 .map(|level| (*level, "how much the model thinks"));
             let default = [(DEFAULT, "as the service has it")];
             return arguments("thinking", written, levels.chain(default), true);
+        }
+        if let Some(own) = own_argument(text) {
+            let values = own.values.into_iter();
+            return arguments(&own.command, own.written, values, own.is_last);
         }
         match text.strip_prefix('/') {
             Some(name) if !name.contains([' ', '\n', '/']) => {
@@ -92,6 +114,9 @@ impl App {
     }
 
     pub(super) fn complete_command(&mut self) {
+        if self.complete_file() {
+            return;
+        }
         let fitting = self.completions();
         if let Some(chosen) = fitting.get(self.chosen_command(fitting.len())) {
             self.composer.write_anew(&chosen.writes);
@@ -102,17 +127,67 @@ impl App {
     /// A line with what is not whole completed to what was chosen: the name of the command, or
     /// that of what the service has if what was written begins it.
     pub(super) fn completed(&self, line: &str) -> String {
-        let fitting = self.completions();
-        let Some(chosen) = fitting.get(self.chosen_command(fitting.len())) else {
+        let fitting = self.command_completions();
+        let is_closed = self.closed_commands.as_deref() == Some(self.composer.text());
+        let chosen = fitting.get(self.chosen_command(fitting.len()));
+        let Some(chosen) = chosen.filter(|_| !is_closed) else {
             return line.to_owned();
         };
         let whole = chosen.writes.trim_end();
         match line.split_once(' ') {
+            // Alone it shows what is set.
+            Some(("/settings", written)) if !written.contains(' ') => line.to_owned(),
             Some(_) if whole.starts_with(line) => whole.to_owned(),
             None if !COMMANDS.iter().any(|command| line[1..] == *command.name) => whole.to_owned(),
             Some(_) | None => line.to_owned(),
         }
     }
+}
+
+/// An argument of a command that is one of the client's own words.
+struct OwnArgument<'a> {
+    /// The text before it.
+    command: String,
+    /// The written part of it.
+    written: &'a str,
+    /// The words that it may be, each with its meaning.
+    values: Vec<(&'static str, &'static str)>,
+    /// Whether nothing follows it.
+    is_last: bool,
+}
+
+/// The argument of that kind that is being written.
+fn own_argument(text: &str) -> Option<OwnArgument<'_>> {
+    let (name, written) = text.strip_prefix('/')?.split_once(' ')?;
+    let row = |name: &str| ROWS.iter().find(|row| row.name == name);
+    let (values, is_last) = match (name, written.split_once(' ')) {
+        ("theme", None) => {
+            let values = row("theme")?.values.iter();
+            let values = values.filter(|value| **value != AUTO);
+            (values.map(|value| (*value, "the colours")).collect(), true)
+        }
+        ("fold", None) => (FOLDS.to_vec(), true),
+        ("settings", None) => {
+            let rows = ROWS.iter().map(|row| (row.name, row.help));
+            (rows.collect(), false)
+        }
+        ("settings", Some((setting, written))) => {
+            let row = row(setting)?;
+            return Some(OwnArgument {
+                command: format!("{name} {setting}"),
+                written,
+                values: row.values.iter().map(|value| (*value, row.help)).collect(),
+                is_last: true,
+            });
+        }
+        _ => return None,
+    };
+    Some(OwnArgument {
+        command: name.to_owned(),
+        written,
+        values,
+        is_last,
+    })
 }
 
 /// The arguments that begin as written, and then those that have it in them.

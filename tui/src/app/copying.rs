@@ -34,7 +34,7 @@ impl App {
         })
     }
 
-    /// What is loaded of the conversation, as text.
+    /// The loaded part of the conversation, as text.
     fn whole_text(&self) -> String {
         let texts = self.conversation.parts().map(|part| match &part.kind {
             PartKind::User { content, .. } => format!("> {}", content.replace('\n', "\n> ")),
@@ -49,6 +49,8 @@ impl App {
                 }
                 _ => format!("{} {}", tool.name, tool.input),
             },
+            PartKind::Command(ran) => format!("! {}\n{}", ran.command, ran.result.text),
+            PartKind::RunEnd { facts } => facts.clone(),
             PartKind::Summary { title, content } => format!("{title}\n{content}"),
             PartKind::Change { title, diff, .. } => format!("{title}\n{diff}"),
             PartKind::Note { text, .. } => text.clone(),

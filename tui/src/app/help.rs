@@ -1,4 +1,4 @@
-//! What the help says, in columns, made from the tables of keys and commands.
+//! The help, in columns, made from the tables of keys and commands.
 
 use super::COMMANDS;
 use crate::keys::{BINDINGS, Place};
@@ -22,19 +22,48 @@ enum Row {
     Entry { keys: String, text: &'static str },
 }
 
+/// The keys that one needs first, in twelve lines.
+const CARD: [(&str, &str); 12] = [
+    ("Enter", "send; during a run, steer it"),
+    ("Tab", "during a run, say it at its end"),
+    ("Ctrl+J", "new line"),
+    (
+        "@",
+        "a file of the folder goes along; /attach, drop or paste others",
+    ),
+    ("!", "run a command here; !! keeps it from the model"),
+    ("/", "commands, which are listed below"),
+    ("Ctrl+C", "cancel the run; else clear; else leave"),
+    ("Ctrl+T", "answer what waits for an answer"),
+    ("Ctrl+R", "prompts of the past"),
+    ("Alt+E", "go on from before a prompt"),
+    ("Ctrl+P", "conversations"),
+    ("Ctrl+O, Ctrl+F", "fold the tools, search"),
+];
+
 /// All rows: every binding of the table stands in one of them.
 fn rows() -> Vec<Row> {
-    let mut rows = Vec::new();
+    let mut rows = vec![Row::Heading("To begin with")];
+    rows.extend(CARD.iter().map(|(keys, text)| Row::Entry {
+        keys: (*keys).to_owned(),
+        text,
+    }));
     for (heading, places) in [
         ("Keys", &[Place::Empty, Place::Writing][..]),
         ("While something is selected", &[Place::Selecting]),
+        ("While a part is picked", &[Place::Picked]),
         ("While a command is named", &[Place::Commands]),
         ("In the list of conversations", &[Place::Picker]),
         (
             "In a list of models, skills or templates",
             &[Place::Chooser],
         ),
+        ("In a list of prompts of the past", &[Place::Past]),
         ("In a search", &[Place::Search]),
+        (
+            "On the board of workflows",
+            &[Place::Board, Place::BoardGate],
+        ),
         (
             "While what waits for an answer has the keys",
             &[Place::Band, Place::BandScope, Place::BandReason],
@@ -74,7 +103,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// What stands in a row of the screen, from left to right.
+/// The pieces of a row of the screen, from left to right.
 pub(crate) type Words = Vec<(String, Look)>;
 
 /// How many rows of the help do not fit on a screen of that size.
@@ -121,7 +150,7 @@ fn lines(row: &Row, width: usize) -> Vec<Words> {
     let look = Look::new(Token::Text);
     let (keys, text) = match row {
         Row::Heading(heading) => {
-            let look = Look::new(Token::Status).bold();
+            let look = Look::new(Token::Notice).bold();
             let broken = broken(heading, width);
             return broken.map(|line| vec![(line, look)]).collect();
         }
@@ -132,7 +161,7 @@ fn lines(row: &Row, width: usize) -> Vec<Words> {
     let blank = |line: String| vec![(format!("{}{line}", " ".repeat(set_in)), look)];
     let mut said = broken(text, width.saturating_sub(set_in).max(1));
     let mut lines: Vec<Words> = broken_keys(&keys, width)
-        .map(|line| vec![(line, Look::new(Token::User))])
+        .map(|line| vec![(line, Look::new(Token::Accent))])
         .collect();
     if let Some(last) = lines.last_mut() {
         let taken: usize = last.iter().map(|(words, _)| text::width(words)).sum();

@@ -1,5 +1,6 @@
-//! What happens to the client, and what it wants done.
+//! The client's inputs and its effects.
 
+use crate::highlight::{Answer, Request};
 use crate::link::{News, Order};
 use crate::prompt_history::PromptHistory;
 use crate::terminal::{KeyPress, Mouse};
@@ -32,8 +33,19 @@ pub enum Msg {
     Remembered(PromptHistory),
     /// Something was copied, and how.
     Copied(String),
-    /// What was written in another editor, if it ended well.
+    /// The text of another editor, if it ended well.
     Written(Option<String>),
+    /// Which files there are of those that were looked for, if all of them are; and what to do else.
+    Looked {
+        /// Their absolute paths.
+        files: Option<Vec<String>>,
+        /// The way to go on if they are not there.
+        missing: Missing,
+    },
+    /// Code that was asked about has been read.
+    Coloured(Answer),
+    /// The picture that was on the clipboard is in this file; none if there was none in reach.
+    Picture(Option<String>),
     /// An effect could not be had.
     Failed(String),
 }
@@ -49,16 +61,45 @@ pub enum Effect {
     Copy(String),
     /// Let the operator write this in another editor.
     Write(String),
+    /// Look whether these are files on this machine: all of one of the lists.
+    Look {
+        /// Absolute paths, the likeliest list first.
+        lists: Vec<Vec<String>>,
+        /// The way to go on if they are not.
+        missing: Missing,
+    },
+    /// Read code for its colours.
+    Colour(Request),
+    /// Take the picture that is on the clipboard into a file.
+    TakePicture,
+    /// Keep a setting of the client.
+    Keep {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: &'static str,
+    },
     /// Take the mouse, or leave it to the terminal.
     TakeMouse(bool),
     /// Draw everything anew.
     Redraw,
     /// Ring, for somebody who looks elsewhere.
     Ring,
+    /// Let the terminal notify somebody who looks elsewhere of this.
+    Notify(String),
     /// Go back to the shell for now.
     Suspend,
     /// End.
     Leave,
     /// End, because of this.
     Fail(String),
+}
+
+/// The way to go on if there are no files of the paths that were looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// It was text, and pasted.
+    Text(String),
+    /// Somebody named that path.
+    Path(String),
 }

@@ -4,43 +4,55 @@
 
 mod actions;
 mod band;
+mod board;
 mod chooser;
 mod commands;
 mod completions;
 mod copying;
 mod field;
+mod files;
 mod folder;
 pub(crate) mod help;
 mod message;
 mod mouse;
 mod news;
+mod notice;
 mod offers;
+mod own_settings;
+mod past;
+mod picked;
 mod picker;
 mod prompts;
 mod queue;
 mod regions;
 mod search_box;
 mod settings;
+mod shell;
 mod toast;
+mod usage;
 mod wants;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-pub use message::{Effect, Msg};
+pub use message::{Effect, Missing, Msg};
 
 pub(crate) use band::Band;
 pub(crate) use chooser::{Chooser, names as offer_names};
 pub(crate) use commands::{COMMANDS, Command};
 pub(crate) use field::Field;
+pub(crate) use past::{Past, PastKind};
 pub(crate) use picker::{Mode, Picker, Scope};
 pub(crate) use queue::{author_name, when};
 pub(crate) use regions::{BAND_FRAME, Regions, input_width, shown_in_queue};
 pub(crate) use search_box::SearchBox;
 pub(crate) use toast::Toast;
 
+use crate::board::Board;
+use crate::client_settings::ClientSettings;
 use crate::composer::Composer;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, PartId};
+use crate::highlight::Colours;
 use crate::link::Order;
 use crate::prompt_history::PromptHistory;
 use crate::selection::Selection;
@@ -60,10 +72,10 @@ const OLDER_WAIT: Duration = Duration::from_secs(5);
 /// The conversation that the service always has.
 const DEFAULT_CONVERSATION: &str = "default";
 
-/// What the client is told when it starts.
+/// The parameters of the client's start.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// What the other clients are told of this one.
+    /// Presence of this client, as the others see it.
     pub name: String,
     /// Makes the keys of this client's prompts like no other's.
     pub client_key: String,
@@ -99,7 +111,7 @@ pub(crate) enum LinkState {
     },
 }
 
-/// What lies over the conversation.
+/// The overlay of the conversation.
 #[derive(Debug)]
 pub(crate) enum Overlay {
     /// The keys; any key closes it.
@@ -109,53 +121,75 @@ pub(crate) enum Overlay {
     },
     /// The list of conversations.
     Picker(Picker),
-    /// What the service has of a kind, to choose from.
+    /// The service's entries of a kind, to choose from.
     Chooser(Chooser),
+    /// Prompts of the past, to choose from.
+    Past(Past),
     /// A search in the conversation.
     Search(SearchBox),
-    /// What the client knows of itself.
+    /// Facts of the client about itself.
     Facts(Vec<String>),
+    /// The board of workflows.
+    Board(Box<Board>),
 }
 
 /// The state of the client.
 #[derive(Debug)]
 pub struct App {
-    /// What the other clients are told of this one.
+    /// Presence of this client, as the others see it.
     name: String,
     client_key: String,
     /// How many prompts this client has sent.
     prompts: u64,
     pub(crate) conversation: Conversation,
     pub(crate) viewport: Viewport,
+    /// The colours of the code that is on the screen.
+    pub(crate) colours: Colours,
     pub(crate) composer: Composer,
     pub(crate) history: PromptHistory,
     pub(crate) selection: Option<Selection>,
+    /// The part that keys open and fold.
+    pub(crate) picked: Option<PartId>,
     pub(crate) overlay: Option<Overlay>,
-    /// What waits for an operator's answer.
+    /// The approvals that wait for an operator's answer.
     pub(crate) band: Option<Band>,
     pub(crate) toast: Option<Toast>,
     pub(crate) link: LinkState,
-    /// What it is attached to, once that is known.
+    /// The service that it is attached to, once that is known.
     pub(crate) service: Option<Service>,
     /// The user's home folder, which paths are shown without.
     home: Option<String>,
     pub(crate) theme: Theme,
+    /// The settings of this client.
+    own: ClientSettings,
     /// Nobody has chosen the colours, so they suit the terminal's background.
     follows_background: bool,
     /// Prompts that were sent and not yet accepted, by their keys.
     sent: HashMap<String, prompts::Sent>,
     /// Messages that are being taken off a queue to be written anew.
     taking_back: Vec<queue::TakingBack>,
-    /// What the service has to choose from, as far as it was asked.
+    /// The service's entries to choose from, as far as it was asked.
     offers: offers::Offers,
+    /// The files that the name fits which is being written.
+    files: files::FileOffers,
     /// The run that is being cancelled.
     pub(crate) cancelling: Option<u64>,
+    /// The command that was run from here and has not ended.
+    pub(crate) command: Option<String>,
+    /// When this client cancelled last.
+    cancelled_at: Option<Duration>,
     /// Which command is chosen in the list of those that fit.
     pub(crate) chosen_command: usize,
     /// The text for which the list of commands was closed.
     closed_commands: Option<String>,
     pub(crate) size: (u16, u16),
     pub(crate) is_focused: bool,
+    /// Whether the terminal tells when it loses the focus, as far as is known.
+    is_focus_known: bool,
+    /// Whether the person at the terminal sits at another machine.
+    is_remote: bool,
+    /// The run that is going, and when it was first heard of.
+    run_began: Option<(u64, Duration)>,
     pub(crate) has_mouse: bool,
     clicks: mouse::Clicks,
     /// A page of the past is on its way.
@@ -169,8 +203,16 @@ pub struct App {
     /// The conversation of which a snapshot is on its way: another one, or this one if an event was
     /// missed.
     opening: Option<String>,
+    /// The way back to the board of workflows, if a conversation was opened on it.
+    way_back: Option<board::WayBack>,
     /// A conversation is being made, to be opened then.
     is_making: bool,
+    /// This client had the past summarized: that the conversation is loaded anew then is no news.
+    awaits_summary: bool,
+    /// Another client of this name is attached.
+    has_namesake: bool,
+    /// The prompt that is to be written anew in the branch that is being made.
+    going_back: Option<String>,
     /// The conversation on the screen was deleted.
     is_gone: bool,
     /// How many times an event was missed.
@@ -180,7 +222,7 @@ pub struct App {
     /// How many events were dropped that are none.
     invalid: u64,
     pub(crate) now: Duration,
-    /// What is to be done.
+    /// The work to do.
     effects: Vec<Effect>,
 }
 
@@ -194,9 +236,11 @@ impl App {
             client_key: start.client_key,
             prompts: 0,
             viewport: Viewport::new(),
+            colours: Colours::default(),
             composer: Composer::default(),
             history: start.history,
             selection: None,
+            picked: None,
             overlay: None,
             band: None,
             toast: None,
@@ -204,15 +248,22 @@ impl App {
             service: None,
             home: start.home,
             theme: start.theme,
+            own: ClientSettings::default(),
             follows_background: start.follows_background,
             sent: HashMap::new(),
             taking_back: Vec::new(),
             offers: offers::Offers::default(),
+            files: files::FileOffers::default(),
             cancelling: None,
+            command: None,
+            cancelled_at: None,
             chosen_command: 0,
             closed_commands: None,
             size: start.size,
             is_focused: true,
+            is_focus_known: true,
+            is_remote: false,
+            run_began: None,
             has_mouse: true,
             clicks: mouse::Clicks::default(),
             is_loading_older: false,
@@ -220,7 +271,11 @@ impl App {
             older_again_at: Duration::ZERO,
             wanted_results: HashSet::new(),
             opening: Some(start.conversation.clone()),
+            way_back: None,
             is_making: false,
+            awaits_summary: false,
+            has_namesake: false,
+            going_back: None,
             is_gone: false,
             missed: 0,
             duplicates: 0,
@@ -246,10 +301,16 @@ impl App {
             Msg::Background { is_light } => self.background(is_light),
             Msg::News(news) => self.news(*news),
             Msg::Tick => {}
-            Msg::Drawn => self.want_more(),
+            Msg::Drawn => {
+                self.want_more();
+                self.want_colours();
+            }
             Msg::Remembered(history) => self.history = history,
             Msg::Copied(copied) => self.say(copied),
             Msg::Written(text) => self.written(text),
+            Msg::Coloured(answer) => self.coloured(answer),
+            Msg::Looked { files, missing } => self.looked(files, missing),
+            Msg::Picture(path) => self.picture(path),
             Msg::Failed(reason) => self.complain(reason),
         }
         if self.selection.is_none() {
@@ -261,8 +322,10 @@ impl App {
         if self.closed_commands.as_deref() != Some(self.composer.text()) {
             self.closed_commands = None;
         }
+        self.note_run();
         self.settle_band();
         self.want_offers();
+        self.want_files();
         std::mem::take(&mut self.effects)
     }
 
@@ -272,6 +335,7 @@ impl App {
         let tick = match self.is_focused {
             true if self.is_down() => Some(self.now + SECOND),
             true if self.is_busy() || self.is_compacting() => Some(self.now + TICK),
+            true if self.board().is_some_and(Board::ticks) => Some(self.now + SECOND),
             _ => None,
         };
         let toast = self.toast.as_ref().map(|toast| toast.until);
@@ -305,12 +369,12 @@ impl App {
         opening.is_some_and(|opening| opening != self.open_id())
     }
 
-    /// What the other clients are told of this one.
+    /// Presence of this client, as the others see it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What to say when the terminal was given back: how to come back.
+    /// The line printed when the terminal was given back: how to come back.
     pub(crate) fn farewell(&self) -> Option<String> {
         let conversation = self.open_id();
         let has_folder = self.own_folder().is_some();
@@ -330,7 +394,7 @@ impl App {
         ))
     }
 
-    /// What is written and not sent.
+    /// The draft that is not sent.
     pub(crate) fn draft(&mut self) -> Option<String> {
         let entry = self.composer.take().entry();
         Some(entry).filter(|entry| !entry.trim().is_empty())
@@ -342,6 +406,7 @@ impl App {
 
     fn focused(&mut self, is_focused: bool) {
         self.is_focused = is_focused;
+        self.is_focus_known = true;
         if is_focused && self.is_down() {
             self.order(Order::TryNow);
         }
@@ -358,7 +423,7 @@ impl App {
         }
     }
 
-    /// What was written in another editor.
+    /// The text of another editor.
     fn written(&mut self, text: Option<String>) {
         if let Some(text) = text {
             self.composer.write_anew(&text);
@@ -373,7 +438,19 @@ pub(crate) mod testing;
 mod tests;
 
 #[cfg(test)]
+mod colour_tests;
+
+#[cfg(test)]
+mod board_tests;
+
+#[cfg(test)]
+mod files_tests;
+
+#[cfg(test)]
 mod news_tests;
+
+#[cfg(test)]
+mod notice_tests;
 
 #[cfg(test)]
 mod band_tests;
@@ -385,7 +462,13 @@ mod band_command_tests;
 mod queue_tests;
 
 #[cfg(test)]
+mod own_settings_tests;
+
+#[cfg(test)]
 mod settings_tests;
+
+#[cfg(test)]
+mod shell_tests;
 
 #[cfg(test)]
 mod folder_tests;

@@ -1,4 +1,4 @@
-//! What the mouse does: the wheel scrolls, the left button selects.
+//! The mouse: the wheel scrolls, the left button selects.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::{App, Overlay, Regions, help};
 use crate::layout::Block;
 use crate::selection::{Selection, Unit};
 use crate::terminal::{Button, Mouse, MouseAction};
-use crate::viewport::{Place, Shown, Step};
+use crate::viewport::{Place, Shown, Step, is_bare};
 
 /// Presses on the same cell count as one after the other within this time.
 const DOUBLE: Duration = Duration::from_millis(400);
@@ -80,6 +80,8 @@ impl App {
             }
             Some(Overlay::Picker(picker)) => picker.step(isize::from(steps > 0) * 2 - 1),
             Some(Overlay::Chooser(chooser)) => chooser.step(isize::from(steps > 0) * 2 - 1),
+            Some(Overlay::Past(past)) => past.step(isize::from(steps > 0) * 2 - 1),
+            Some(Overlay::Board(_)) => self.step_on_board(if steps > 0 { 1 } else { -1 }),
             Some(Overlay::Facts(_)) => {}
             Some(Overlay::Search(_)) | None => self.go(if steps < 0 {
                 Step::Up(rows)
@@ -118,12 +120,17 @@ impl App {
         Some((place, self.viewport.block(part)))
     }
 
-    /// A click on the heading of a tool folds or unfolds it.
+    /// A click on the heading of a part that can be folded opens or folds it, and so does one on a
+    /// row that only says how much more there is.
     fn click(&mut self, mouse: Mouse) {
         let row = mouse.row.wrapping_sub(Regions::of_screen(self).talk.y);
         let visible = self.viewport.visible(&self.conversation);
-        let heading = |shown: &&Shown| shown.rows.start == 0 && shown.y == row;
-        let clicked = visible.iter().find(heading);
+        let is_handle = |shown: &&Shown| {
+            let at = shown.rows.start + usize::from(row.wrapping_sub(shown.y));
+            let is_bare = shown.block.rows.get(at).is_some_and(is_bare);
+            shown.y <= row && shown.rows.contains(&at) && (at == 0 || is_bare)
+        };
+        let clicked = visible.iter().find(is_handle);
         if let Some(part) = clicked.and_then(|shown| self.conversation.part(shown.part)) {
             self.viewport.folds.toggle(part);
         }

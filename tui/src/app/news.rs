@@ -1,4 +1,4 @@
-//! What the link to the service tells.
+//! News from the link to the service.
 
 use harness_protocol::{Event, Snapshot};
 use ratatui::layout::Rect;
@@ -8,6 +8,7 @@ use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay, R
 use crate::conversation::{Applied, Conversation};
 use crate::link::{News, Order};
 use crate::service::Service;
+use crate::text::one_line;
 use crate::viewport::Viewport;
 
 /// The columns beside a remark.
@@ -93,7 +94,7 @@ impl App {
                 }
             }
             News::Answered { .. } => {}
-            News::Undone { files, .. } => self.undone(&files),
+            News::Undone { files, notes, .. } => self.undone(&files, &notes),
             News::NotAnswered {
                 conversation,
                 approval,
@@ -116,8 +117,11 @@ impl App {
                 self.cancelling = None;
                 self.complain(format!("not cancelled: {reason}"));
             }
+            News::Remark { text } => self.complain(text),
             News::Failed { reason } => {
                 self.is_making = false;
+                self.awaits_summary = false;
+                self.going_back = None;
                 self.complain(reason);
             }
             News::Refused {
@@ -141,6 +145,10 @@ impl App {
                 view,
                 answer,
             } => self.settings(&conversation, view, &answer),
+            News::Usage {
+                conversation,
+                answer,
+            } => self.usage(&conversation, &answer),
             News::SettingsChanged { .. } => self.say("for all clients, from the next run on"),
             News::Compacted {
                 conversation,
@@ -152,6 +160,12 @@ impl App {
                 offers,
                 problems,
             } => self.offered(kind, folder.as_deref(), offers, &problems),
+            News::CommandEnded { reason } => self.command_ended(reason),
+            News::Files {
+                conversation,
+                found,
+            } => self.files_found(&conversation, found),
+            News::Board(news) => self.board_news(news),
             News::NotOffered { kind, reason } => self.not_offered(kind, &reason),
         }
     }
@@ -185,6 +199,7 @@ impl App {
             self.viewport = Viewport::new();
             self.journey = None;
             self.viewport.folds = folds;
+            self.picked = None;
             let Rect { width, height, .. } = Regions::of_screen(self).talk;
             self.viewport.resize(width, height);
             self.cancelling = None;
@@ -194,6 +209,7 @@ impl App {
             self.show_sent(&snapshot.summary.id);
         }
         // Parts may have other ids than before.
+        self.colours.clear();
         self.selection = None;
         self.opening = None;
         self.is_making = false;
@@ -201,14 +217,24 @@ impl App {
         self.is_loading_older = false;
         self.older_again_at = self.now;
         self.wanted_results.clear();
+        let was_compacting = self.is_compacting();
         self.conversation.restore(snapshot, self.now);
         if is_moved {
             self.forget_offers();
         }
-        if let Some(reason) = reset {
-            self.say(format!("the conversation was loaded anew: {reason}"));
+        if let Some(reason) = reset
+            && !std::mem::take(&mut self.awaits_summary)
+        {
+            self.say(if was_compacting && !is_other {
+                "the past was replaced by a summary".to_owned()
+            } else {
+                format!("the conversation was loaded anew: {reason}")
+            });
         }
         self.settle_sent();
+        if is_other {
+            self.went_back();
+        }
     }
 
     fn event(&mut self, event: &Event, position: Option<&str>) {
@@ -227,18 +253,32 @@ impl App {
             }
             Applied::Changed if is_end => {
                 self.cancelling = None;
-                if !self.is_focused {
-                    self.effects.push(Effect::Ring);
-                }
+                self.tell_end(event);
             }
             Applied::Changed if is_echo => {
                 self.settle_sent();
                 self.settle_queue(event);
             }
-            Applied::Changed => self.settle_queue(event),
+            Applied::Changed => {
+                self.settle_queue(event);
+                self.tell_namesake();
+            }
             Applied::Duplicate => self.duplicates += 1,
             Applied::Unchanged => {}
         }
+    }
+
+    /// Remarks another client that goes by the name of this one, as it comes.
+    fn tell_namesake(&mut self) {
+        let names = self.conversation.status().names.iter();
+        let has_namesake = names.filter(|name| **name == self.name).count() > 1;
+        if has_namesake && !self.has_namesake {
+            let name = one_line(&self.name);
+            self.say(format!(
+                "another client is named {name}, too; --name tells them apart"
+            ));
+        }
+        self.has_namesake = has_namesake;
     }
 
     /// Prompts that went to a conversation before another was opened are still on their way.
@@ -247,7 +287,8 @@ impl App {
         let mut sent: Vec<_> = self.sent.iter().filter(of_it).collect();
         sent.sort_by_key(|(_, sent)| sent.number);
         for (key, sent) in sent {
-            self.conversation.submit(key.clone(), sent.content.clone());
+            self.conversation
+                .submit(key.clone(), sent.content.clone(), sent.files.clone());
         }
     }
 

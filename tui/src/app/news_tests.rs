@@ -268,7 +268,6 @@ fn a_page_of_the_past_that_cannot_be_had_is_not_asked_for_with_each_frame() {
 #[test]
 fn what_is_tried_again_is_tried_at_once_when_somebody_asks_or_looks() {
     let mut app = attached(&[]);
-    assert_eq!(control(&mut app, 'r'), []);
     assert_eq!(app.update(Msg::Focused(true), app.now), []);
     lose(&mut app, "gone", 1, 3);
     let now = [Effect::Order(Order::TryNow)];
@@ -308,4 +307,59 @@ fn another_service_is_remarked_once_and_weighs_more_than_that_it_is_there() {
         .push(difference("api_key", "api_key: another one"));
     tell(&mut app, News::Service(Box::new(one)));
     assert_eq!(toast(&app), "api_key: another one");
+}
+
+/// Spec: [TUI-305]
+#[test]
+fn what_was_loaded_anew_for_a_summary_says_so() {
+    let anew = |app: &mut App| {
+        let snapshot = Box::new(snapshot(&[], 1, 0));
+        let reset = Some("the position is one of another journal".to_owned());
+        tell(app, News::Snapshot { snapshot, reset });
+        toast(app).to_owned()
+    };
+    let mut app = attached(&[]);
+    assert!(anew(&mut app).starts_with("the conversation was loaded anew"));
+    // Of another client.
+    let started =
+        json!({"type": "compaction_started", "reason": "threshold", "tokens": 9, "timestamp": 1});
+    tell(&mut app, told(1, event(started)));
+    assert!(app.is_compacting(), "the example is of no use");
+    assert_eq!(anew(&mut app), "the past was replaced by a summary");
+    // Of this one: the answer stands, whichever comes first.
+    for is_answered_first in [true, false] {
+        let mut app = attached(&[]);
+        write(&mut app, "/compact");
+        key(&mut app, Key::Enter);
+        let answer = serde_json::from_value(
+            json!({"compacted": true, "tokens_before": 9000, "tokens_after": 1000}),
+        );
+        let news = News::Compacted {
+            conversation: "c".to_owned(),
+            answer: answer.unwrap(),
+        };
+        if is_answered_first {
+            tell(&mut app, news);
+            assert!(anew(&mut app).starts_with("compacted: "));
+        } else {
+            assert!(anew(&mut app).starts_with("the past is being summarized"));
+            tell(&mut app, news);
+            assert!(toast(&app).starts_with("compacted: "));
+        }
+    }
+}
+
+/// Spec: [TUI-306]
+#[test]
+fn another_client_of_the_same_name_is_remarked_once() {
+    let mut app = attached(&[]);
+    let name = app.name.clone();
+    present(&mut app, 2, &[&name, "other"]);
+    assert!(app.toast.is_none());
+    present(&mut app, 3, &[&name, "other", &name]);
+    let said = format!("another client is named {name}, too; --name tells them apart");
+    assert_eq!(toast(&app), said);
+    app.toast = None;
+    present(&mut app, 4, &[&name, "other", &name, "more"]);
+    assert!(app.toast.is_none());
 }

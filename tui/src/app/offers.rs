@@ -1,4 +1,4 @@
-//! What the service has to choose from: models, skills, templates.
+//! The service's entries to choose from: models, skills, templates.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::link::{Offer, OfferKind, Order};
 /// How long it is taken to be as the service said last.
 const FRESH: Duration = Duration::from_secs(30);
 
-/// What the service has, as far as it was asked.
+/// The service's entries, as far as it was asked.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     known: HashMap<OfferKind, Vec<Offer>>,
@@ -18,7 +18,7 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// What is known of a kind; none before the service told.
+    /// The entries of a kind; none before the service told.
     pub(super) fn of(&self, kind: OfferKind) -> Option<&[Offer]> {
         self.known.get(&kind).map(Vec::as_slice)
     }

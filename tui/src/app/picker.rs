@@ -7,7 +7,7 @@ use crate::keys::Action;
 use crate::link::Order;
 use crate::text::shown_path;
 
-/// What is being done with the chosen conversation.
+/// The action on the chosen conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Nothing yet.
@@ -37,7 +37,7 @@ pub(crate) struct Picker {
     scope: Scope,
     /// The user's home folder, which folders are shown without.
     home: Option<String>,
-    /// What is being done.
+    /// The action.
     pub(crate) mode: Mode,
     /// All of them; none until the service has told.
     summaries: Option<Vec<Summary>>,
@@ -61,7 +61,7 @@ impl Picker {
         }
     }
 
-    /// What the service told.
+    /// The service's answer.
     pub(crate) fn listed(&mut self, summaries: Vec<Summary>) {
         let is_chosen = |summary: &Summary| Some(&summary.id) == self.chosen.as_ref();
         if !summaries.iter().any(is_chosen) {
@@ -165,7 +165,7 @@ impl Picker {
         self.field().insert(text);
     }
 
-    /// What is written now. To change it is a second thought about the trash.
+    /// The draft now. A change of it is a second thought about the trash.
     fn field(&mut self) -> &mut Field {
         if self.mode == Mode::Trashing {
             self.mode = Mode::Choosing;

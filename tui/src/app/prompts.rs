@@ -1,11 +1,16 @@
 //! Sending prompts and what waits in the queues, and getting drafts back.
 
+use std::time::Duration;
+
 use harness_protocol::Queue;
 
 use super::{App, Effect};
 use crate::composer::{Draft, Edit};
 use crate::link::{Order, Recipe};
 use crate::viewport::Step;
+
+/// For how long behind a cancel Ctrl+C does not leave.
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// A prompt that was sent and not yet accepted.
 #[derive(Debug)]
@@ -20,16 +25,18 @@ pub(super) struct Sent {
     pub(super) draft: Draft,
     /// The queue that it is to wait in, if any.
     pub(super) queue: Option<Queue>,
+    /// The files that go with it, as they are shown.
+    pub(super) files: Vec<String>,
 }
 
-/// What is sent.
+/// The text that is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sending {
     /// A prompt.
     Prompt,
-    /// What waits for a run that is going.
+    /// The messages that wait for the active run.
     Queue(Queue),
-    /// What a skill or a template makes of a text.
+    /// A text as a skill or a template renders it.
     Recipe(Recipe, String, String),
 }
 
@@ -37,27 +44,46 @@ impl App {
     /// Sends what is written, or carries out the command that it is. While a run is going, what is
     /// written waits in this queue.
     pub(super) fn submit(&mut self, queue: Queue) {
+        if self.complete_file() {
+            return;
+        }
         if self.composer.ends_with_backslash_before_caret() {
             self.composer.replace_backslash_by_newline();
             return;
         }
         let content = self.composer.order();
         if content.is_empty() {
+            if self.composer.has_files() {
+                self.say("say what is to be done with it");
+            }
             return;
         }
         // What was pasted and set aside is never a command, whatever it begins with.
-        let is_written = self.composer.chips().is_empty();
+        let is_written = !self.composer.has_pastes();
         let content = match content.strip_prefix('/').filter(|_| is_written) {
             Some(literal) if literal.starts_with('/') => literal.to_owned(),
             Some(_) => {
                 if self.command(&content) {
                     self.remember(content);
-                    self.composer.take();
+                    let files = self.composer.take().only_files();
+                    self.composer.restore(files);
                 }
                 return;
             }
             None => content,
         };
+        // A pasted one is text, and so is one behind a blank.
+        if let Some(command) = content.strip_prefix('!').filter(|_| is_written)
+            && self.composer.begins_typed()
+            && self.composer.text().starts_with('!')
+        {
+            if self.run_command(command) {
+                self.remember(content);
+                let files = self.composer.take().only_files();
+                self.composer.restore(files);
+            }
+            return;
+        }
         if self.opening.is_some() || self.is_making {
             self.say("the conversation is not there yet; the draft is kept");
             return;
@@ -92,6 +118,10 @@ impl App {
             self.complain("a run is going; the draft is kept");
             return false;
         }
+        if self.composer.has_files() {
+            self.complain("no file goes with it; Backspace drops those that are attached");
+            return false;
+        }
         let (name, text) = argument
             .split_once(char::is_whitespace)
             .unwrap_or((argument, ""));
@@ -110,6 +140,8 @@ impl App {
     fn send(&mut self, sending: Sending, content: String) {
         let key = self.new_key();
         let draft = self.composer.take();
+        let files = draft.files();
+        let labels: Vec<String> = files.iter().map(|file| file.path().to_owned()).collect();
         if !matches!(sending, Sending::Recipe(..)) {
             self.remember(draft.entry());
         }
@@ -126,21 +158,25 @@ impl App {
                 content: content.clone(),
                 draft,
                 queue,
+                files: labels.clone(),
             },
         );
-        self.conversation.submit(key.clone(), content.clone());
+        self.conversation
+            .submit(key.clone(), content.clone(), labels);
         self.go(Step::Bottom);
         self.order(match sending {
             Sending::Prompt => Order::Submit {
                 conversation,
                 key,
                 content,
+                files,
             },
             Sending::Queue(queue) => Order::Queue {
                 conversation,
                 queue,
                 key,
                 content,
+                files,
             },
             Sending::Recipe(recipe, name, text) => Order::Expand {
                 conversation,
@@ -176,13 +212,16 @@ impl App {
         }
     }
 
-    fn remember(&mut self, entry: String) {
+    pub(super) fn remember(&mut self, entry: String) {
         self.history.add(&entry);
         self.effects.push(Effect::Remember(entry));
     }
 
     /// Cancels the run or the summary, clears the draft, or leaves.
     pub(super) fn interrupt(&mut self) {
+        if self.end_command() {
+            return;
+        }
         let status = self.conversation.status();
         let (run_id, is_compacting) = (status.run_id, status.is_compacting);
         match run_id {
@@ -192,12 +231,23 @@ impl App {
                 // One that was only looked at is there already.
                 let draft = self.composer.draft_entry();
                 self.composer.edit(Edit::Clear, 1);
+                // This press was not one too many for the cancel; the next one is meant.
+                self.cancelled_at = None;
                 if let Some(draft) = draft {
                     self.remember(draft);
                 }
             }
+            // The key was pressed to cancel, and the run was over before it was read.
+            _ if self.was_just_cancelled() && !self.is_down() => {
+                self.say("cancelled; Ctrl+C once more leaves");
+            }
             _ => self.effects.push(Effect::Leave),
         }
+    }
+
+    fn was_just_cancelled(&self) -> bool {
+        let until = self.cancelled_at.map(|at| at + CANCEL_GRACE);
+        until.is_some_and(|until| self.now < until)
     }
 
     /// Cancels the run on the screen, and no other: runs of several conversations may have the same
@@ -211,6 +261,7 @@ impl App {
             self.say("the compaction is being cancelled");
         }
         self.cancelling = run_id;
+        self.cancelled_at = Some(self.now);
         let conversation = self.open_id().to_owned();
         self.order(Order::Cancel {
             conversation,

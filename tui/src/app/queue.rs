@@ -1,4 +1,4 @@
-//! What waits in the queues of the conversation: looking at it, and taking it away.
+//! The queues of the conversation: looking at them, and withdrawing messages.
 
 use harness_protocol::{Event, words};
 
@@ -18,7 +18,7 @@ pub(super) struct TakingBack {
     is_failed: bool,
 }
 
-/// What to say of a message that nobody is going to say.
+/// The words about a message that no run is going to say.
 const LEFT: &str = "the run is over, so it waits for the next one; /continue says it now";
 
 impl App {
@@ -28,13 +28,15 @@ impl App {
             conversation,
             content,
             queue: Some(queue),
+            files,
             ..
         }) = self.sent.remove(key)
         else {
             return; // Its event has come.
         };
         if conversation == self.open_id() {
-            self.conversation.queued(key, item, queue, content);
+            self.conversation
+                .queued(key, item, queue, content, files.len());
             self.notice_left(item);
         }
     }
@@ -66,7 +68,7 @@ impl App {
         }
     }
 
-    /// What an event says of messages of ours.
+    /// The messages of ours that an event names.
     pub(super) fn settle_queue(&mut self, event: &Event) {
         match event {
             Event::Queued { item, .. } => self.notice_left(*item),
@@ -209,7 +211,7 @@ impl App {
     }
 }
 
-/// Who sent a message.
+/// The author of a message.
 pub(crate) fn author_name(by: &Author) -> String {
     match by {
         Author::You => "you".to_owned(),

@@ -1,4 +1,4 @@
-//! What waits: sending it, losing it, taking it back.
+//! Queued messages: sending, losing and withdrawing them.
 
 use harness_protocol::{Event, Queue};
 use serde_json::json;
@@ -26,6 +26,7 @@ fn order_of(queue: Queue, key: &str, content: &str) -> Order {
         queue,
         key: key.to_owned(),
         content: content.to_owned(),
+        files: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::conversation::{PartKind, ToolOutcome};
 use crate::link::News;
 use crate::terminal::{Button, Key, Mouse, MouseAction};
 
-/// What is on the screen, by part and row.
+/// The rows on the screen, by part and row.
 fn view(app: &mut App) -> Vec<(i64, usize, u16)> {
     let shown = app.viewport.visible(&app.conversation);
     let place = |shown: &crate::viewport::Shown| (shown.part.0, shown.rows.start, shown.y);
@@ -26,7 +26,7 @@ fn hit(app: &App) -> Option<(u64, usize)> {
 
 fn said(app: &App) -> &'static str {
     match &app.overlay {
-        Some(Overlay::Search(open)) => open.found(),
+        Some(Overlay::Search(open)) => open.found().leak(),
         other => panic!("{other:?}"),
     }
 }
@@ -69,7 +69,7 @@ fn older(page: Option<(u64, u64)>) -> News {
     }
 }
 
-/// Spec: [TUI-33]
+/// Spec: [TUI-33] [TUI-303]
 #[test]
 fn a_search_goes_through_all_hits_loads_what_is_older_and_leads_back() {
     let mut app = searching();
@@ -97,14 +97,20 @@ fn a_search_goes_through_all_hits_loads_what_is_older_and_leads_back() {
     );
     assert_eq!(drawn(&mut app), []);
     tell(&mut app, older(Some((1, 20))));
-    assert_eq!((hit(&app), said(&app)), (Some((3, 2)), ""));
+    assert_eq!((hit(&app), said(&app)), (Some((3, 2)), "1 of 4"));
     // Round in either direction.
     key(&mut app, Key::Up);
-    assert_eq!((hit(&app), said(&app)), (Some((31, 12)), "went round"));
+    assert_eq!(
+        (hit(&app), said(&app)),
+        (Some((31, 12)), "went round, 4 of 4")
+    );
     key(&mut app, Key::Enter);
-    assert_eq!((hit(&app), said(&app)), (Some((3, 2)), "went round"));
+    assert_eq!(
+        (hit(&app), said(&app)),
+        (Some((3, 2)), "went round, 1 of 4")
+    );
     key(&mut app, Key::Enter);
-    assert_eq!((hit(&app), said(&app)), (Some((30, 4)), ""));
+    assert_eq!((hit(&app), said(&app)), (Some((30, 4)), "2 of 4"));
     assert_ne!(view(&mut app), before);
     key(&mut app, Key::Escape);
     assert!(app.overlay.is_none());
@@ -196,9 +202,22 @@ fn results_that_were_cut_are_fetched_when_they_are_unfolded_and_on_the_screen() 
             })
             .collect()
     };
+    let folded = view(&mut app);
+    assert_eq!(drawn(&mut app), []);
+    control(&mut app, 'o');
     let cut = view(&mut app);
     assert_eq!(drawn(&mut app), []);
-    assert_eq!(control(&mut app, 'o'), []);
+    // Up to 100 lines are there; for the rest it is opened once more.
+    let open_whole = |app: &mut App, call: usize| {
+        let part = {
+            let calls = app.conversation.parts();
+            let mut calls = calls.filter(|part| matches!(part.kind, PartKind::Tool(_)));
+            calls.nth(call).unwrap().clone()
+        };
+        app.viewport.folds.toggle(&part);
+    };
+    open_whole(&mut app, 0);
+    open_whole(&mut app, 1);
     assert_eq!(
         drawn(&mut app),
         [Effect::Order(Order::Whole {
@@ -219,15 +238,16 @@ fn results_that_were_cut_are_fetched_when_they_are_unfolded_and_on_the_screen() 
     );
     whole(&mut app, "a", 2, &lines);
     assert_eq!((kept(&app), drawn(&mut app)), (vec![150, 150, 1], vec![]));
-    // Folded, and then cut again, it looks as it did.
+    // Its head, and then folded again, it looks as it did.
     key(&mut app, Key::End);
     let open = view(&mut app);
     control(&mut app, 'o');
-    let folded = view(&mut app);
-    assert_eq!(toast(&app), "tools: headings only");
+    let head = view(&mut app);
+    assert_eq!(toast(&app), "the first 8 lines of results");
     control(&mut app, 'o');
-    assert_eq!(view(&mut app), cut);
-    assert!(open != cut && folded != cut && open != folded);
+    assert_eq!(toast(&app), "folded: a row for each call");
+    assert_eq!(view(&mut app), folded);
+    assert!(open != cut && folded != cut && open != folded && head != cut && head != folded);
 }
 
 fn copied(app: &mut App, command: &str) -> Result<String, String> {
@@ -344,7 +364,8 @@ fn what_is_attached_is_never_a_command_and_keeps_its_slashes() {
             [&Order::Submit {
                 conversation: "c".to_owned(),
                 key,
-                content
+                content,
+                files: Vec::new(),
             }]
         );
     }

@@ -9,7 +9,7 @@ use crate::composer::MAX_ROWS;
 const MARGIN: u16 = 1;
 /// From this height on there is a header.
 const HEADER_FROM: u16 = 10;
-/// What the border and the spaces within it take of the width.
+/// The width that the border and the spaces within it take.
 const INPUT_MARGIN: u16 = 4;
 
 /// How many messages that wait have a row.
@@ -31,15 +31,15 @@ pub(crate) struct Regions {
     pub(crate) talk: Rect,
     /// The line below it, with what is new and remarks.
     pub(crate) seam: Rect,
-    /// What waits to be said.
+    /// The queued messages.
     pub(crate) queue: Rect,
-    /// What waits for an operator's answer.
+    /// The approvals that wait for an operator's answer.
     pub(crate) band: Rect,
     /// Pastes that were set aside.
     pub(crate) pastes: Rect,
-    /// What the conversation is doing.
+    /// The state of the conversation.
     pub(crate) status: Rect,
-    /// What is being written, with its border.
+    /// The draft, with its border.
     pub(crate) input: Rect,
 }
 
@@ -66,7 +66,7 @@ impl Regions {
         let status = take(1);
         let seam = take(1);
         let band = take(band_rows(app, area));
-        let pastes = take(u16::from(!app.composer.chips().is_empty()));
+        let pastes = take(u16::from(app.composer.live_chips().next().is_some()));
         let header = take(u16::from(area.height >= HEADER_FROM));
         let queue = take(queue_rows(app, area));
         let heights = [header, left, seam, queue, band, pastes, status, input];

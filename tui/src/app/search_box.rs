@@ -8,13 +8,15 @@ use crate::viewport::{Standing, Step};
 /// A search that is open.
 #[derive(Debug)]
 pub(crate) struct SearchBox {
-    /// What is searched for.
+    /// The search text.
     pub(crate) field: Field,
     /// Where it stands.
     pub(crate) search: Search,
-    /// What came of it last.
+    /// The last outcome.
     found: Option<Found>,
-    /// What is older could not be loaded.
+    /// Which hit that is, and of how many, if they were counted.
+    count: Option<(usize, usize)>,
+    /// The older part could not be loaded.
     lacks_older: bool,
     /// Which way it went last: on that way it goes on when older parts came.
     direction: Direction,
@@ -23,16 +25,24 @@ pub(crate) struct SearchBox {
 }
 
 impl SearchBox {
-    /// What was found, in words.
-    pub(crate) fn found(&self) -> &'static str {
-        match self.found {
+    /// The finding, in words.
+    pub(crate) fn found(&self) -> String {
+        let words = match self.found {
             _ if self.field.text().is_empty() => "",
             _ if self.lacks_older => "what is older cannot be had",
             Some(Found::Nowhere) => "not found",
             Some(Found::WantsOlder) => "loading what is older…",
-            Some(Found::At { is_wrapped, .. }) if is_wrapped => "went round",
-            Some(Found::At { .. }) | None => "",
-        }
+            Some(Found::At { is_wrapped, .. }) => {
+                let round = if is_wrapped { "went round" } else { "" };
+                return match self.count {
+                    Some((place, count)) if is_wrapped => format!("{round}, {place} of {count}"),
+                    Some((place, count)) => format!("{place} of {count}"),
+                    None => round.to_owned(),
+                };
+            }
+            None => "",
+        };
+        words.to_owned()
     }
 
     /// Whether it waits for older parts.
@@ -50,6 +60,7 @@ impl App {
             field,
             search: Search::new(text),
             found: None,
+            count: None,
             lacks_older: false,
             direction: Direction::Previous,
             origin: self.viewport.standing(),
@@ -75,7 +86,9 @@ impl App {
         let found = open.search.go(direction, conversation, viewport);
         open.found = Some(found);
         open.lacks_older = false;
+        open.count = None;
         if let Found::At { place, .. } = found {
+            open.count = open.search.count(conversation, viewport);
             viewport.folds.peek(Some(place.part));
             viewport.show(place, conversation);
         }
@@ -91,7 +104,7 @@ impl App {
         }
     }
 
-    /// What is older cannot be had: the search waits for it no more.
+    /// The older part cannot be loaded: the search no longer waits for it.
     pub(super) fn search_without_older(&mut self) {
         if let Some(Overlay::Search(open)) = &mut self.overlay
             && open.wants_older()

@@ -1,4 +1,4 @@
-//! What is set in the conversation, and orders that are for it as a whole.
+//! The settings of the conversation, and orders for it as a whole.
 
 use harness_protocol::{
     AnyOrder, CompactAnswer, NO_TOOLS, RenewTools, SettingsAnswer, THINKING_LEVELS, ThinkingLevel,
@@ -100,7 +100,11 @@ impl App {
             return;
         }
         self.overlay = Some(Overlay::Facts(match view {
-            View::Settings => all_settings(answer),
+            View::Settings => {
+                let mut lines = all_settings(answer);
+                lines.extend(self.own_lines());
+                lines
+            }
             View::Tools => all_tools(answer),
         }));
     }
@@ -127,6 +131,7 @@ impl App {
             return false;
         };
         let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
+        self.awaits_summary = true;
         self.say("the past is being summarized, which may take minutes");
         self.order(Order::Compact {
             conversation,
@@ -148,6 +153,7 @@ impl App {
         } else {
             format!("{conversation}: ")
         };
+        self.awaits_summary &= *compacted;
         self.say(if *compacted {
             let saved = words::saved(*tokens_before, *tokens_after);
             format!("{of_it}compacted: {saved}")
@@ -157,7 +163,7 @@ impl App {
     }
 }
 
-/// What the next run has, a line each.
+/// The settings of the next run, a line each.
 fn all_settings(answer: &SettingsAnswer) -> Vec<String> {
     let own = words::settings(&answer.settings);
     let mark = |line: &String| if own.contains(line) { "*" } else { " " };

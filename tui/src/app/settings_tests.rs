@@ -163,6 +163,42 @@ fn names_of_the_service_complete_what_is_written() {
     assert!(labels(&app).is_empty());
 }
 
+/// Spec: [TUI-302]
+#[test]
+fn the_clients_own_words_complete_what_is_written() {
+    let mut app = attached(&[]);
+    let mut labels = |text: &str| -> Vec<String> {
+        control(&mut app, 'u');
+        app.update(Msg::Paste(text.to_owned()), app.now);
+        let completions = app.completions().into_iter();
+        completions.map(|completion| completion.label).collect()
+    };
+    assert_eq!(labels("/theme "), ["dark", "light", "terminal"]);
+    assert_eq!(labels("/theme li"), ["light"]);
+    assert_eq!(labels("/fold "), ["all", "none", "tools"]);
+    let all = labels("/settings ");
+    assert!(all.contains(&"theme".to_owned()) && all.contains(&"notify".to_owned()));
+    assert_eq!(labels("/settings notify "), ["unfocused", "always", "off"]);
+    assert_eq!(labels("/settings notify alw"), ["always"]);
+    for text in [
+        "/settings nothing ",
+        "/theme dark x",
+        "/settings bell true x",
+    ] {
+        assert_eq!(labels(text), [""; 0], "{text}");
+    }
+    labels("/settings noti");
+    key(&mut app, Key::Tab);
+    assert_eq!(app.composer.text(), "/settings notify ");
+    key(&mut app, Key::Tab);
+    assert_eq!(app.composer.text(), "/settings notify unfocused");
+    // A name alone is not made into another by Enter.
+    assert!(matches!(
+        command(&mut app, "/settings ").as_slice(),
+        [Order::Settings { .. }]
+    ));
+}
+
 /// Spec: [TUI-64]
 #[test]
 fn a_skill_is_sent_as_a_prompt_and_comes_back_when_it_is_refused() {
@@ -264,8 +300,9 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
         "  max turns: 9",
         "  tools offered, of 2: read",
         "* differs from what the service has",
+        "this client, by /settings NAME VALUE or in client.toml:",
     ];
-    assert_eq!(lines[..], expected);
+    assert_eq!(lines[..expected.len()], expected);
 
     // A run that is going is not begun, and nothing is asked of a service that is gone.
     let mut app = attached(&running());

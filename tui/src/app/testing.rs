@@ -157,13 +157,13 @@ pub(crate) fn picking() -> App {
     app
 }
 
-/// What passes, such as who is attached.
+/// Passing events, such as presence.
 pub(crate) fn pass(app: &mut App, event: Event) -> Vec<Effect> {
     let position = None;
     tell(app, News::Event { event, position })
 }
 
-/// Who is attached.
+/// The attached clients.
 pub(crate) fn present(app: &mut App, count: usize, names: &[&str]) {
     let presence = json!({"type": "presence", "count": count, "names": names});
     pass(app, event(presence));
@@ -203,7 +203,7 @@ pub(crate) fn talked() -> Vec<Event> {
         tool("b", "/etc/shadow"),
         ended("b", "permission denied", true),
         json!({"type": "text", "content": reply}),
-        json!({"type": "reply_ended", "model": "claude-x", "stop_reason": "end_turn", "usage": {}}),
+        json!({"type": "reply_ended", "model": "claude-x", "stop_reason": "end_turn", "usage": {"input_tokens": 40_500, "output_tokens": 500}}),
         json!({"type": "run_ended", "run_id": 1, "outcome": "cancelled", "message": "", "usage": usage, "by": "ben"}),
         json!({"type": "status", "state": "idle", "message": ""}),
     ];

@@ -21,6 +21,7 @@ fn a_prompt_is_shown_at_once_and_comes_back_when_it_is_not_accepted() {
         conversation: "c".to_owned(),
         key: format!("k-{number}"),
         content: "two words".to_owned(),
+        files: Vec::new(),
     };
     assert!(sent.contains(&Effect::Order(submit(1))), "{sent:?}");
     assert!(app.composer.is_empty());
@@ -68,7 +69,7 @@ fn a_prompt_is_shown_at_once_and_comes_back_when_it_is_not_accepted() {
     assert!(app.composer.is_empty());
 }
 
-/// Spec: [TUI-13] [TUI-42]
+/// Spec: [TUI-13] [TUI-42] [TUI-161]
 #[test]
 fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
     let mut app = attached(&running());
@@ -91,6 +92,17 @@ fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
         [Effect::Remember("draft".to_owned())]
     );
     assert!(app.composer.is_empty());
+    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+
+    // Pressed twice, it cancels and does no more.
+    let mut app = attached(&running());
+    control(&mut app, 'c');
+    let ended = json!({"type": "run_ended", "run_id": 7, "outcome": "cancelled", "message": "", "usage": usage});
+    tell(&mut app, told(4, event(ended)));
+    tell(&mut app, told(5, status("idle", "cancelled")));
+    assert_eq!(control(&mut app, 'c'), []);
+    assert_eq!(toast(&app), "cancelled; Ctrl+C once more leaves");
+    wait(&mut app, 1);
     assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
 
     // Of a service that is gone nothing is awaited.
@@ -132,6 +144,7 @@ fn ctrl_c_and_a_command_cancel_a_summary_that_is_no_run() {
     );
     tell(&mut app, told(4, status("idle", "")));
     control(&mut app, 'c');
+    wait(&mut app, 1);
     assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
 
     let mut app = compacting();

@@ -10,7 +10,7 @@ pub(super) const TOAST: Duration = Duration::from_secs(6);
 /// A remark that passes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toast {
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
     /// Whether something went wrong.
     pub(crate) is_error: bool,

@@ -1,9 +1,14 @@
-//! What the view lacks and is asked for: older parts, and whole results.
+//! The parts that the view lacks and asks for: older parts, whole results, and the colours of code.
 
 use super::{App, Effect, Overlay};
 use crate::conversation::{PartKind, ToolOutcome};
+use crate::highlight::Answer;
+use crate::layout::Row;
 use crate::link::Order;
 use crate::part_view::Fold;
+
+/// How many screens below what is shown colours are asked for.
+const NEAR_SCREENS: usize = 2;
 
 impl App {
     /// Asks for what the view lacks: older parts when it comes near to the first, and results of
@@ -31,6 +36,33 @@ impl App {
                 conversation,
                 before,
             });
+        }
+    }
+
+    /// Asks for the colours of the code on the screen and of what is near below.
+    pub(super) fn want_colours(&mut self) {
+        if !self.own.highlight || !self.theme.has_colors() {
+            return;
+        }
+        self.colours.look();
+        let near = usize::from(self.size.1) * NEAR_SCREENS;
+        for shown in self.viewport.visible(&self.conversation) {
+            let Some(part) = self.conversation.part(shown.part) else {
+                continue;
+            };
+            let rows = shown.block.rows.iter().take(shown.rows.end + near);
+            let Some(range) = rows.rev().find_map(Row::range) else {
+                continue;
+            };
+            let wanted = self.colours.wanted(part, &shown.block, range.end);
+            self.effects.extend(wanted.into_iter().map(Effect::Colour));
+        }
+    }
+
+    /// Takes the colours of code.
+    pub(super) fn coloured(&mut self, answer: Answer) {
+        if !self.colours.take(answer) {
+            log::debug!("the colours came too late");
         }
     }
 

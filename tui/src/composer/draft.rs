@@ -2,21 +2,35 @@
 
 use std::sync::Arc;
 
+use super::mention::is_mentioned;
+use crate::link::PromptFile;
+
 /// More bytes than this are kept beside the text, where they cost nothing at each key.
 const MAX_PASTED_BYTES: usize = 4 * 1024;
 /// More lines than this are kept beside the text.
 const MAX_PASTED_LINES: usize = 20;
 
-/// A large piece that was pasted. It stands above the text and never in it, so that it can be
-/// neither damaged by editing nor sent as the name of itself.
+/// A large piece that was pasted, or a file that goes along. It stands above the text and never in
+/// it, so that it can be neither damaged by editing nor sent as the name of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chip {
-    /// What was pasted.
+    /// The pasted text, or the path of the file.
     pub(crate) text: Arc<str>,
     /// How many lines it has.
     pub(crate) lines: usize,
     /// How long it is.
     pub(crate) bytes: usize,
+    /// The file that it is, if it is one.
+    pub(crate) file: Option<ChipFile>,
+}
+
+/// A file that goes along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChipFile {
+    /// Where it is.
+    pub(crate) file: PromptFile,
+    /// Whether the text names it: without its name there, it does not go along.
+    pub(crate) is_mention: bool,
 }
 
 impl Chip {
@@ -28,11 +42,22 @@ impl Chip {
             text: Arc::from(text),
             lines,
             bytes,
+            file: None,
         })
+    }
+
+    /// A chip of a file.
+    pub(super) fn of_file(file: ChipFile) -> Self {
+        Self {
+            text: Arc::from(file.file.path()),
+            lines: 0,
+            bytes: 0,
+            file: Some(file),
+        }
     }
 }
 
-/// What was written, with what was pasted beside it.
+/// The text, with the pastes beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Draft {
     /// The text.
@@ -58,12 +83,12 @@ impl Draft {
         self.text.is_empty() && self.chips.is_empty()
     }
 
-    /// What is sent: the pastes, a blank line behind each, then the text; trimmed at its ends.
+    /// The text that is sent: the pastes, a blank line behind each, then the text; trimmed at its ends.
     pub(crate) fn order(&self) -> String {
         self.whole().trim().to_owned()
     }
 
-    /// What the history is given: as [`Self::order`], but a space that the text begins with stays,
+    /// The text for the history: as [`Self::order`], but a space that the text begins with stays,
     /// since it says that the prompt is not to be kept.
     pub(crate) fn entry(&self) -> String {
         if self.text.starts_with(' ') {
@@ -73,10 +98,39 @@ impl Draft {
         }
     }
 
+    /// The chips that go along now: all but files that the text names no more.
+    pub(crate) fn live_chips(&self) -> impl Iterator<Item = &Chip> {
+        self.chips.iter().filter(|chip| {
+            let file = chip.file.as_ref().filter(|file| file.is_mention);
+            file.is_none_or(|file| is_mentioned(&self.text, file.file.path()))
+        })
+    }
+
+    /// The files that go along, each once.
+    pub(crate) fn files(&self) -> Vec<PromptFile> {
+        let mut files: Vec<PromptFile> = Vec::new();
+        for file in self.live_chips().filter_map(|chip| chip.file.as_ref()) {
+            if !files.contains(&file.file) {
+                files.push(file.file.clone());
+            }
+        }
+        files
+    }
+
+    /// The same draft without its text and without what was pasted.
+    pub(crate) fn only_files(mut self) -> Self {
+        self.chips = self.live_chips().cloned().collect();
+        self.chips
+            .retain(|chip| chip.file.as_ref().is_some_and(|file| !file.is_mention));
+        self.text.clear();
+        self.caret = 0;
+        self
+    }
+
     fn whole(&self) -> String {
         let pasted: usize = self.chips.iter().map(|chip| chip.bytes + 2).sum();
         let mut whole = String::with_capacity(pasted + self.text.len());
-        for chip in &self.chips {
+        for chip in self.chips.iter().filter(|chip| chip.file.is_none()) {
             whole.push_str(chip.text.trim_end_matches('\n'));
             whole.push_str("\n\n");
         }

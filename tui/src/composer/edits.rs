@@ -1,4 +1,4 @@
-//! What a key can do to a text.
+//! The edits that a key can make to a text.
 
 use super::place;
 use super::rows::Rows;
@@ -43,7 +43,7 @@ pub(crate) enum Edit {
     Clear,
 }
 
-/// What came of an edit.
+/// The outcome of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edited {
     /// There was nothing to do.

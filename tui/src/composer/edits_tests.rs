@@ -1,4 +1,4 @@
-//! What each edit does, as tables.
+//! The edits, as tables.
 
 use super::super::testing::{WIDTH, after, composer, shown};
 use super::Edit::*;

@@ -1,8 +1,9 @@
-//! What is being written: text, pasted pieces, the caret, and the way into the history.
+//! The draft: text, pasted pieces, the caret, and the way into the history.
 
 mod clean;
 mod draft;
 mod edits;
+mod mention;
 mod place;
 mod rows;
 mod state;

@@ -69,7 +69,7 @@ struct Model {
     graphemes: Vec<String>,
     caret: usize,
     killed: String,
-    /// What was typed last without anything in between, and how much stood before it.
+    /// The last typed run of characters, and how much stood before it.
     typing: Option<(String, String, String)>,
 }
 

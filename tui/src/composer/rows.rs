@@ -139,7 +139,7 @@ impl<'text> Rows<'text> {
     }
 }
 
-/// What a grapheme is to whoever breaks rows.
+/// The role of a grapheme where rows are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A row may end behind it.

@@ -3,13 +3,15 @@
 use std::ops::Range;
 
 use super::clean::clean;
-use super::draft::{Chip, Draft};
+use super::draft::{Chip, ChipFile, Draft};
+use super::mention::{self, Mention};
 use super::place;
 #[cfg(test)]
 use super::rows::Place;
 use super::rows::{Rows, Window};
 use super::undo::{Step, Undo};
 use super::walk::Walk;
+use crate::link::PromptFile;
 
 /// An input is no higher than this, however long the text.
 pub(crate) const MAX_ROWS: u16 = 10;
@@ -19,7 +21,7 @@ pub(crate) const MAX_ROWS: u16 = 10;
 pub(crate) struct Composer {
     pub(super) draft: Draft,
     pub(super) undo: Undo,
-    /// What was last deleted as a piece, for [`super::Edit::Yank`].
+    /// The piece that was deleted last, for [`super::Edit::Yank`].
     pub(super) killed: String,
     /// The column that Up and Down try to keep.
     pub(super) goal: Option<u16>,
@@ -28,6 +30,8 @@ pub(crate) struct Composer {
     pub(super) typed_to: Option<usize>,
     /// Where in the history this is, if it is not the draft.
     pub(super) walk: Option<Walk>,
+    /// The beginning of the text was pasted.
+    is_begun_by_paste: bool,
 }
 
 impl Composer {
@@ -46,7 +50,57 @@ impl Composer {
         &self.draft.chips
     }
 
-    /// What would be sent now; empty if there is nothing to send.
+    /// Whether something that was pasted stands above the text.
+    pub(crate) fn has_pastes(&self) -> bool {
+        self.draft.chips.iter().any(|chip| chip.file.is_none())
+    }
+
+    /// The chips that go along now.
+    pub(crate) fn live_chips(&self) -> impl Iterator<Item = &Chip> {
+        self.draft.live_chips()
+    }
+
+    /// Whether the draft has a file that goes along.
+    pub(crate) fn has_files(&self) -> bool {
+        self.live_chips().any(|chip| chip.file.is_some())
+    }
+
+    /// Lets a file go along; whether it did not before.
+    pub(crate) fn attach(&mut self, file: PromptFile) -> bool {
+        let is_known = self.draft.files().contains(&file);
+        if !is_known {
+            let mut chips = self.draft.chips.clone();
+            chips.push(Chip::of_file(ChipFile {
+                file,
+                is_mention: false,
+            }));
+            self.set_chips(chips);
+        }
+        !is_known
+    }
+
+    /// The name of a file that is being written where the caret is.
+    pub(crate) fn open_mention(&self) -> Option<Mention> {
+        mention::open(&self.draft.text, self.draft.caret)
+    }
+
+    /// Writes the name of a file in the place of what is written of it, and lets it go along.
+    pub(crate) fn complete_mention(&mut self, mention: Mention, path: &str) {
+        let mut chips = self.draft.chips.clone();
+        chips.push(Chip::of_file(ChipFile {
+            file: PromptFile::Below(path.to_owned()),
+            is_mention: true,
+        }));
+        let words = format!("{} ", mention::token(path));
+        self.apply(mention.range, &words, Some(chips), false);
+    }
+
+    /// Whether somebody typed the beginning of the text, or took it from the history.
+    pub(crate) fn begins_typed(&self) -> bool {
+        !self.is_begun_by_paste
+    }
+
+    /// The text that would be sent now; empty if there is nothing to send.
     pub(crate) fn order(&self) -> String {
         self.draft.order()
     }
@@ -72,6 +126,7 @@ impl Composer {
             self.set_chips(chips);
         } else if !pasted.is_empty() {
             self.replace(at..at, &pasted, false);
+            self.is_begun_by_paste |= at == 0;
         }
     }
 
@@ -127,7 +182,7 @@ impl Composer {
         });
     }
 
-    /// What the history would be given now; nothing of what came from there unchanged.
+    /// The text for the history now; none if it came from there unchanged.
     pub(crate) fn draft_entry(&self) -> Option<String> {
         let entry = self.draft.entry();
         Some(entry).filter(|entry| !self.is_pristine() && !entry.trim().is_empty())
@@ -200,12 +255,14 @@ impl Composer {
         draft.text.replace_range(range, by);
         draft.caret = place::at_or_after(&draft.text, end);
         self.undo.note(step, is_stroke);
+        self.is_begun_by_paste &= !self.draft.text.is_empty();
         self.touched();
     }
 
     /// Shows another draft as if it had just been begun.
     pub(super) fn set(&mut self, draft: Draft) -> Draft {
         self.undo = Undo::default();
+        self.is_begun_by_paste = false;
         self.goal = None;
         self.typed_to = None;
         std::mem::replace(&mut self.draft, draft)

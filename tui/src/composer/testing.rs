@@ -25,7 +25,7 @@ pub(super) fn shown(composer: &Composer) -> String {
     format!("{before}|{behind}")
 }
 
-/// What these edits make of a text.
+/// The text that these edits make.
 pub(super) fn after(text: &str, edits: &[Edit], width: u16) -> (String, Vec<Edited>) {
     let mut composer = composer(text);
     let edited = edits

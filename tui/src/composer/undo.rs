@@ -1,4 +1,4 @@
-//! What was done to a draft, so that it can be undone.
+//! The edits of a draft, so that they can be undone.
 
 use std::collections::VecDeque;
 
@@ -14,9 +14,9 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub(super) struct Step {
     /// Where the piece was.
     pub(super) at: usize,
-    /// What was there.
+    /// The former content.
     pub(super) removed: String,
-    /// What is there now.
+    /// The present content.
     pub(super) inserted: String,
     /// Where the caret stood before.
     pub(super) caret: usize,
@@ -83,7 +83,7 @@ impl Undo {
         }
     }
 
-    /// What comes next is not joined to what was.
+    /// The next edit is not joined to the last one.
     pub(super) fn close(&mut self) {
         self.is_open = false;
     }

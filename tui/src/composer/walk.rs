@@ -16,7 +16,7 @@ pub(super) struct Walk {
     at: usize,
     /// Whether nothing was done to the entry since it was recalled.
     pub(super) is_pristine: bool,
-    /// What was being written before.
+    /// The draft before.
     draft: Draft,
     /// Entries that were changed and left, for when one comes back to them.
     changed: BTreeMap<usize, Draft>,

@@ -8,7 +8,7 @@ fn history(prompts: &[&str]) -> PromptHistory {
     prompts.iter().map(|prompt| (*prompt).to_owned()).collect()
 }
 
-/// What the keys Up and Down do.
+/// The actions of the keys Up and Down.
 fn up(composer: &mut Composer, history: &PromptHistory) -> String {
     if composer.edit(Edit::Up, WIDTH) == Edited::AtTop {
         composer.older(history);

@@ -1,4 +1,4 @@
-//! What waits for an operator's answer.
+//! The approvals that wait for an operator's answer.
 
 use harness_protocol::{Approval, Event, Snapshot};
 

@@ -21,7 +21,7 @@ pub(super) struct Calls {
     open: VecDeque<PartId>,
     /// Whether a run is going, so that the first of them runs.
     is_running: bool,
-    /// What became of calls that were made before the first event that is loaded.
+    /// The outcomes of calls that were made before the first event that is loaded.
     earlier: Earlier,
 }
 

@@ -1,4 +1,4 @@
-//! What the events of a conversation add up to: its parts.
+//! The fold over the events of a conversation: its parts.
 
 use harness_protocol::words::{self, Words, unreadable_block};
 use harness_protocol::{DeltaKind, Event, Family, State};
@@ -6,7 +6,7 @@ use harness_protocol::{DeltaKind, Event, Family, State};
 use super::calls::{Calls, Told as Returned};
 use super::entries::{Entries, New, sum};
 use super::live::Live;
-use super::part::{PartId, PartKind, Tool, ToolOutcome};
+use super::part::{Command, PartId, PartKind, Tool, ToolOutcome, ToolResult};
 use super::pending::Pending;
 use super::{remarks, results};
 
@@ -53,6 +53,7 @@ impl Fold {
                 key,
                 by,
                 item,
+                attachments,
                 ..
             } => {
                 let made = sum(&("user", content, by));
@@ -61,6 +62,7 @@ impl Fold {
                     by: pending.author(key.as_deref(), by.as_deref()),
                     is_pending: false,
                     is_queued: item.is_some(),
+                    files: attachments.iter().map(words::attachment).collect(),
                 };
                 self.push(stamp, kind, made);
             }
@@ -75,10 +77,15 @@ impl Fold {
                 let made = sum(&("text", content, partial));
                 self.finish(Some(DeltaKind::Text), stamp, kind, made);
             }
-            Event::Reasoning { content, .. } => {
+            Event::Reasoning {
+                content,
+                duration_ms,
+                ..
+            } => {
                 let kind = PartKind::Reasoning {
                     content: content.clone(),
                     is_live: false,
+                    duration_ms: *duration_ms,
                 };
                 let made = sum(&("reasoning", content));
                 self.finish(Some(DeltaKind::Reasoning), stamp, kind, made);
@@ -101,11 +108,13 @@ impl Fold {
                 input,
                 ..
             } => {
+                let asked = words::asked(name, input);
                 let input = serde_json::Value::Object(input.clone()).to_string();
                 let made = sum(&("tool", call_id, name, &input));
                 let kind = PartKind::Tool(Tool {
                     call_id: call_id.clone(),
                     name: name.clone(),
+                    asked,
                     input,
                     outcome: ToolOutcome::Waiting,
                     output: None,
@@ -117,10 +126,16 @@ impl Fold {
                 id,
                 result,
                 is_error,
+                duration_ms,
+                extent,
                 ..
             } => {
                 let told = Returned {
-                    result: results::cut(result, *is_error, number),
+                    result: ToolResult {
+                        duration_ms: *duration_ms,
+                        extent: *extent,
+                        ..results::cut(result, *is_error, number)
+                    },
                     sum: sum(&(result, is_error)),
                 };
                 self.calls.returned(id, told, &mut self.entries);
@@ -159,6 +174,8 @@ impl Fold {
             Event::RunEnded {
                 outcome,
                 message,
+                run_usage,
+                duration_ms,
                 by,
                 ..
             } => {
@@ -166,12 +183,36 @@ impl Fold {
                 self.calls.over(number, &mut self.entries);
                 let failure = self.failure.take().map(|(error, _)| error);
                 let by = by.as_deref();
-                let Some(note) = remarks::end_of_run(*outcome, message, by, failure.as_deref())
-                else {
+                let note = remarks::end_of_run(*outcome, message, by, failure.as_deref());
+                let facts = words::run_facts(*duration_ms, run_usage);
+                if note.is_none() && facts.is_empty() {
                     return had_live;
-                };
-                let made = sum(&("end", format!("{outcome:?}"), message));
-                self.push(stamp, note, made);
+                }
+                if let Some(note) = note {
+                    let made = sum(&("end", format!("{outcome:?}"), message));
+                    self.push(stamp, note, made);
+                }
+                if !facts.is_empty() {
+                    let made = sum(&("facts", &facts));
+                    self.push(stamp, PartKind::RunEnd { facts }, made);
+                }
+            }
+            Event::CommandRan {
+                command,
+                result,
+                is_error,
+                is_hidden,
+                by,
+                ..
+            } => {
+                let made = sum(&("command", command, result, by));
+                let kind = PartKind::Command(Command {
+                    command: command.clone(),
+                    result: results::whole(result, *is_error, number),
+                    by: by.clone(),
+                    is_hidden: *is_hidden,
+                });
+                self.push(stamp, kind, made);
             }
             // The band shows the rest of it while it waits, and the change itself when it was made.
             Event::ApprovalAsked { .. } => {
@@ -180,7 +221,7 @@ impl Fold {
                 let is_error = false;
                 self.push(stamp, PartKind::Note { text, is_error }, made);
             }
-            Event::FilesChanged { changes, .. } => {
+            Event::FilesChanged { changes, note, .. } => {
                 for change in changes {
                     let title = words::changed(change);
                     let made = sum(&("changed", &title, &change.diff));
@@ -190,6 +231,12 @@ impl Fold {
                         is_cut: change.diff_cut,
                     };
                     self.push(stamp, kind, made);
+                }
+                if let Some(note) = note {
+                    let text = words::changed_besides(note);
+                    let made = sum(&("besides", &text));
+                    let is_error = false;
+                    self.push(stamp, PartKind::Note { text, is_error }, made);
                 }
             }
             // The status says it, and the queue shows what waits.

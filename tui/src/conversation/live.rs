@@ -7,7 +7,7 @@ use harness_protocol::DeltaKind;
 use super::entries::{Entries, New};
 use super::part::{PartId, PartKind, Tool, ToolOutcome};
 
-/// What grows.
+/// The growing part.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     blocks: Vec<Block>,
@@ -21,7 +21,28 @@ struct Block {
     id: PartId,
 }
 
+/// The kind of block that a reply grows in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Growing {
+    /// A text.
+    Text,
+    /// Thinking.
+    Thinking,
+    /// The input of a tool call.
+    ToolInput,
+}
+
 impl Live {
+    /// The kind of the block that grows; none while there is none.
+    pub(super) fn growing(&self) -> Option<Growing> {
+        match self.blocks.last()?.kind {
+            DeltaKind::Text => Some(Growing::Text),
+            DeltaKind::Reasoning => Some(Growing::Thinking),
+            DeltaKind::ToolInput => Some(Growing::ToolInput),
+            DeltaKind::Unknown => None,
+        }
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.blocks.len()
@@ -113,10 +134,12 @@ fn begun(kind: DeltaKind, text: &str) -> Option<PartKind> {
         DeltaKind::Reasoning => Some(PartKind::Reasoning {
             content,
             is_live: true,
+            duration_ms: None,
         }),
         DeltaKind::ToolInput => Some(PartKind::Tool(Tool {
             call_id: String::new(),
             name: String::new(),
+            asked: String::new(),
             input: content,
             outcome: ToolOutcome::Writing,
             output: None,
@@ -134,6 +157,8 @@ fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
         PartKind::Text { content, .. } | PartKind::Reasoning { content, .. } => content,
         PartKind::Tool(tool) => &tool.input,
         PartKind::User { .. }
+        | PartKind::Command(_)
+        | PartKind::RunEnd { .. }
         | PartKind::Summary { .. }
         | PartKind::Change { .. }
         | PartKind::Note { .. } => {
@@ -156,6 +181,8 @@ fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
             tool.input += piece;
         }
         PartKind::User { .. }
+        | PartKind::Command(_)
+        | PartKind::RunEnd { .. }
         | PartKind::Summary { .. }
         | PartKind::Change { .. }
         | PartKind::Note { .. } => {}

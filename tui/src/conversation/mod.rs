@@ -2,6 +2,7 @@
 
 mod asked;
 mod calls;
+mod context;
 mod entries;
 mod fold;
 mod live;
@@ -17,8 +18,10 @@ mod store;
 mod stretch;
 mod waiting;
 
+pub(crate) use context::Context;
+pub(crate) use live::Growing;
 pub(crate) use output::Output;
-pub(crate) use part::{Author, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
+pub(crate) use part::{Author, Command, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
 pub(crate) use store::{Applied, Conversation};
 pub(crate) use waiting::Waits;
 

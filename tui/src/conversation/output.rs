@@ -9,7 +9,7 @@ const MAX_LINES: usize = 200;
 /// How many bytes of them.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// What a running call has shown so far, as far as it is kept.
+/// The output of a running call so far, as far as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Output {
     reading: OutputLines,
@@ -21,7 +21,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Takes a piece; whether there is anything new in it.
-    pub(super) fn grow(&mut self, offset: u64, piece: &str) -> bool {
+    pub(crate) fn grow(&mut self, offset: u64, piece: &str) -> bool {
         let Some(lines) = self.reading.take(offset, piece) else {
             return false;
         };

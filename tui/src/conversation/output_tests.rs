@@ -1,4 +1,4 @@
-//! What running calls show on the screen, from the events on.
+//! The output of running calls on the screen, from the events on.
 
 use super::testing::*;
 use super::{Applied, Conversation, PartKind};
@@ -9,7 +9,7 @@ fn tool_output(id: &str, offset: usize, text: &str) -> harness_protocol::Event {
     event(serde_json::json!({"type": "tool_output", "id": id, "offset": offset, "text": text}))
 }
 
-/// What is below the heading and the input of a call.
+/// The part below the heading and the input of a call.
 fn rows(known: &Conversation, call: &str, fold: Fold) -> Vec<String> {
     let is_it = |kind: &PartKind| matches!(kind, PartKind::Tool(tool) if tool.call_id == call);
     let part = known.parts().find(|part| is_it(&part.kind)).unwrap();

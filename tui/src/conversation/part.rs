@@ -1,4 +1,6 @@
-//! What a conversation is made of on the screen.
+//! The parts of a conversation on the screen.
+
+use harness_protocol::Extent;
 
 use super::output::Output;
 
@@ -18,27 +20,29 @@ pub(crate) struct Part {
     pub(crate) seq: Option<u64>,
     /// When that was, in Unix seconds.
     pub(crate) at: Option<u64>,
-    /// What it is.
+    /// The value itself.
     pub(crate) kind: PartKind,
 }
 
-/// What a part is. All texts are as they arrived.
+/// The kind of a part. All texts are as they arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PartKind {
-    /// What an operator asked.
+    /// An operator's request.
     User {
         /// The prompt.
         content: String,
-        /// Who.
+        /// The operator.
         by: Author,
         /// True until the service has it on record.
         is_pending: bool,
         /// Whether it waited in a queue, and so began no run.
         is_queued: bool,
+        /// The files that go with it, in words.
+        files: Vec<String>,
     },
     /// A text of the reply, in Markdown.
     Text {
-        /// What there is of it.
+        /// Its entries.
         content: String,
         /// True while it grows.
         is_live: bool,
@@ -47,23 +51,32 @@ pub(crate) enum PartKind {
     },
     /// Thinking.
     Reasoning {
-        /// What there is of it.
+        /// Its entries.
         content: String,
         /// True while it grows.
         is_live: bool,
+        /// How long the model thought, if that is known.
+        duration_ms: Option<u64>,
     },
     /// A tool call with what came of it.
     Tool(Tool),
+    /// A command that an operator ran.
+    Command(Command),
+    /// The end of a run: how long it took and what it used.
+    RunEnd {
+        /// The line.
+        facts: String,
+    },
     /// The past before it was replaced by a summary, as far as the model is told.
     Summary {
-        /// What was done.
+        /// The operation.
         title: String,
         /// The summary.
         content: String,
     },
     /// Files that a tool changed.
     Change {
-        /// What was done.
+        /// The operation.
         title: String,
         /// The lines that are new and gone.
         diff: String,
@@ -72,14 +85,14 @@ pub(crate) enum PartKind {
     },
     /// A remark: how a run ended, what could not be read.
     Note {
-        /// What to say.
+        /// The text.
         text: String,
         /// Whether something went wrong.
         is_error: bool,
     },
 }
 
-/// Who sent something.
+/// The author of something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Author {
     /// This client.
@@ -97,15 +110,30 @@ pub(crate) struct Tool {
     pub(crate) call_id: String,
     /// The tool; empty while the call is being written.
     pub(crate) name: String,
+    /// Its input in short; empty while the call is being written.
+    pub(crate) asked: String,
     /// Its input as JSON text, as far as it is known.
     pub(crate) input: String,
-    /// What came of it.
+    /// The outcome.
     pub(crate) outcome: ToolOutcome,
-    /// What it shows before its result is there.
+    /// Its output before its result is there.
     pub(crate) output: Option<Box<Output>>,
 }
 
-/// What came of a tool call.
+/// A command that an operator ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// The line for the shell.
+    pub(crate) command: String,
+    /// Its output, with one last line: how it ended.
+    pub(crate) result: ToolResult,
+    /// The name of the client that ran it.
+    pub(crate) by: Option<String>,
+    /// Whether the model is not told of it.
+    pub(crate) is_hidden: bool,
+}
+
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToolOutcome {
     /// The model is still writing it.
@@ -123,7 +151,7 @@ pub(crate) enum ToolOutcome {
     },
 }
 
-/// What a tool returned, as it is shown: a JSON object with one text in it is that text.
+/// The result of a tool, as it is shown: a JSON object with one text in it is that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
     /// Its lines; no more than the first [`crate::part_view::MAX_RESULT_LINES`] and one, unless
@@ -135,6 +163,12 @@ pub(crate) struct ToolResult {
     pub(crate) is_whole: bool,
     /// Whether the call failed.
     pub(crate) is_error: bool,
+    /// Its last line, or the beginning of that: how a command ended.
+    pub(crate) last_line: String,
+    /// How much came, if the tool counted it.
+    pub(crate) extent: Option<Extent>,
+    /// How long the tool ran, if that is known.
+    pub(crate) duration_ms: Option<u64>,
     /// The record of the result.
     pub(crate) seq: u64,
 }

@@ -1,10 +1,10 @@
-//! What is loaded of the past after it: older pages, whole results, and a sum of all.
+//! The past loaded after it: older pages, whole results, and a sum of all.
 
 use harness_protocol::{Event, History};
 
 use super::entries::sum;
 use super::fold::Fold;
-use super::part::{PartKind, ToolOutcome};
+use super::part::{PartKind, ToolOutcome, ToolResult};
 use super::results;
 use super::store::Conversation;
 
@@ -33,6 +33,8 @@ impl Conversation {
             id,
             result,
             is_error,
+            duration_ms,
+            extent,
             ..
         } = event
         else {
@@ -49,7 +51,11 @@ impl Conversation {
         if !entry.is_some_and(|entry| is_of_it(&entry.part.kind)) {
             return false;
         }
-        let all = results::whole(result, *is_error, seq);
+        let all = ToolResult {
+            duration_ms: *duration_ms,
+            extent: *extent,
+            ..results::whole(result, *is_error, seq)
+        };
         self.fold.entries.change(id, |entry| {
             if let PartKind::Tool(tool) = &mut entry.part.kind {
                 tool.outcome = ToolOutcome::Ended(all);

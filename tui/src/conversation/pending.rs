@@ -10,7 +10,7 @@ const FIRST: i64 = i64::MAX / 2;
 /// The prompts of this client.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// What all keys of this client begin with.
+    /// The prefix of all keys of this client.
     client_key: String,
     /// The keys of all prompts that were sent from here.
     own: HashSet<String>,
@@ -39,7 +39,7 @@ impl Pending {
     }
 
     /// A prompt is on its way; shows it. A key that is known already changes nothing.
-    pub(super) fn submit(&mut self, key: String, content: String) -> bool {
+    pub(super) fn submit(&mut self, key: String, content: String, files: Vec<String>) -> bool {
         if !self.own.insert(key.clone()) {
             return false;
         }
@@ -53,6 +53,7 @@ impl Pending {
                 by: Author::You,
                 is_pending: true,
                 is_queued: false,
+                files,
             },
         };
         self.next += 1;
@@ -107,7 +108,7 @@ impl Pending {
         self.reached = None;
     }
 
-    /// Who sent a prompt.
+    /// The author of a prompt.
     pub(super) fn author(&self, key: Option<&str>, by: Option<&str>) -> Author {
         // By the key and not by the name, which anybody may have.
         let is_of_client = |key: &str| {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::conversation::testing::*;
 
-/// What a service would send: records, and what passes behind them.
+/// The records that a service would send, and the passing events behind them.
 fn stream(moves: &[u8]) -> Vec<(Option<u64>, Event)> {
     let mut sent = Vec::new();
     let mut seq = 0;

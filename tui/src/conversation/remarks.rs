@@ -4,7 +4,7 @@ use harness_protocol::{Damage, Outcome, words};
 
 use super::part::PartKind;
 
-/// What stands in place of what a call returned when its run ended without it.
+/// The substitute for the result of a call when its run ended without it.
 pub(super) const NO_RESULT: &str = "no result";
 
 /// The remark on how a run ended; none if there is nothing to say.
@@ -21,7 +21,7 @@ pub(super) fn end_of_run(
     };
     let is_error = matches!(outcome, Outcome::Error | Outcome::Interrupted);
     let mut text = if message.starts_with(name) {
-        message.to_owned()
+        words::with_way_on(message)
     } else if message.is_empty() {
         name.to_owned()
     } else {
@@ -57,7 +57,7 @@ pub(super) fn damage(damage: &Damage) -> PartKind {
 mod tests {
     use super::*;
 
-    /// Spec: [PART-10]
+    /// Spec: [PART-10] [CLI-351]
     #[test]
     fn an_end_that_is_not_the_usual_one_is_said_once() {
         for (outcome, message, by, failure, expected) in [
@@ -67,7 +67,10 @@ mod tests {
                 "stopped: reached max_turns (3)",
                 None,
                 None,
-                Some(("stopped: reached max_turns (3)", false)),
+                Some((
+                    "stopped: reached max_turns (3); `/continue` or `harness continue` goes on",
+                    false,
+                )),
             ),
             (
                 Outcome::Cancelled,

@@ -1,10 +1,13 @@
-//! What tools returned, cut to what is shown of it.
+//! Results of tools, cut to the shown extent.
 
 use super::part::ToolResult;
 use crate::part_view::{MAX_RESULT_LINES, shown_result};
 
 /// How long a line may be, in bytes, unless the whole result is asked for.
 pub(super) const MAX_LINE: usize = 16 * 1024;
+
+/// How much is kept of the last line, in bytes.
+const MAX_LAST_LINE: usize = 1024;
 
 /// A result as it is kept until somebody wants all of it.
 pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ToolResult {
@@ -30,8 +33,17 @@ pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ToolResult {
         lines,
         is_whole,
         is_error,
+        last_line: last_line(&shown),
+        extent: None,
+        duration_ms: None,
         seq,
     }
+}
+
+/// The last line of a result, as far as it is of interest.
+fn last_line(text: &str) -> String {
+    let last = text.trim_end().lines().next_back().unwrap_or_default();
+    last[..last.floor_char_boundary(MAX_LAST_LINE)].to_owned()
 }
 
 /// A result with all that it has.
@@ -39,9 +51,12 @@ pub(super) fn whole(raw: &str, is_error: bool, seq: u64) -> ToolResult {
     let text = shown_result(raw).into_owned();
     ToolResult {
         lines: text.lines().count(),
-        text,
         is_whole: true,
         is_error,
+        last_line: last_line(&text),
+        extent: None,
+        duration_ms: None,
+        text,
         seq,
     }
 }

@@ -1,13 +1,15 @@
-//! What the conversation is doing.
+//! The state of the conversation.
 
 use std::time::Duration;
 
 use harness_protocol::{ConversationState, Event, Family, Job, Settings, Snapshot, State, Usage};
 
-/// What a state is about while the past is being summarized.
+use super::context::Context;
+
+/// The words for a state while the past is being summarized.
 const COMPACTING: &str = "compacting";
 
-/// What is known of the conversation beside its parts.
+/// Facts about the conversation beside its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
     /// The conversation; empty before the first snapshot.
@@ -16,9 +18,9 @@ pub(crate) struct Status {
     pub(crate) title: Option<String>,
     /// The folder that it works in, absolute; unknown if the service does not tell.
     pub(crate) folder: Option<String>,
-    /// What it is doing.
+    /// Its state.
     pub(crate) state: State,
-    /// What the state is about; may be empty.
+    /// The subject of the state; may be empty.
     pub(crate) message: String,
     /// The tool that runs.
     pub(crate) tool: Option<String>,
@@ -26,23 +28,29 @@ pub(crate) struct Status {
     pub(crate) since: Duration,
     /// The run that is going.
     pub(crate) run_id: Option<u64>,
+    /// When that run began, on the same clock; none if that was before it was told of.
+    pub(crate) run_since: Option<Duration>,
+    /// The run that a client began without a prompt, and its name.
+    pub(crate) starter: Option<(u64, String)>,
     /// The turn of the run, counted from 1; 0 before the first one.
     pub(crate) turn: u32,
     /// The model that replied last, or that is to be asked.
     pub(crate) model: Option<String>,
     /// The token counts of all runs that have ended.
     pub(crate) usage: Usage,
+    /// How much of the model's window is taken; none before the first reply that is loaded.
+    pub(crate) context: Option<Context>,
     /// How many clients are attached.
     pub(crate) clients: usize,
     /// The names of those that gave one.
     pub(crate) names: Vec<String>,
     /// How many events were of no known type.
     pub(crate) unknown: u64,
-    /// What differs from the service's settings.
+    /// The differences from the service's settings.
     pub(crate) settings: Settings,
     /// The past is being summarized.
     pub(crate) is_compacting: bool,
-    /// What runs in the background.
+    /// The jobs in the background.
     pub(crate) jobs: Vec<Job>,
 }
 
@@ -57,9 +65,12 @@ impl Status {
             tool: None,
             since: Duration::ZERO,
             run_id: None,
+            run_since: None,
+            starter: None,
             turn: 0,
             model: None,
             usage: Usage::default(),
+            context: None,
             clients: 0,
             names: Vec::new(),
             unknown: 0,
@@ -67,6 +78,12 @@ impl Status {
             is_compacting: false,
             jobs: Vec::new(),
         }
+    }
+
+    /// The client that began the run that is going, if no prompt did.
+    pub(crate) fn begun_by(&self) -> Option<&str> {
+        let (run, by) = self.starter.as_ref()?;
+        (Some(*run) == self.run_id).then_some(by)
     }
 
     /// Whether a run is going.
@@ -102,8 +119,10 @@ impl Status {
     pub(super) fn take(&mut self, event: &Event, now: Duration) -> bool {
         match event {
             Event::Status { state, message, .. } => self.enter(*state, message, now),
-            Event::RunStarted { run_id, .. } => {
+            Event::RunStarted { run_id, by, .. } => {
                 self.run_id = Some(*run_id);
+                self.run_since = Some(now);
+                self.starter = by.clone().map(|by| (*run_id, by));
                 self.turn = 0;
             }
             Event::User { run_id, .. } => self.run_id = run_id.or(self.run_id),
@@ -113,9 +132,18 @@ impl Status {
             }
             Event::RunEnded { usage, .. } => {
                 self.run_id = None;
+                self.run_since = None;
                 self.usage = *usage;
             }
-            Event::ReplyEnded { model, .. } => self.model = Some(model.clone()),
+            Event::ReplyEnded {
+                model,
+                usage,
+                window,
+                ..
+            } => {
+                self.model = Some(model.clone());
+                self.context = Some(Context::counted(usage, *window));
+            }
             Event::Renamed { title, .. } => self.title = Some(title.clone()),
             Event::Presence { count, names } => {
                 self.clients = *count;
@@ -132,8 +160,12 @@ impl Status {
             }
             Event::SettingsChanged { settings, .. } => {
                 self.settings.clone_from(settings);
-                // What replied last is of less interest than what is asked next.
-                self.model = settings.model.clone().or(self.model.take());
+                // The model that is asked next is of more interest than the one that replied last.
+                let next = settings.model.clone().or(self.model.clone());
+                if next != self.model {
+                    self.context = self.context.map(Context::for_another_model);
+                }
+                self.model = next;
             }
             Event::ApprovalAsked { approval, .. } => {
                 self.enter(State::WaitingApproval, &approval.tool, now);
@@ -154,7 +186,11 @@ impl Status {
             }
             Event::JobEnded { job, .. } => self.jobs.retain(|known| known.job != *job),
             Event::CompactionStarted { .. } => self.is_compacting = true,
-            Event::Compacted { .. } | Event::CompactionFailed { .. } => self.is_compacting = false,
+            Event::Compacted { tokens_after, .. } => {
+                self.is_compacting = false;
+                self.context = self.context.map(|now| now.summarized(*tokens_after));
+            }
+            Event::CompactionFailed { .. } => self.is_compacting = false,
             event if event.family() == Family::Foreign => self.unknown += 1,
             _ => return false,
         }

@@ -9,6 +9,7 @@ use harness_protocol::{Approval, Event, Queue, Snapshot, State};
 
 use super::asked::Asked;
 use super::fold::Fold;
+use super::live::Growing;
 use super::part::{Part, PartId, PartKind};
 use super::pending::Pending;
 use super::position::Position;
@@ -17,7 +18,7 @@ use super::status::Status;
 use super::stretch::last_run;
 use super::waiting::{Waiting, Waits};
 
-/// What came of an event.
+/// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Applied {
     /// Something is to be shown anew.
@@ -52,7 +53,7 @@ pub(crate) struct Conversation {
     last: Option<Position>,
     /// The first record that is loaded, or known to be unreadable.
     pub(super) first: u64,
-    /// What to ask older pages with; none if there are none.
+    /// The cursor for older pages; none if there are none.
     pub(super) older: Option<u64>,
     /// The remark on what is damaged.
     damage: Option<PartId>,
@@ -75,17 +76,22 @@ impl Conversation {
         }
     }
 
-    /// What the conversation is doing.
+    /// The state of the conversation.
     pub(crate) fn status(&self) -> &Status {
         &self.status
     }
 
-    /// What waits to be said, in the order in which it is.
+    /// The kind of block that the reply grows in; none while none does.
+    pub(crate) fn growing(&self) -> Option<Growing> {
+        self.fold.live.growing()
+    }
+
+    /// The queued messages, in the order in which they are sent.
     pub(crate) fn waiting(&self) -> &[Waits] {
         self.waiting.items()
     }
 
-    /// What waits for an operator's answer.
+    /// The approvals that wait for an operator's answer.
     pub(crate) fn approval(&self) -> Option<&Approval> {
         self.asked.open()
     }
@@ -130,7 +136,7 @@ impl Conversation {
         self.fold.entries.at(last).map(|part| part.id)
     }
 
-    /// Who began the run that is going, or the last one, as far as it is loaded.
+    /// The author of the active run, or of the last one, as far as it is loaded.
     pub(crate) fn run_author(&self) -> Option<&super::Author> {
         self.parts().rev().find_map(|part| match &part.kind {
             PartKind::User {
@@ -157,14 +163,14 @@ impl Conversation {
         self.older.is_some()
     }
 
-    /// What to ask the next older page with.
+    /// The cursor for the next older page.
     pub(crate) fn oldest_seq(&self) -> Option<u64> {
         self.older
     }
 
     /// A prompt is on its way to the service.
-    pub(crate) fn submit(&mut self, key: String, content: String) -> bool {
-        self.pending.submit(key, content)
+    pub(crate) fn submit(&mut self, key: String, content: String, files: Vec<String>) -> bool {
+        self.pending.submit(key, content, files)
     }
 
     /// The service took the prompt of that key.
@@ -173,9 +179,16 @@ impl Conversation {
     }
 
     /// The service let the message of that key wait.
-    pub(crate) fn queued(&mut self, key: &str, item: u64, queue: Queue, content: String) {
+    pub(crate) fn queued(
+        &mut self,
+        key: &str,
+        item: u64,
+        queue: Queue,
+        content: String,
+        files: usize,
+    ) {
         self.pending.remove(key);
-        self.waiting.accepted(item, queue, content);
+        self.waiting.accepted(item, queue, content, files);
     }
 
     /// The prompt of that key was refused; whether it was shown.

@@ -254,10 +254,10 @@ fn what_a_cancel_cut_short_is_marked_and_the_end_is_said_once() {
 #[test]
 fn a_prompt_is_shown_until_its_echo_takes_its_place() {
     let mut known = conversation(&[user("a")]);
-    assert!(known.submit("k1".to_owned(), "b".to_owned()));
-    assert!(!known.submit("k1".to_owned(), "b".to_owned()));
-    assert!(known.submit("k2".to_owned(), "c".to_owned()));
-    assert!(known.submit("k3".to_owned(), "d".to_owned()));
+    assert!(known.submit("k1".to_owned(), "b".to_owned(), Vec::new()));
+    assert!(!known.submit("k1".to_owned(), "b".to_owned(), Vec::new()));
+    assert!(known.submit("k2".to_owned(), "c".to_owned(), Vec::new()));
+    assert!(known.submit("k3".to_owned(), "d".to_owned(), Vec::new()));
     known.accepted("k1", 2);
     take(&mut known, 2, &text("t"));
     let first = "Named(\"ana\"): a";
@@ -272,15 +272,15 @@ fn a_prompt_is_shown_until_its_echo_takes_its_place() {
     assert_eq!(all(&known), [first, "t", "You: b", "You: d …"]);
     // A new snapshot has the other echo, and what waits survives it.
     let third = event(json!({"type": "user", "content": "d", "key": "k3"}));
-    known.submit("k4".to_owned(), "e".to_owned());
+    known.submit("k4".to_owned(), "e".to_owned(), Vec::new());
     known.restore(
         &snapshot(&[user("a"), text("t"), echo, third], 1, 4),
         Duration::ZERO,
     );
     assert_eq!(all(&known), [first, "t", "You: b", "You: d", "You: e …"]);
     // An echo is further up than what was loaded, whichever is known first.
-    known.submit("k5".to_owned(), "f".to_owned());
-    known.submit("k6".to_owned(), "g".to_owned());
+    known.submit("k5".to_owned(), "f".to_owned(), Vec::new());
+    known.submit("k6".to_owned(), "g".to_owned(), Vec::new());
     known.accepted("k4", 2);
     let mut later = snapshot(&[text("z")], 1, 1);
     later.summary.run_id = Some(2);

@@ -43,7 +43,7 @@ impl Journal {
         }
     }
 
-    /// What the stream sends behind a record, up to another one.
+    /// The passing events behind a record, up to the next one.
     fn follow(&self, known: &mut Conversation, after: u64, end: u64) {
         let mut at = after;
         for seq in after + 1..=end + 1 {
@@ -74,7 +74,7 @@ impl Journal {
         }
     }
 
-    /// What is to be shown of all of it.
+    /// The extent to show of all of it.
     fn shown(&self) -> Vec<String> {
         let mut shown = Vec::new();
         let mut seq = 1;

@@ -127,7 +127,7 @@ pub(crate) fn pass(conversation: &mut Conversation, event: &Event) -> Applied {
     conversation.apply(event, None, Duration::ZERO)
 }
 
-/// What is shown of a part, in a word.
+/// The shown extent of a part, in a word.
 pub(crate) fn shown(part: &Part) -> String {
     match &part.kind {
         PartKind::User {
@@ -144,7 +144,9 @@ pub(crate) fn shown(part: &Part) -> String {
             let live = if *is_live { " …" } else { "" };
             format!("{content}{live}{}", if *is_cut { " (cut)" } else { "" })
         }
-        PartKind::Reasoning { content, is_live } => {
+        PartKind::Reasoning {
+            content, is_live, ..
+        } => {
             format!("({content}){}", if *is_live { " …" } else { "" })
         }
         PartKind::Tool(tool) => {
@@ -155,6 +157,8 @@ pub(crate) fn shown(part: &Part) -> String {
             };
             format!("{} {} {outcome}", tool.call_id, tool.input)
         }
+        PartKind::Command(ran) => format!("! {} = {}", ran.command, ran.result.text),
+        PartKind::RunEnd { facts } => format!("-- {facts}"),
         PartKind::Change { title, diff, .. } => format!("{{{title}}} {diff}"),
         PartKind::Summary { title, content } => format!("[{title}] {content}"),
         PartKind::Note { text, is_error } => {
@@ -163,7 +167,7 @@ pub(crate) fn shown(part: &Part) -> String {
     }
 }
 
-/// What is shown, from top to bottom.
+/// The rows, from top to bottom.
 pub(crate) fn all(conversation: &Conversation) -> Vec<String> {
     conversation.parts().map(shown).collect()
 }

@@ -1,4 +1,4 @@
-//! What waits to be said: the queues that all clients share.
+//! The queued messages: the queues that all clients share.
 //!
 //! Invariant: an item that was said or withdrawn is not shown again, in whatever order the answer to
 //! its request and the events come.
@@ -17,7 +17,9 @@ pub(crate) struct Waits {
     pub(crate) queue: Queue,
     /// The text.
     pub(crate) content: String,
-    /// Who sent it.
+    /// How many files go with it.
+    pub(crate) files: usize,
+    /// The author.
     pub(crate) by: Author,
 }
 
@@ -30,7 +32,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// What waits.
+    /// The queued messages.
     pub(super) fn items(&self) -> &[Waits] {
         &self.items
     }
@@ -46,6 +48,7 @@ impl Waiting {
                 item: item.item,
                 queue: item.queue,
                 content: item.content.clone(),
+                files: item.attachments.len(),
                 by: pending.author(item.key.as_deref(), item.by.as_deref()),
             });
         }
@@ -58,6 +61,7 @@ impl Waiting {
                 item,
                 queue,
                 content,
+                attachments,
                 key,
                 by,
                 ..
@@ -69,6 +73,7 @@ impl Waiting {
                     item: *item,
                     queue: *queue,
                     content: content.clone(),
+                    files: attachments.len(),
                     by: pending.author(key.as_deref(), by.as_deref()),
                 })
             }
@@ -81,12 +86,13 @@ impl Waiting {
     }
 
     /// The service let a message of ours wait. Its event may have come, and even its end.
-    pub(super) fn accepted(&mut self, item: u64, queue: Queue, content: String) {
+    pub(super) fn accepted(&mut self, item: u64, queue: Queue, content: String, files: usize) {
         if item > self.last {
             self.add(Waits {
                 item,
                 queue,
                 content,
+                files,
                 by: Author::You,
             });
         }

@@ -70,24 +70,24 @@ fn what_was_sent_moves_from_the_parts_into_the_queue_in_whatever_order_it_is_tol
     let mut known = conversation(&[]);
     let content = || "one".to_owned();
     // The event, then the answer.
-    known.submit("own-1".to_owned(), content());
+    known.submit("own-1".to_owned(), content(), Vec::new());
     assert_eq!(known.len(), 1);
     take(&mut known, 1, &queued(1, "steer", "one", "own-1"));
     assert_eq!((known.len(), strip(&known)), (0, vec![(1, "one")]));
-    known.queued("own-1", 1, Queue::Steer, content());
+    known.queued("own-1", 1, Queue::Steer, content(), 0);
     assert_eq!((known.len(), strip(&known)), (0, vec![(1, "one")]));
     // The answer, then the event.
-    known.submit("own-2".to_owned(), content());
-    known.queued("own-2", 2, Queue::FollowUp, content());
+    known.submit("own-2".to_owned(), content(), Vec::new());
+    known.queued("own-2", 2, Queue::FollowUp, content(), 0);
     let both = vec![(1, "one"), (2, "one")];
     assert_eq!((known.len(), strip(&known)), (0, both.clone()));
     take(&mut known, 2, &queued(2, "follow_up", "one", "own-2"));
     assert_eq!(strip(&known), both);
     // All events, then the answer: it is not shown again.
-    known.submit("own-3".to_owned(), content());
+    known.submit("own-3".to_owned(), content(), Vec::new());
     take(&mut known, 3, &queued(3, "steer", "one", "own-3"));
     take(&mut known, 4, &said(3, "one", "own-3"));
-    known.queued("own-3", 3, Queue::Steer, content());
+    known.queued("own-3", 3, Queue::Steer, content(), 0);
     assert_eq!((known.len(), strip(&known)), (1, both));
 }
 
@@ -95,7 +95,7 @@ fn what_was_sent_moves_from_the_parts_into_the_queue_in_whatever_order_it_is_tol
 #[test]
 fn a_snapshot_says_what_waits() {
     let mut known = conversation(&[queued(1, "steer", "one", "a-1")]);
-    known.submit("own-1".to_owned(), "mine".to_owned());
+    known.submit("own-1".to_owned(), "mine".to_owned(), Vec::new());
     let mut begin = snapshot(&[], 1, 0);
     let item = json!({"item": 7, "queue": "steer", "content": "mine", "key": "own-1"});
     begin.queue = vec![serde_json::from_value(item).unwrap()];
@@ -103,13 +103,13 @@ fn a_snapshot_says_what_waits() {
     assert_eq!((known.len(), strip(&known)), (0, vec![(7, "mine")]));
     assert_eq!(known.waiting()[0].by, Author::You);
     // An answer that comes late changes nothing.
-    known.queued("own-1", 7, Queue::Steer, "mine".to_owned());
+    known.queued("own-1", 7, Queue::Steer, "mine".to_owned(), 0);
     assert_eq!(strip(&known), [(7, "mine")]);
     // Another conversation has its own.
     let mut other = snapshot(&[], 1, 0);
     other.summary.id = "d".to_owned();
     known.restore(&other, std::time::Duration::ZERO);
     assert!(known.waiting().is_empty());
-    known.queued("own-9", 1, Queue::Steer, "here".to_owned());
+    known.queued("own-9", 1, Queue::Steer, "here".to_owned(), 0);
     assert_eq!(strip(&known), [(1, "here")]);
 }

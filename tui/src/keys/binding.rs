@@ -10,9 +10,9 @@ pub(crate) struct Binding {
     pub(crate) chords: &'static [Chord],
     /// In any of these places.
     pub(crate) places: &'static [Place],
-    /// What they do.
+    /// Their actions.
     pub(crate) action: Action,
-    /// What the help says of them.
+    /// Their words in the help.
     pub(crate) help: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What each key does where: the one table, from which the help is made too.
+//! The keys, their places and actions: the one table, from which the help is made too.
 
 mod binding;
 mod chord;
@@ -17,23 +17,31 @@ pub(crate) enum Place {
     /// Something of the conversation is selected. What is not bound here counts as pressed in one
     /// of the two above.
     Selecting,
+    /// A part of the conversation is picked, and nothing is written. As above.
+    Picked,
     /// A command is being written, and a list shows those that fit. As above.
     Commands,
     /// The list of conversations is open.
     Picker,
     /// A list of models, skills or templates is open.
     Chooser,
+    /// A list of prompts of the past is open.
+    Past,
     /// A search is open.
     Search,
-    /// What waits for an answer has the keys.
+    /// The waiting approval has the keys.
     Band,
     /// How far an answer reaches is chosen.
     BandScope,
     /// Why something may not be is being written.
     BandReason,
+    /// The board of workflows is open.
+    Board,
+    /// The board asks for the answer of a gate.
+    BoardGate,
 }
 
-/// What a key does.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Send what is written; while a run is going, before its next request.
@@ -89,6 +97,8 @@ pub(crate) enum Action {
     TakeBack,
     /// Put a paste that was set aside into the text.
     OpenPaste,
+    /// Attach the picture that is on the clipboard.
+    Picture,
     /// Write in another editor.
     Editor,
     /// A page up.
@@ -103,8 +113,16 @@ pub(crate) enum Action {
     PreviousPrompt,
     /// To the prompt behind.
     NextPrompt,
-    /// Fold or unfold the tools.
+    /// Open or fold all results.
     Fold,
+    /// Open or fold the part that is picked, or the last one.
+    FoldOne,
+    /// Pick the part above.
+    PickAbove,
+    /// Pick the part below.
+    PickBelow,
+    /// Pick none.
+    Unpick,
     /// Search the conversation.
     Search,
     /// The list of conversations.
@@ -117,8 +135,10 @@ pub(crate) enum Action {
     Redraw,
     /// Back to the shell for now.
     Suspend,
-    /// Attach at once.
-    TryNow,
+    /// The prompts of the past, or, without a service, attach at once.
+    History,
+    /// The prompts of this conversation, to go on from before one of them.
+    GoBack,
     /// Close what is open.
     Close,
     /// Take what is chosen.
@@ -155,4 +175,16 @@ pub(crate) enum Action {
     DenySaying,
     /// Refuse it, and cancel the run.
     DenyAndStop,
+    /// The board of workflows.
+    Board,
+    /// The output of a check.
+    Output,
+    /// Pause a workflow at the end of its iteration.
+    Pause,
+    /// Pause it at once.
+    PauseNow,
+    /// Let it go on, or begin a run.
+    Resume,
+    /// Let it go on, and try stuck features again.
+    ResumeStuck,
 }

@@ -8,21 +8,29 @@ const ANYWHERE: &[Place] = &[Place::Empty, Place::Writing];
 const EMPTY: &[Place] = &[Place::Empty];
 const WRITING: &[Place] = &[Place::Writing];
 const SELECTING: &[Place] = &[Place::Selecting];
+const PICKED: &[Place] = &[Place::Picked];
 const TALKING: &[Place] = &[Place::Empty, Place::Writing, Place::Selecting];
 const COMMANDS: &[Place] = &[Place::Commands];
 const PICKER: &[Place] = &[Place::Picker];
 const SEARCH: &[Place] = &[Place::Search];
 const CHOOSER: &[Place] = &[Place::Chooser];
-const FILTERS: &[Place] = &[Place::Picker, Place::Chooser, Place::Search];
+const PAST: &[Place] = &[Place::Past];
+const FILTERS: &[Place] = &[Place::Picker, Place::Chooser, Place::Past, Place::Search];
 const BAND: &[Place] = &[Place::Band];
 const BAND_SCOPE: &[Place] = &[Place::BandScope];
 const BAND_REASON: &[Place] = &[Place::BandReason];
 const BANDS: &[Place] = &[Place::Band, Place::BandScope, Place::BandReason];
+const BOARD: &[Place] = &[Place::Board];
+const BOARD_GATE: &[Place] = &[Place::BoardGate];
+const BOARDS: &[Place] = &[Place::Board, Place::BoardGate];
 const OPEN: &[Place] = &[
     Place::Picker,
     Place::Chooser,
+    Place::Past,
     Place::Search,
     Place::Commands,
+    Place::Board,
+    Place::BoardGate,
 ];
 
 /// The table, a row a binding: where, which keys, what they do, and what the help says of them.
@@ -79,14 +87,22 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     ANYWHERE: control('y') => Yank, "put back what was cut";
     ANYWHERE: control('_'), control('7') => Undo, "undo";
     ANYWHERE: alt(Key::Char('v')) => OpenPaste, "put an attached paste into the text";
+    ANYWHERE: control('v') => Picture, "attach the picture that is on the clipboard";
     ANYWHERE: control('g') => Editor, "write in $EDITOR";
-    ANYWHERE: control('o') => Fold, "fold or unfold the tools";
+    ANYWHERE: control('o') => Fold, "open or fold all results and thinking";
+    ANYWHERE: alt(Key::Char('o')) => FoldOne, "open or fold the last one, or the one picked";
+    ANYWHERE: alt(Key::Char('k')) => PickAbove, "pick the one above (Alt+J below)";
+    ANYWHERE: alt(Key::Char('j')) => PickBelow, "pick the one below";
+    PICKED: key(Key::Enter), key(Key::Char('o')) => FoldOne, "open or fold what is picked";
+    PICKED: key(Key::Escape) => Unpick, "pick none";
     ANYWHERE: control('f') => Search, "search";
     ANYWHERE: control('p') => Picker, "conversations";
+    ANYWHERE: alt(Key::Char('w')) => Board, "workflows";
     ANYWHERE: key(Key::Function(1)) => Help, "help";
     EMPTY: key(Key::Char('?')) => Help, "help (type a space first to write ?)";
     ANYWHERE: key(Key::Function(2)) => Mouse, "leave the mouse to the terminal";
-    ANYWHERE: control('r') => TryNow, "attach again at once";
+    ANYWHERE: control('r') => History, "prompts of the past; without a service, attach at once";
+    ANYWHERE: alt(Key::Char('e')) => GoBack, "go on from before a prompt, in a branch";
     ANYWHERE: control('l') => Redraw, "draw everything anew";
     ANYWHERE: control('z') => Suspend, "back to the shell for now";
     ANYWHERE: control('t') => Decide, "answer what waits for an answer (Tab, if nothing is written)";
@@ -109,6 +125,11 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     CHOOSER: key(Key::Down) => Next, "one behind";
     CHOOSER: key(Key::PageUp) => PageUp, "page up";
     CHOOSER: key(Key::PageDown) => PageDown, "page down";
+    PAST: key(Key::Enter) => Accept, "take it, which sends nothing";
+    PAST: key(Key::Up) => Previous, "newer";
+    PAST: key(Key::Down), control('r') => Next, "older";
+    PAST: key(Key::PageUp) => PageUp, "page up";
+    PAST: key(Key::PageDown) => PageDown, "page down";
     SEARCH: key(Key::Enter), key(Key::Down), control('f') => Next, "next hit";
     SEARCH: Chord::shift(Key::Enter), alt(Key::Enter), key(Key::Up) => Previous, "hit before";
     SEARCH: key(Key::Tab) => Accept, "close and stay here";
@@ -134,11 +155,26 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     BANDS: key(Key::Escape) => Close, "back";
     BANDS: control('t'), key(Key::Tab) => Decide, "back to the input";
     BANDS: control('c') => Interrupt, "cancel the run";
+    BOARD: key(Key::Enter) => Accept, "open the conversation of the iteration; Esc there goes back";
+    BOARD: key(Key::Up) => Previous, "workflow before";
+    BOARD: key(Key::Down) => Next, "workflow behind";
+    BOARD: key(Key::PageUp) => PageUp, "page up";
+    BOARD: key(Key::PageDown), key(Key::Char(' ')) => PageDown, "page down";
+    BOARD: key(Key::Char('o')) => Output, "output of the check that runs, or of the last one";
+    BOARD: key(Key::Char('p')) => Pause, "pause when the iteration has ended";
+    BOARD: key(Key::Char('P')) => PauseNow, "pause at once; the attempt is rolled back";
+    BOARD: key(Key::Char('r')) => Resume, "resume, or begin a run";
+    BOARD: key(Key::Char('R')) => ResumeStuck, "resume, and try stuck features again";
+    BOARD: key(Key::Char('a')) => Decide, "answer what waits for a person";
+    BOARD_GATE: key(Key::Char('y')) => Allow, "say yes at the gate";
+    BOARD_GATE: key(Key::Char('n')) => Deny, "say no at the gate";
+    BOARDS: control('c') => Interrupt, "cancel the workflow for good, if pressed twice";
+    BOARDS: alt(Key::Char('w')) => Board, "back to the conversation";
     FILTERS: key(Key::Backspace) => Backspace, "delete back";
     FILTERS: control('u') => Clear, "clear";
 };
 
-/// What a key does in a place; nothing if it is not bound there.
+/// The action of a key in a place; none if it is not bound there.
 pub(crate) fn action(chord: Chord, place: Place) -> Option<Action> {
     BINDINGS
         .iter()

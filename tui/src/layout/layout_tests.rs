@@ -27,6 +27,7 @@ fn drawn(width: u16, marks: &[Mark]) -> String {
     let block = Block {
         source,
         rows: vec![row],
+        ..Block::default()
     };
     picture::picture(&block, &theme(), width, marks)
 }
@@ -101,4 +102,54 @@ fn a_column_is_a_place_in_the_source() {
         .map(|column| between.offset_at("abc", column).unwrap())
         .collect();
     assert_eq!(places, [0, 1, 1, 1, 2, 3]);
+}
+
+proptest::proptest! {
+    /// Spec: [VIEW-284]
+    #[test]
+    fn colours_change_nothing_of_what_a_row_says(
+        places in proptest::collection::vec((0_usize..8, 0_usize..8, 0_usize..6), 0..6),
+        width in 1_u16..14,
+    ) {
+        let tokens = [
+            Token::Keyword,
+            Token::Comment,
+            Token::Literal,
+            Token::AddedWord,
+            Token::RemovedWord,
+            Token::Hit,
+        ];
+        let marks: Vec<Mark> = places
+            .into_iter()
+            .map(|(start, length, token)| Mark {
+                range: start..start + length,
+                token: tokens[token],
+            })
+            .collect();
+        let said = |picture: String| picture.lines().next().unwrap_or_default().to_owned();
+        proptest::prop_assert_eq!(said(drawn(width, &marks)), said(drawn(width, &[])));
+    }
+}
+
+/// Spec: [VIEW-281]
+#[test]
+fn code_has_an_edge_where_its_ground_cannot_be_seen() {
+    let block = Block {
+        source: "code".to_owned(),
+        rows: vec![row(
+            vec![Piece::edge(), Piece::source(0..4, TEXT.on(Token::Code))],
+            Some(Token::Code),
+        )],
+        ..Block::default()
+    };
+    for (scheme, depth, edge) in [
+        (Scheme::Dark, Depth::Full, "| code|"),
+        (Scheme::Light, Depth::Palette, "| code|"),
+        (Scheme::Dark, Depth::Sixteen, "|│code|"),
+        (Scheme::Terminal, Depth::Full, "|│code|"),
+        (Scheme::Light, Depth::None, "|│code|"),
+    ] {
+        let picture = picture::picture(&block, &Theme::new(scheme, depth), 5, &[]);
+        assert_eq!(picture.lines().next(), Some(edge), "{scheme:?} {depth:?}");
+    }
 }

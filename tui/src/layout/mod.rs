@@ -3,19 +3,23 @@
 //! Rows hold places in the text that they were made of, not the text: a selection is copied from
 //! the source, and a row costs little.
 
+mod links;
+
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::highlight::Code;
 use crate::text;
 use crate::theme::{Look, Theme, Token};
 
 #[cfg(test)]
 pub(crate) mod picture;
 
-/// What stands in a row: of the source, or put there by the layout.
+/// The origin of a piece in a row: the source, or the layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Words {
     /// A range of the source, in bytes.
@@ -27,10 +31,21 @@ pub(crate) enum Words {
 /// A stretch of a row with one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// What it says.
+    /// Its text.
     pub(crate) words: Words,
     /// How it looks.
     pub(crate) look: Look,
+    /// Where it leads, if that is not what it says.
+    pub(crate) target: Option<Arc<Target>>,
+}
+
+/// Where a link leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The address, as it was written.
+    pub(crate) url: String,
+    /// Where in the source the link begins, which tells it from others.
+    pub(crate) start: usize,
 }
 
 /// One row of the screen.
@@ -45,18 +60,21 @@ pub(crate) struct Row {
 /// A part, laid out for one width.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Block {
-    /// What the rows are made of: foreign text made fit to be shown.
+    /// The source of the rows: foreign text made fit to be shown.
     pub(crate) source: String,
     /// From top to bottom.
     pub(crate) rows: Vec<Row>,
+    /// The ranges of the source that are code, and may have colours.
+    pub(crate) code: Vec<Code>,
 }
 
-/// A stretch of the source that is painted over.
+/// A stretch of the source that is painted over, or that means something in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// In bytes of the source.
     pub(crate) range: Range<usize>,
-    /// `Token::Selection`, `Token::Hit` or `Token::CurrentHit`.
+    /// The ground of what is selected or found or of words of a diff, or the meaning of code. Of
+    /// several the last counts.
     pub(crate) token: Token,
 }
 
@@ -67,18 +85,30 @@ impl Piece {
         Self {
             words: Words::Source(place(range.start)..place(range.end)),
             look,
+            target: None,
         }
     }
 
-    /// What is not of the source.
+    /// The characters that are not of the source.
     pub(crate) fn shown(words: impl Into<Cow<'static, str>>, look: Look) -> Self {
         Self {
             words: Words::Shown(words.into()),
             look,
+            target: None,
         }
     }
 
-    /// What it says, and where in the source that is.
+    /// The blank before a row of code. Where the ground of code cannot be told from that of the
+    /// screen, a line is drawn in its place.
+    pub(crate) fn edge() -> Self {
+        Self::shown(" ", Look::new(Token::Border).on(Token::Code))
+    }
+
+    fn is_edge(&self) -> bool {
+        self.look == Look::new(Token::Border).on(Token::Code)
+    }
+
+    /// Its text, and the place of that in the source.
     pub(crate) fn text<'a>(&'a self, source: &'a str) -> (&'a str, Option<usize>) {
         match &self.words {
             Words::Source(range) => {
@@ -114,7 +144,13 @@ impl Row {
         'row: for piece in &self.pieces {
             let (text, start) = piece.text(source);
             let mut offset = start;
+            // A blank in another colour would only cost bytes.
+            let (is_edge, look) = match piece.is_edge() {
+                true if theme.shows(Token::Code) => (false, Look::new(Token::Text).on(Token::Code)),
+                is_edge => (is_edge, piece.look),
+            };
             for (grapheme, width) in text::graphemes_with_width(text) {
+                let grapheme = if is_edge { "│" } else { grapheme };
                 let at = offset;
                 offset = offset.map(|offset| offset + grapheme.len());
                 let Some(width) = u16::try_from(width).ok().filter(|width| *width > 0) else {
@@ -123,7 +159,7 @@ impl Row {
                 if width > area.right() - column {
                     break 'row;
                 }
-                let style = theme.style(marked(piece.look, at, &marks));
+                let style = theme.style(marked(look, at, &marks));
                 if let Some(cell) = buffer.cell_mut((column, area.y)) {
                     cell.set_symbol(grapheme).set_style(style);
                 }
@@ -203,8 +239,12 @@ fn marked(look: Look, offset: Option<usize>, marks: &[&Mark]) -> Look {
         return look;
     };
     match marks.iter().rev().find(|mark| mark.range.contains(&offset)) {
-        Some(mark) => look.on(mark.token),
-        None => look,
+        Some(mark) if mark.token.is_ground() => look.on(mark.token),
+        Some(mark) if look.token == Token::Text => Look {
+            token: mark.token,
+            ..look
+        },
+        Some(_) | None => look,
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn picture(block: &Block, theme: &Theme, width: u16, marks: &[Mark]) 
     out
 }
 
-/// What the rows say, one a line, without spaces at their ends.
+/// The texts of the rows, one a line, without spaces at their ends.
 pub(crate) fn text(block: &Block) -> Vec<String> {
     block
         .rows

@@ -2,25 +2,36 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::chunks::{Chunk, Kind};
 use super::code;
 use super::containers::Containers;
 use super::inline::{self, Inline};
 use super::table::Table;
+use crate::highlight::{Code, Language};
 use crate::layout::{Piece, Row, Words};
 use crate::theme::{Look, Token};
 
 const TEXT: Look = Look::new(Token::Text);
 const BORDER: Look = Look::new(Token::Border);
 
+/// How many columns prose takes at most: longer rows are hard to read. Code and tables take what
+/// there is.
+const PROSE: usize = 100;
+
 /// Appends the rows of a chunk.
-pub(super) fn lay_out(source: &str, chunk: &Chunk, width: usize, rows: &mut Vec<Row>) {
+pub(super) fn lay_out(
+    source: &str,
+    chunk: &Chunk,
+    width: usize,
+    (rows, codes): (&mut Vec<Row>, &mut Vec<Code>),
+) {
     let mut blocks = Blocks {
         source,
         first: rows.len(),
         rows,
+        codes,
         inside: Containers::new(width),
         inline: Inline::default(),
         table: None,
@@ -67,6 +78,8 @@ fn is_too_deep(line: &str) -> bool {
 struct Blocks<'a> {
     source: &'a str,
     rows: &'a mut Vec<Row>,
+    /// The codes of the text, of which the last may go on.
+    codes: &'a mut Vec<Code>,
     /// How many rows there were before.
     first: usize,
     inside: Containers,
@@ -188,6 +201,8 @@ impl Blocks<'_> {
                     let line = self.source.get(range.clone()).unwrap_or_default();
                     let line = line.split('\n').next().unwrap_or_default();
                     self.code_heading(line, range.start);
+                } else {
+                    self.codes.push(Code::new(None));
                 }
                 self.code = Some(Vec::new());
             }
@@ -216,9 +231,12 @@ impl Blocks<'_> {
                 self.flush();
                 self.end(range.end);
             }
-            TagEnd::Heading(_) => {
+            TagEnd::Heading(level) => {
                 for piece in self.inline.lines.iter_mut().flatten() {
                     piece.look = piece.look.bold();
+                    if level == HeadingLevel::H1 {
+                        piece.look = piece.look.underlined();
+                    }
                 }
                 self.flush();
                 self.end(range.end);
@@ -272,14 +290,17 @@ impl Blocks<'_> {
                 Words::Source(range) => usize::try_from(range.end).ok(),
                 Words::Shown(_) => None,
             });
-        self.lay(lines);
+        self.lay_within(lines, self.inside.room().min(PROSE));
         if let Some(place) = place {
             self.end(place);
         }
     }
 
     fn lay(&mut self, lines: Vec<Vec<Piece>>) {
-        let room = self.inside.room();
+        self.lay_within(lines, self.inside.room());
+    }
+
+    fn lay_within(&mut self, lines: Vec<Vec<Piece>>, room: usize) {
         for line in lines {
             for pieces in inline::wrap(self.source, &line, room) {
                 let before = self.inside.before();
@@ -319,10 +340,21 @@ impl Blocks<'_> {
 
     fn code_heading(&mut self, line: &str, start: usize) {
         let language = code::language(line, start);
+        let info = self.source.get(language.clone()).unwrap_or_default();
+        self.codes.push(Code::new(Language::of_fence(info)));
         code::heading(self.source, language, &mut self.inside, self.rows);
     }
 
     fn code_line(&mut self, line: Range<usize>) {
-        code::line(self.source, line, &mut self.inside, self.rows);
+        let mut is_diff = false;
+        if let Some(code) = self.codes.last_mut() {
+            code.push(&line);
+            is_diff = code.is_diff();
+        }
+        let form = match is_diff {
+            true => code::Form::Diff,
+            false => code::Form::Plain,
+        };
+        code::line(self.source, line, form, (&mut self.inside, self.rows));
     }
 }

@@ -12,15 +12,15 @@ pub(super) const MAX_CHUNK: usize = 256 * 1024;
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// What of the text.
+    /// The range of the text.
     pub(super) range: Range<usize>,
-    /// What it is.
+    /// The value itself.
     pub(super) kind: Kind,
     /// Whether a blank line is before it.
     pub(super) has_gap: bool,
 }
 
-/// What a piece of a text is.
+/// The kind of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Any Markdown but a fenced block at the edge.
@@ -191,7 +191,7 @@ fn follows_blank(source: &str, start: usize) -> bool {
         })
 }
 
-/// What a line means for cutting.
+/// The meaning of a line for cutting.
 enum Step {
     /// There is nothing in it.
     Blank,
@@ -203,7 +203,7 @@ enum Step {
     Goes,
 }
 
-/// What the lines so far of a chunk say of the next.
+/// The state after the lines of a chunk so far, for the next line.
 #[derive(Default)]
 struct Scan {
     was_blank: bool,
@@ -317,7 +317,7 @@ fn may_begin_item(text: &str) -> bool {
     is_marker && matches!(rest.next(), None | Some(' ' | '\n'))
 }
 
-/// What ends the HTML that a line begins, if a blank line does not.
+/// The end of the HTML that a line begins, if a blank line does not end it.
 fn html_end(text: &str) -> Option<&'static [&'static str]> {
     let text = text.strip_prefix('<')?;
     if text.starts_with("!--") {

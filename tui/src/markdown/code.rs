@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use super::containers::Containers;
 use super::inline;
+use crate::diff;
 use crate::layout::{Piece, Row};
 use crate::text;
 use crate::theme::{Look, Token};
 
 const CODE: Look = Look::new(Token::Text).on(Token::Code);
-const LANGUAGE: Look = Look::new(Token::Reasoning).on(Token::Code);
+const LANGUAGE: Look = Look::new(Token::Comment).on(Token::Code);
 
 /// From how many columns on there is room for a margin on either side.
 const MIN_WIDTH_WITH_MARGIN: usize = 12;
@@ -41,13 +42,51 @@ pub(super) fn heading(
     }
 }
 
+/// How a line of code looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it is.
+    Plain,
+    /// As a line of a diff, by its sign.
+    Diff,
+}
+
 /// A line of code, in as many rows as it needs.
-pub(super) fn line(source: &str, line: Range<usize>, inside: &mut Containers, rows: &mut Vec<Row>) {
+pub(super) fn line(
+    source: &str,
+    line: Range<usize>,
+    form: Form,
+    (inside, rows): (&mut Containers, &mut Vec<Row>),
+) {
     let (room, has_margin) = room(inside);
     let text = source.get(line.clone()).unwrap_or_default();
-    for part in text::break_anywhere(text, room) {
-        let part = line.start + part.start..line.start + part.end;
-        rows.push(row(inside, has_margin, vec![Piece::source(part, CODE)]));
+    let (sign, look) = match form {
+        Form::Plain => (CODE, CODE),
+        Form::Diff => diff::looks(text, Token::Code),
+    };
+    for (number, part) in text::break_anywhere(text, room).into_iter().enumerate() {
+        // The sign is the first character of the first row.
+        let behind = match part.start {
+            0 => text.chars().next().map_or(0, char::len_utf8).min(part.end),
+            start => start,
+        };
+        let place = |part: Range<usize>| line.start + part.start..line.start + part.end;
+        let mut pieces = Vec::new();
+        if sign != look && behind > part.start {
+            pieces.push(Piece::source(place(part.start..behind), sign));
+            pieces.push(Piece::source(place(behind..part.end), look));
+        } else {
+            pieces.push(Piece::source(place(part), look));
+        }
+        let count = pieces.len();
+        let mut row = row(inside, has_margin, pieces);
+        row.fill = look.ground;
+        // A mark in the margin of a row that goes on with a line.
+        let margin = row.pieces.iter_mut().rev().nth(count);
+        if let Some(margin) = margin.filter(|_| has_margin && number > 0) {
+            *margin = Piece::shown("↳", LANGUAGE);
+        }
+        rows.push(row);
     }
 }
 
@@ -79,7 +118,7 @@ fn room(inside: &Containers) -> (usize, bool) {
 fn row(inside: &mut Containers, has_margin: bool, pieces: Vec<Piece>) -> Row {
     let mut before = inside.before();
     if has_margin {
-        before.push(Piece::shown(" ", CODE));
+        before.push(Piece::edge());
     }
     let mut row = inline::row(before, pieces);
     row.fill = Some(Token::Code);

@@ -1,4 +1,4 @@
-//! What blocks stand in, and what that puts before each of their rows.
+//! The containers of blocks, and the prefix that each puts before their rows.
 
 use crate::layout::Piece;
 use crate::text;
@@ -7,7 +7,7 @@ use crate::theme::{Look, Token};
 const TEXT: Look = Look::new(Token::Text);
 const BORDER: Look = Look::new(Token::Border);
 
-/// What blocks stand in.
+/// The containers of blocks.
 enum Container {
     Quote,
     /// A list, with the number of its next item if its items have numbers.
@@ -101,7 +101,7 @@ impl Containers {
         self.width.saturating_sub(taken).max(1)
     }
 
-    /// What stands before the next row. Marks are shown once.
+    /// The prefix of the next row. Marks are shown once.
     pub(super) fn before(&mut self) -> Vec<Piece> {
         let pieces = if self.is_too_deep() {
             let mark = self.short_mark().map(ToOwned::to_owned);
@@ -123,7 +123,7 @@ impl Containers {
         pieces
     }
 
-    /// What stands before a blank row: the bars of quotes.
+    /// The prefix of a blank row: the bars of quotes.
     pub(super) fn before_blank(&mut self) -> Vec<Piece> {
         let has_quote = self
             .open

@@ -1,12 +1,13 @@
-//! What stands within a paragraph, a heading, an item or a cell.
+//! The inline content of a paragraph, a heading, an item or a cell.
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use ratatui::style::Modifier;
 
-use crate::layout::{Piece, Row, Words};
+use crate::layout::{Piece, Row, Target, Words};
 use crate::text::{self, Hidden};
 use crate::theme::{Look, Token};
 
@@ -25,8 +26,10 @@ pub(super) struct Inline {
 struct Link {
     /// Where it leads; none if that is its text.
     url: Option<String>,
-    /// What it says so far.
+    /// Its text so far.
     text: String,
+    /// Where its words lead.
+    target: Arc<Target>,
 }
 
 impl Inline {
@@ -49,7 +52,7 @@ impl Inline {
         range: Range<usize>,
     ) -> bool {
         match event {
-            Event::Start(tag) => return self.start(tag),
+            Event::Start(tag) => return self.start(tag, range.start),
             Event::End(tag) => return self.end(source, *tag, range),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 self.text(source, text, range);
@@ -70,7 +73,7 @@ impl Inline {
         true
     }
 
-    fn start(&mut self, tag: &Tag<'_>) -> bool {
+    fn start(&mut self, tag: &Tag<'_>, start: usize) -> bool {
         match tag {
             Tag::Emphasis => self.attributes.push(Modifier::ITALIC),
             Tag::Strong => self.attributes.push(Modifier::BOLD),
@@ -80,27 +83,36 @@ impl Inline {
                 dest_url,
                 ..
             } => {
-                self.open(dest_url, *link_type);
+                self.open(dest_url, *link_type, start);
             }
             Tag::Image {
                 link_type,
                 dest_url,
                 ..
             } => {
-                self.push(Piece::shown("image: ", Look::new(Token::Reasoning)));
-                self.open(dest_url, *link_type);
+                self.push(Piece::shown("image: ", Look::new(Token::Quiet)));
+                self.open(dest_url, *link_type, start);
             }
             _ => return false,
         }
         true
     }
 
-    fn open(&mut self, url: &str, kind: LinkType) {
+    fn open(&mut self, url: &str, kind: LinkType, start: usize) {
         self.attributes.push(Modifier::UNDERLINED);
         let is_text = matches!(kind, LinkType::Autolink | LinkType::Email);
+        let scheme = if kind == LinkType::Email {
+            "mailto:"
+        } else {
+            ""
+        };
         self.links.push(Link {
             url: (!is_text).then(|| url.to_owned()),
             text: String::new(),
+            target: Arc::new(Target {
+                url: format!("{scheme}{url}"),
+                start,
+            }),
         });
     }
 
@@ -134,11 +146,15 @@ impl Inline {
             .map(|at| range.start + at)
             .filter(|at| *at >= self.shown_to());
         let look = Look::new(Token::Link).underlined();
-        let quiet = Look::new(Token::Reasoning);
+        let quiet = Look::new(Token::Quiet);
         self.push(Piece::shown(" (", quiet));
-        self.push(match found {
+        let piece = match found {
             Some(at) => Piece::source(at..at + url.len(), look),
             None => Piece::shown(text::one_line(url), look),
+        };
+        self.push(Piece {
+            target: Some(Arc::clone(&link.target)),
+            ..piece
         });
         self.push(Piece::shown(")", quiet));
     }
@@ -214,7 +230,10 @@ impl Inline {
             .fold(Look::new(token), |look, attribute| look.with(*attribute))
     }
 
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, mut piece: Piece) {
+        if let Some(link) = self.links.last() {
+            piece.target.get_or_insert_with(|| Arc::clone(&link.target));
+        }
         if self.lines.is_empty() {
             self.lines.push(Vec::new());
         }
@@ -277,6 +296,7 @@ fn slice(piece: &Piece, part: Range<usize>) -> Piece {
     Piece {
         words,
         look: piece.look,
+        target: piece.target.clone(),
     }
 }
 

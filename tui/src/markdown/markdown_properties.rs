@@ -1,4 +1,4 @@
-//! What holds for any text and any width.
+//! Properties of any text and any width.
 
 use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -84,7 +84,7 @@ fn markdown() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.join("\n").replace("]:", "] :").replace('&', "+"))
 }
 
-/// What the parser takes for text, with what we show besides: languages, boxes, addresses.
+/// The text that the parser finds, with that which we show besides: languages, boxes, addresses.
 fn plain(source: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -141,7 +141,7 @@ fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// What the rows show of the source, and what stands for something in it.
+/// The parts of the source that the rows show, and the substitutes for parts of it.
 fn shown(source: &str, rows: &[Row]) -> String {
     rows.iter()
         .flat_map(|row| &row.pieces)
@@ -210,12 +210,15 @@ proptest! {
         width in 1_usize..80,
     ) {
         let mut growing = Growing::default();
-        let mut grown = Vec::new();
+        let (mut grown, mut grown_code) = (Vec::new(), Vec::new());
         let mut end = 0;
         for step in steps.iter().cycle() {
             end = source.ceil_char_boundary((end + step).min(source.len()));
-            growing.layout(&source[..end], width, &mut grown);
-            prop_assert_eq!(&grown, &rows(&source[..end], width), "{}", &source[..end]);
+            growing.layout(&source[..end], width, (&mut grown, &mut grown_code));
+            let (mut whole, mut code) = (Vec::new(), Vec::new());
+            Growing::default().layout(&source[..end], width, (&mut whole, &mut code));
+            prop_assert_eq!(&grown, &whole, "{}", &source[..end]);
+            prop_assert_eq!(&grown_code, &code, "{}", &source[..end]);
             if end == source.len() {
                 break;
             }
@@ -234,7 +237,7 @@ fn only_the_open_end_of_a_text_is_laid_out_again() {
         let mut rows = Vec::new();
         for _ in 0..2_000 {
             source.push_str(piece);
-            growing.layout(&source, 80, &mut rows);
+            growing.layout(&source, 80, (&mut rows, &mut Vec::new()));
             let open = rows.len() - growing.rows;
             assert!(open <= 2, "{open} rows of {} are open", rows.len());
         }

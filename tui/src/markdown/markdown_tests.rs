@@ -11,6 +11,7 @@ fn block(source: &str, width: usize) -> Block {
     Block {
         source: source.to_owned(),
         rows: rows(source, width),
+        ..Block::default()
     }
 }
 
@@ -64,9 +65,9 @@ fn words_are_bold_italic_and_both() {
                 ("c", TEXT.bold().on(Token::InlineCode)),
                 (" ", TEXT.bold()),
                 ("l", Look::new(Token::Link).bold().underlined()),
-                (" (", Look::new(Token::Reasoning)),
+                (" (", Look::new(Token::Quiet)),
                 ("u", Look::new(Token::Link).underlined()),
-                (")", Look::new(Token::Reasoning)),
+                (")", Look::new(Token::Quiet)),
             ],
         ),
     ]);
@@ -86,7 +87,7 @@ fn every_character_of_nested_words_has_the_styles_of_all() {
 #[test]
 fn code_links_and_headings_have_their_look() {
     let link = Look::new(Token::Link).underlined();
-    let quiet = Look::new(Token::Reasoning);
+    let quiet = Look::new(Token::Quiet);
     let code = TEXT.on(Token::InlineCode);
     check_looks(&[
         ("a `b c`", &[("a ", TEXT), ("b c", code)]),
@@ -109,12 +110,12 @@ fn code_links_and_headings_have_their_look() {
                 (")", quiet),
             ],
         ),
-        ("# One", &[("One", TEXT.bold())]),
+        ("# One", &[("One", TEXT.bold().underlined())]),
         (
             "### A *b*",
             &[("A ", TEXT.bold()), ("b", TEXT.italic().bold())],
         ),
-        ("One\n===", &[("One", TEXT.bold())]),
+        ("One\n===", &[("One", TEXT.bold().underlined())]),
     ]);
 }
 
@@ -133,7 +134,7 @@ fn fenced_code_has_a_ground_to_the_edge() {
          |     y            |\n bbbbbbbbbbbbbbbbbb\n\
          |                  |\n aaaaaaaaaaaaaaaaaa\n\
          |b                 |\n aaaaaaaaaaaaaaaaaa\n\
-         a: #E0E0E0 on #1A1A1A NONE\nb: #E0E0E0 on #3D3A28 NONE\nc: #666666 on #3D3A28 NONE\n"
+         a: #E0E0E0 on #1A1A1A NONE\nb: #E0E0E0 on #3D3A28 NONE\nc: #A8A89A on #3D3A28 NONE\n"
     );
 }
 
@@ -259,4 +260,29 @@ fn hard_cases() {
     for (source, width, expected) in cases {
         assert_eq!(text_of(source, width), expected, "{source:?} at {width}");
     }
+}
+
+/// Spec: [VIEW-267]
+#[test]
+fn prose_is_at_most_a_hundred_columns_wide_and_code_is_not() {
+    let (prose, code) = ("word ".repeat(60), "x".repeat(150));
+    let rows = text_of(&format!("{prose}\n\n```\n{code}\n```\n"), 160);
+    assert_eq!(rows[0].len(), 99);
+    assert_eq!(rows.last().unwrap().trim().len(), 150);
+}
+
+/// Spec: [VIEW-268]
+#[test]
+fn a_row_that_goes_on_with_a_line_of_code_has_a_mark() {
+    let rows = text_of("```\n0123456789abcdefghijk\nnext\n```", 14);
+    assert_eq!(rows[1..], [" 0123456789ab", "↳cdefghijk", " next"]);
+}
+
+/// Spec: [VIEW-269]
+#[test]
+fn headings_of_the_first_two_levels_differ() {
+    check_looks(&[
+        ("# One", &[("One", TEXT.bold().underlined())]),
+        ("## Two", &[("Two", TEXT.bold())]),
+    ]);
 }

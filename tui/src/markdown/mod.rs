@@ -17,6 +17,7 @@ mod table;
 
 pub(crate) use snippets::code_blocks;
 
+use crate::highlight::Code;
 use crate::layout::Row;
 use chunks::{Chunk, Place};
 
@@ -29,6 +30,8 @@ pub(crate) struct Growing {
     settled: Place,
     /// How many rows that is.
     rows: usize,
+    /// How many codes, and lines of the last of them.
+    code: (usize, usize),
 }
 
 impl Growing {
@@ -38,18 +41,28 @@ impl Growing {
     }
 
     /// Lays out `source`, which begins with what it was at the last call, in so many columns.
-    /// `rows` are those of the last call; the final ones are left as they are.
-    pub(crate) fn layout(&mut self, source: &str, width: usize, rows: &mut Vec<Row>) {
+    /// The rows and codes are those of the last call; the final ones are left as they are.
+    pub(crate) fn layout(
+        &mut self,
+        source: &str,
+        width: usize,
+        (rows, code): (&mut Vec<Row>, &mut Vec<Code>),
+    ) {
         rows.truncate(self.rows);
+        code.truncate(self.code.0);
+        if let Some(last) = code.last_mut() {
+            last.truncate(self.code.1);
+        }
         let mut place = self.settled;
         let mut is_settled = true;
         while let Some(cut) = chunks::next(source, place) {
-            lay_out(source, &cut.chunk, width, rows);
+            lay_out(source, &cut.chunk, width, (rows, code));
             place = cut.after;
             is_settled &= cut.is_final;
             if is_settled {
                 self.settled = place;
                 self.rows = rows.len();
+                self.code = (code.len(), code.last().map_or(0, Code::len));
             }
         }
     }
@@ -59,15 +72,20 @@ impl Growing {
 #[cfg(test)]
 pub(crate) fn rows(source: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    Growing::default().layout(source, width, &mut rows);
+    Growing::default().layout(source, width, (&mut rows, &mut Vec::new()));
     rows
 }
 
-fn lay_out(source: &str, chunk: &Chunk, width: usize, rows: &mut Vec<Row>) {
+fn lay_out(
+    source: &str,
+    chunk: &Chunk,
+    width: usize,
+    (rows, code): (&mut Vec<Row>, &mut Vec<Code>),
+) {
     if chunk.has_gap && !rows.is_empty() {
         rows.push(Row::default());
     }
-    blocks::lay_out(source, chunk, width.max(1), rows);
+    blocks::lay_out(source, chunk, width.max(1), (rows, code));
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::layout::Piece;
 use crate::text;
 use crate::theme::{Look, Token};
 
-/// What stands in a cell, on one line.
+/// The text of a cell, on one line.
 type Cell = Vec<Piece>;
 
 const BORDER: Look = Look::new(Token::Border);

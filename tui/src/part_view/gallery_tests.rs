@@ -1,6 +1,6 @@
-use super::tests::{INPUT, ended, note, reply, thinking, tool, user};
+use super::tests::{INPUT, ended, note, part, reply, thinking, tool, user};
 use super::*;
-use crate::conversation::ToolOutcome;
+use crate::conversation::{Author, ToolOutcome};
 use crate::layout::picture::picture;
 use crate::theme::{Depth, Scheme, Theme};
 
@@ -46,11 +46,19 @@ fn gallery() -> Vec<(Part, Fold)> {
         note("The run was cancelled by ana@laptop.", false),
         note("the model does not answer", true),
     ];
+    let end = part(PartKind::RunEnd {
+        facts: "12 s · 3.1k in, 812 out".to_owned(),
+    });
     let folded = tool("read", INPUT, ended("80  async fn retry() {\n", false));
     parts
         .into_iter()
         .map(|part| (part, Fold::Cut))
-        .chain([(folded, Fold::Folded)])
+        .chain([
+            (folded.clone(), Fold::Folded),
+            (folded, Fold::Head(8)),
+            (thinking("So.\nThen."), Fold::Folded),
+            (end, Fold::Folded),
+        ])
         .collect()
 }
 

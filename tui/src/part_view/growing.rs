@@ -51,6 +51,8 @@ impl Growing {
             PartKind::Reasoning { .. } => Some(Self::new(Form::Thinking)),
             PartKind::User { .. }
             | PartKind::Tool(_)
+            | PartKind::Command(_)
+            | PartKind::RunEnd { .. }
             | PartKind::Summary { .. }
             | PartKind::Change { .. }
             | PartKind::Note { .. } => None,
@@ -105,8 +107,8 @@ impl Growing {
     fn markdown(&mut self) {
         let (block, width) = (&mut self.block, self.width);
         let from = self.markdown.final_rows();
-        self.markdown
-            .layout(&block.source, room(width), &mut block.rows);
+        let laid = (&mut block.rows, &mut block.code);
+        self.markdown.layout(&block.source, room(width), laid);
         if room(width) < width {
             for row in block.rows.iter_mut().skip(from) {
                 row.pieces.insert(0, Sign::None.piece());
@@ -116,7 +118,7 @@ impl Growing {
 
     /// Thinking is text as it is, a row at a time.
     fn thinking(&mut self, first_dirty: usize) {
-        let Block { source, rows } = &mut self.block;
+        let Block { source, rows, .. } = &mut self.block;
         rows.truncate(self.rows);
         let dirty = source.get(first_dirty..).unwrap_or_default();
         for range in lines_of(dirty, first_dirty) {

@@ -52,6 +52,7 @@ fn live_content(kind: &PartKind) -> Option<&str> {
         | PartKind::Reasoning {
             content,
             is_live: true,
+            ..
         } => Some(content),
         _ => None,
     }

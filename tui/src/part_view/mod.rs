@@ -6,36 +6,40 @@ mod change;
 mod growing;
 mod json;
 mod layouter;
+mod prompt;
 mod result;
 mod summary;
+mod thought;
 mod tool;
 
 use std::ops::Range;
 
-use crate::conversation::{Author, Part, PartKind};
+use crate::conversation::{Part, PartKind};
 use crate::layout::{Block, Piece, Row};
 use crate::markdown;
-use crate::text::{self, Hidden, sanitize};
+use crate::text::{Hidden, sanitize};
 use crate::theme::{Look, Token};
 
-pub(crate) use change::token as diff_token;
 pub(crate) use growing::Growing;
 pub(crate) use layouter::Layouter;
+pub(crate) use prompt::is_long;
 pub(crate) use result::shown_result;
+pub(crate) use tool::MAX_TAIL;
 
-/// How much of a part is shown: of a tool, or of a summary, which is not cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+/// How much of a part is shown that can be folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Fold {
-    /// Its heading only.
+    /// Its heading only; of a prompt the first lines.
     Folded,
-    /// The result up to [`MAX_RESULT_LINES`] lines.
-    #[default]
+    /// So many lines of a result.
+    Head(u16),
+    /// Opened: the whole input of a tool, and its result up to [`MAX_RESULT_LINES`] lines.
     Cut,
     /// All of it.
     Open,
 }
 
-/// How many lines of a tool's result are shown before it is unfolded.
+/// How many lines of a tool's result are shown of one that is opened, before all of it is asked for.
 pub(crate) const MAX_RESULT_LINES: usize = 100;
 
 /// From how many columns on there is room for the column of signs at the left.
@@ -52,22 +56,41 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             content,
             by,
             is_pending,
+            files,
             ..
-        } => user(content, by, *is_pending, width),
+        } => {
+            let sent = prompt::Sent {
+                by,
+                is_pending: *is_pending,
+                files,
+            };
+            prompt::layout(content, &sent, width, fold)
+        }
         PartKind::Text {
             content, is_cut, ..
         } => {
             let block = Growing::new(growing::Form::Markdown).into_block(content, width);
             let mut writer = Writer { block, width };
             if *is_cut {
-                writer.wrapped(Sign::None, &[Piece::shown("(cut short)", THINKING)]);
+                writer.wrapped(
+                    Sign::None,
+                    &[Piece::shown("(cut short)", Look::new(Token::Quiet))],
+                );
             }
             writer.block
         }
-        PartKind::Reasoning { content, .. } => {
-            Growing::new(growing::Form::Thinking).into_block(content, width)
-        }
+        PartKind::Reasoning {
+            content,
+            is_live: true,
+            ..
+        } => Growing::new(growing::Form::Thinking).into_block(content, width),
+        PartKind::Reasoning {
+            content,
+            duration_ms,
+            ..
+        } => thought::layout(content, *duration_ms, width, fold),
         PartKind::Tool(tool) => tool::layout(tool, width, fold),
+        PartKind::Command(command) => tool::command(command, width, fold),
         PartKind::Summary { title, content } => summary::layout(title, content, width, fold),
         PartKind::Change {
             title,
@@ -75,25 +98,12 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             is_cut,
         } => change::layout(title, diff, *is_cut, width, fold),
         PartKind::Note { text, is_error } => note(text, *is_error, width),
+        PartKind::RunEnd { facts } => {
+            let mut writer = Writer::new(facts.clone(), width);
+            writer.lines(Sign::None, 0..facts.len(), Look::new(Token::Quiet));
+            writer.block
+        }
     }
-}
-
-/// A prompt: who sent it, and all of it, behind a bar.
-fn user(content: &str, by: &Author, is_pending: bool, width: usize) -> Block {
-    let look = Look::new(Token::User);
-    let name = match by {
-        Author::You => "you".to_owned(),
-        Author::Named(name) => text::someone(name),
-        Author::Unnamed => "someone".to_owned(),
-    };
-    let mut heading = vec![Piece::shown(name, look.bold())];
-    if is_pending {
-        heading.push(Piece::shown(" (sending)", Look::new(Token::Reasoning)));
-    }
-    let mut writer = Writer::new(sanitize(content, Hidden::Dropped), width);
-    writer.wrapped(Sign::Bar, &heading);
-    writer.lines(Sign::Bar, 0..writer.block.source.len(), look);
-    writer.block
 }
 
 /// A remark. One of an error says so.
@@ -105,7 +115,7 @@ fn note(text: &str, is_error: bool, width: usize) -> Block {
             .is_some_and(|word| word.eq_ignore_ascii_case("error"));
         (Look::new(Token::Error), says_so)
     } else {
-        (Look::new(Token::Reasoning), true)
+        (Look::new(Token::Quiet), true)
     };
     let mut first = Vec::new();
     if !says_so {
@@ -124,7 +134,7 @@ fn note(text: &str, is_error: bool, width: usize) -> Block {
     writer.block
 }
 
-/// What stands in the column of signs.
+/// The text in the column of signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     None,
@@ -140,7 +150,7 @@ enum Sign {
 
 impl Sign {
     fn piece(self) -> Piece {
-        let quiet = Look::new(Token::Reasoning);
+        let quiet = Look::new(Token::Quiet);
         match self {
             Self::None => Piece::shown("  ", Look::new(Token::Text)),
             Self::Bar => Piece::shown("┃ ", Look::new(Token::User)),
@@ -179,7 +189,7 @@ impl Writer {
         Self {
             block: Block {
                 source,
-                rows: Vec::new(),
+                ..Block::default()
             },
             width,
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::{PartId, Tool, ToolOutcome, ToolResult};
+use crate::conversation::{Author, PartId, Tool, ToolOutcome, ToolResult};
 use crate::layout::picture::text;
 
 pub(super) fn part(kind: PartKind) -> Part {
@@ -18,6 +18,7 @@ pub(super) fn user(content: &str, by: Author, is_pending: bool) -> Part {
         by,
         is_pending,
         is_queued: false,
+        files: Vec::new(),
     })
 }
 
@@ -33,6 +34,7 @@ pub(super) fn thinking(content: &str) -> Part {
     part(PartKind::Reasoning {
         content: content.to_owned(),
         is_live: false,
+        duration_ms: None,
     })
 }
 
@@ -47,10 +49,19 @@ pub(super) fn tool(name: &str, input: &str, outcome: ToolOutcome) -> Part {
     part(PartKind::Tool(Tool {
         call_id: "t1".to_owned(),
         name: name.to_owned(),
+        asked: asked(name, input),
         input: input.to_owned(),
         outcome,
         output: None,
     }))
+}
+
+/// The input in short; text that is not JSON as it is.
+fn asked(name: &str, input: &str) -> String {
+    serde_json::from_str(input).map_or_else(
+        |_| input.to_owned(),
+        |input| harness_protocol::words::asked(name, &input),
+    )
 }
 
 pub(super) fn ended(text: &str, is_error: bool) -> ToolOutcome {
@@ -59,6 +70,9 @@ pub(super) fn ended(text: &str, is_error: bool) -> ToolOutcome {
         lines: text.lines().count(),
         is_whole: true,
         is_error,
+        last_line: text.lines().next_back().unwrap_or_default().to_owned(),
+        extent: None,
+        duration_ms: None,
         seq: 2,
     })
 }
@@ -73,13 +87,16 @@ fn kept(lines: usize, ending: &str) -> ToolOutcome {
         lines,
         is_whole: lines <= 101,
         is_error: false,
+        last_line: String::new(),
+        extent: None,
+        duration_ms: None,
         seq: 2,
     })
 }
 
 pub(super) const INPUT: &str = r#"{"path":"src/retry.rs","start_line":80,"end_line":120}"#;
 
-/// What is said must be there without any colour.
+/// The words must be there without any colour.
 ///
 /// Spec: [VIEW-15]
 #[test]
@@ -91,41 +108,29 @@ fn nothing_is_said_by_colour_alone() {
             "┃ ana",
         ),
         (user("x", Author::Unnamed, false), "┃ someone"),
-        (thinking("x"), "  (thinking) x"),
+        (thinking("x"), "▸ thought · 1 line"),
         (note("x", true), "· error: x"),
         (note("Error: x", true), "· Error: x"),
         (note("x", false), "· x"),
-        (
-            tool("read", "{}", ToolOutcome::Running),
-            "▾ read                 running",
-        ),
-        (
-            tool("read", "{}", ToolOutcome::Waiting),
-            "▾ read                 waiting",
-        ),
+        (tool("read", "{}", ToolOutcome::Running), "▸ read · running"),
+        (tool("read", "{}", ToolOutcome::Waiting), "▸ read · waiting"),
         (
             tool("read", "{}", ToolOutcome::Writing),
-            "▾ read           being written",
+            "▸ read · being written",
         ),
-        (
-            tool("read", "{}", ended("", false)),
-            "▾ read            ok · 0 lines",
-        ),
-        (
-            tool("read", "{}", ended("x\n", false)),
-            "▾ read             ok · 1 line",
-        ),
+        (tool("read", "{}", ended("", false)), "▸ read · 0 lines"),
+        (tool("read", "{}", ended("x\n", false)), "▸ read · 1 line"),
         (
             tool("read", "{}", ended("\nno\nx", true)),
-            "▾ read               error: no",
+            "▸ read · error: no",
         ),
         (
             tool("read", "{}", ended("", true)),
-            "▾ read   error: no reason was…",
+            "▸ read · error: no reason was…",
         ),
     ];
     for (part, expected) in cases {
-        let rows = text(&layout(&part, 30, Fold::Cut));
+        let rows = text(&layout(&part, 30, Fold::Folded));
         assert_eq!(rows[0], expected);
     }
 }
@@ -165,6 +170,7 @@ fn the_looks_of_a_tool_call_are_those_of_its_parts() {
     let expected = |result| {
         vec![
             ("read".to_owned(), Look::new(Token::ToolName).bold()),
+            (r#"{"a":1}"#.to_owned(), Look::new(Token::Quiet)),
             (r#"{"a": 1}"#.to_owned(), Look::new(Token::Text)),
             ("out".to_owned(), Look::new(result)),
         ]
@@ -201,11 +207,11 @@ fn the_input_of_a_tool_is_shown_in_full_and_hides_nothing() {
     let rows = text(&layout(
         &tool("write", &open, ToolOutcome::Writing),
         50,
-        Fold::Cut,
+        Fold::Head(8),
     ));
-    assert!(rows[1].starts_with("  … "), "{rows:?}");
-    assert!(rows.last().unwrap().ends_with("long end"));
-    assert!(rows.len() < 60);
+    assert_eq!(rows.len(), 1);
+    assert!(rows[0].starts_with("▾ write …"), "{rows:?}");
+    assert!(rows[0].ends_with("long end · being written"), "{rows:?}");
 }
 
 /// Spec: [VIEW-13]
@@ -227,11 +233,7 @@ fn a_result_is_cut_at_a_hundred_lines() {
                 (1..=shown).map(|line| format!("  line {line}")).collect();
             expected.extend(note.map(str::to_owned));
             assert_eq!(rows[1..], expected, "{lines} lines");
-            let words = if lines == 1 {
-                "ok · 1 line".to_owned()
-            } else {
-                format!("ok · {lines} lines")
-            };
+            let words = harness_protocol::words::counted(lines as u64, "line", "lines");
             assert!(rows[0].ends_with(&words), "{rows:?}");
         }
     }
@@ -250,8 +252,14 @@ fn a_tool_call_is_folded_cut_or_open() {
     let folded = text(&layout(&part, 60, Fold::Folded));
     assert_eq!(
         folded,
-        [r#"▸ read  {"path": "src/retry.rs", "start_l…  ok · 10000 lines"#]
+        ["▸ read src/retry.rs lines 80 to 120 · 10,000 lines"]
     );
+    let narrow = text(&layout(&part, 40, Fold::Folded));
+    assert_eq!(narrow, ["▸ read src/retry.rs line… · 10,000 lines"]);
+    let head = text(&layout(&part, 60, Fold::Head(8)));
+    assert_eq!(head.len(), 1 + 8 + 1);
+    assert_eq!(head[0], folded[0].replace('▸', "▾"));
+    assert_eq!(head[8..], ["  line 8", "  ... (9992 more lines)"]);
     assert_eq!(text(&layout(&part, 80, Fold::Cut)).len(), 2 + 100 + 1);
     let open = text(&layout(&part, 80, Fold::Open));
     assert_eq!(open.len(), 2 + 10_000);
@@ -260,7 +268,6 @@ fn a_tool_call_is_folded_cut_or_open() {
     let huge = format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000));
     let folded = layout(&tool("write", &huge, ended("", false)), 60, Fold::Folded);
     assert_eq!(text(&folded).concat().matches('…').count(), 1);
-    assert!(folded.source.len() < 3_000);
 
     // What is not here cannot be shown; it says so.
     let rows = text(&layout(
@@ -288,6 +295,50 @@ fn a_tool_call_is_folded_cut_or_open() {
     assert_eq!(rows.concat().matches('x').count(), 100_000);
 }
 
+/// Spec: [VIEW-261] [VIEW-265]
+#[test]
+fn a_row_says_how_much_came_and_a_command_is_a_row_too() {
+    let mut outcome = ended("out\n", false);
+    if let ToolOutcome::Ended(result) = &mut outcome {
+        result.extent = Some(harness_protocol::Extent {
+            lines: Some(4_406),
+            of_lines: Some(10_000),
+            ..harness_protocol::Extent::default()
+        });
+        result.duration_ms = Some(12);
+    }
+    let row = |part: &Part| text(&layout(part, 80, Fold::Folded));
+    assert_eq!(
+        row(&tool("read", r#"{"path":"big.txt"}"#, outcome)),
+        ["▸ read big.txt · 4,406 of 10,000 lines · 12 ms"]
+    );
+    let said = "running\n[exit 101 · 38.2 s]\n";
+    let failed = ended(said, true);
+    assert_eq!(
+        row(&tool("bash", r#"{"command":"cargo test"}"#, failed.clone())),
+        ["▸ bash cargo test · exit 101 · 38.2 s"]
+    );
+    let ToolOutcome::Ended(result) = failed else {
+        unreachable!()
+    };
+    let ran = part(PartKind::Command(crate::conversation::Command {
+        command: "cargo\ntest".to_owned(),
+        result,
+        by: Some("ana".to_owned()),
+        is_hidden: true,
+    }));
+    assert_eq!(
+        row(&ran),
+        ["▸ ! cargo␊test · exit 101 · 38.2 s by ana (the model is not told)"]
+    );
+    let open = text(&layout(&ran, 80, Fold::Cut));
+    assert_eq!(open[1..], ["  running", "  [exit 101 · 38.2 s]"]);
+    let end = part(PartKind::RunEnd {
+        facts: "12 s · 3.1k in, 812 out".to_owned(),
+    });
+    assert_eq!(row(&end), ["  12 s · 3.1k in, 812 out"]);
+}
+
 /// Spec: [VIEW-01]
 #[test]
 fn no_part_lets_anything_through_to_the_terminal() {
@@ -307,7 +358,7 @@ fn no_part_lets_anything_through_to_the_terminal() {
         tool(evil, evil, ToolOutcome::Writing),
     ];
     for part in parts {
-        for fold in [Fold::Folded, Fold::Cut, Fold::Open] {
+        for fold in [Fold::Folded, Fold::Head(2), Fold::Cut, Fold::Open] {
             for width in [1, 2, 5, 11, 12, 20, 80] {
                 let block = layout(&part, width, fold);
                 for row in &block.rows {
@@ -334,10 +385,66 @@ fn thinking_is_italic_and_a_cut_text_says_so() {
         .iter()
         .map(|piece| piece.look)
         .collect();
-    assert_eq!(looks, [Look::new(Token::Reasoning).italic(); 2]);
-    assert_eq!(text(&block), ["  (thinking) a **b**"]);
+    assert_eq!(looks, [Look::new(Token::Reasoning).italic()]);
+    assert_eq!(text(&block), ["▾ thought · 1 line", "  a **b**"]);
     assert_eq!(
         text(&layout(&reply("**a**", true), 40, Fold::Cut)),
         ["  a", "  (cut short)"]
     );
+}
+
+fn change(title: &str, diff: &str) -> Part {
+    Part {
+        kind: PartKind::Change {
+            title: title.to_owned(),
+            diff: diff.to_owned(),
+            is_cut: false,
+        },
+        ..note("", false)
+    }
+}
+
+/// Spec: [VIEW-287], [VIEW-286]
+#[test]
+fn a_long_change_is_cut_and_says_how_much_there_is_besides() {
+    let hunk = |line: usize| format!("@@ -{line} +{line},20 @@\n{}", "+let a;\n".repeat(20));
+    let diff: String = (0..4).map(|number| hunk(number * 100)).collect();
+    let part = change("changed src/a.rs +80 -0", &diff);
+    let cut = layout(&part, 80, Fold::Cut);
+    assert_eq!(cut.rows.len(), 1 + 40 + 1);
+    assert_eq!(
+        text(&cut).last().unwrap(),
+        "  … 42 more lines in 3 hunks; Ctrl+O unfolds"
+    );
+    assert_eq!(layout(&part, 80, Fold::Open).rows.len(), 1 + 84);
+    assert_eq!(layout(&part, 80, Fold::Folded).rows.len(), 1);
+    // An old and a new side of each hunk.
+    assert_eq!(cut.code.len(), 8);
+    assert_eq!(cut.code[1].text(&cut.source, 19), "let a;");
+    assert!(
+        layout(&change("changed LICENSE +1 -0", &diff), 80, Fold::Cut)
+            .code
+            .is_empty()
+    );
+}
+
+/// Spec: [VIEW-282]
+#[test]
+fn only_a_file_that_was_read_is_code() {
+    let codes = |name: &str, input: &str, outcome| {
+        let block = layout(&tool(name, input, outcome), 80, Fold::Cut);
+        let texts = block
+            .code
+            .iter()
+            .map(|code| code.text(&block.source, 1).to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let path = r#"{"path":"src/a.rs"}"#;
+    let file = || ended("let a;\nlet b;\n", false);
+    assert_eq!(codes("read", path, file()), ["let b;"]);
+    assert_eq!(codes("read", path, ended("no such file", true)), [""; 0]);
+    assert_eq!(codes("edit", path, file()), [""; 0]);
+    assert_eq!(codes("read", r#"{"path":"notes.txt"}"#, file()), [""; 0]);
+    let script = ended("#!/bin/sh\necho a\n", false);
+    assert_eq!(codes("read", r#"{"path":"run"}"#, script), ["echo a"]);
 }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// What a person reads of a result. An object with one text in it is that text; another object is
+use crate::conversation::Tool;
+use crate::highlight::{Code, Language};
+
+/// The readable form of a result. An object with one text in it is that text; another object is
 /// a line or more for each key; anything else stays as it is. Lines end with `\n` only, and a line
 /// that a program wrote over is what it wrote last.
 pub(crate) fn shown_result(result: &str) -> Cow<'_, str> {
@@ -20,6 +23,25 @@ pub(crate) fn shown_result(result: &str) -> Cow<'_, str> {
         });
     }
     overwritten(result)
+}
+
+/// The text of a file that a tool has read, as code; `start` is where it begins in the source.
+pub(super) fn code(tool: &Tool, source: &str, start: usize) -> Option<Code> {
+    if !tool.name.contains("read") {
+        return None;
+    }
+    let input: Map<String, Value> = serde_json::from_str(&tool.input).ok()?;
+    let path = ["path", "file_path", "file"]
+        .iter()
+        .find_map(|name| input.get(*name)?.as_str())?;
+    let text = source.get(start..)?;
+    let first = text.lines().next().unwrap_or_default();
+    let language = Language::of_path(path).or_else(|| Language::of_first_line(first))?;
+    let mut code = Code::new(Some(language));
+    for line in super::lines_of(text, start) {
+        code.push(&line);
+    }
+    Some(code)
 }
 
 fn object_text(object: Map<String, Value>) -> Cow<'static, str> {

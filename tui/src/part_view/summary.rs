@@ -5,9 +5,9 @@ use crate::layout::{Block, Piece};
 use crate::text::{Hidden, one_line, sanitize};
 use crate::theme::{Look, Token};
 
-const QUIET: Look = Look::new(Token::Reasoning);
+const QUIET: Look = Look::new(Token::Quiet);
 
-/// What was done, and below it the summary, unless it is folded.
+/// The compaction, and below it the summary, unless it is folded.
 pub(super) fn layout(title: &str, content: &str, width: usize, fold: Fold) -> Block {
     let title = one_line(title);
     // All of it, so that a search finds what is folded.

@@ -1,171 +1,247 @@
-//! A tool call with what came of it.
+//! A tool call with its result, and a command of an operator: a row, and below it as much as is unfolded.
+
+use harness_protocol::words::{self, CallEnd};
 
 use super::{Fold, MAX_RESULT_LINES, Sign, Writer, json, lines_of, room};
-use crate::conversation::{Output, Tool, ToolOutcome, ToolResult};
+use crate::conversation::{Command, Output, Tool, ToolOutcome, ToolResult};
 use crate::layout::{Block, Piece};
 use crate::output::OutputLine;
 use crate::text::{self, Hidden, sanitize};
 use crate::theme::{Look, Token};
 
-const QUIET: Look = Look::new(Token::Reasoning);
+const QUIET: Look = Look::new(Token::Quiet);
 const TEXT: Look = Look::new(Token::Text);
 const ERROR: Look = Look::new(Token::Error);
 
-/// How much of an input is shown while it is being written, and looked at for a heading, in bytes.
+/// How much of an input is shown while it is being written, in bytes.
 const MAX_OPEN_INPUT: usize = 2_000;
 
 /// How much of one line of a result is shown before the result is unfolded, in bytes.
 const MAX_RESULT_LINE: usize = 4_000;
 
 /// How many lines are shown of what a running call shows, before it is unfolded.
-const MAX_TAIL: usize = 8;
+pub(crate) const MAX_TAIL: u16 = 8;
 
-/// A call: its heading; below it, unless folded, the input, and the result or what comes before it.
+/// How much room what was asked has at least, if how it ended is long.
+const MIN_ASKED: usize = 16;
+
+/// The source of a row and the lines below it.
+struct View<'a> {
+    /// The name of the tool; empty while it is being written.
+    name: String,
+    /// The input, in short.
+    asked: String,
+    /// All of what was asked, on one line.
+    input: String,
+    /// How it ended or what it is doing.
+    state: (String, Look),
+    result: Option<&'a ToolResult>,
+    output: Option<&'a Output>,
+    /// The call, if its result may be the text of a file.
+    read: Option<&'a Tool>,
+}
+
+/// A call.
 pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
-    let name = text::one_line(&tool.name);
-    let (input, is_newest) = shown_input(tool, fold);
-
-    // The source: the name, the input and the result, each on lines of its own.
-    let mut source = format!("{name}\n{input}");
-    let input_at = name.len() + 1..source.len();
-    if let ToolOutcome::Ended(result) = &tool.outcome
-        && fold != Fold::Folded
-    {
-        source.push('\n');
-        source.push_str(&sanitize(&result.text, Hidden::Dropped));
-    }
-    let mut writer = Writer::new(source, width);
-
-    let input_in_heading = (fold == Fold::Folded).then_some(&input_at);
-    heading(
-        &mut writer,
-        name.len(),
-        input_in_heading.cloned(),
-        &tool.outcome,
-        width,
-    );
-    if fold == Fold::Folded {
-        return writer.block;
-    }
-    if !input_at.is_empty() {
-        let mut line = vec![Piece::source(input_at.clone(), TEXT)];
-        if is_newest {
-            line.insert(0, Piece::shown("… ", QUIET));
-        }
-        writer.wrapped(Sign::None, &line);
-    }
-    if let ToolOutcome::Ended(result) = &tool.outcome {
-        result_lines(&mut writer, input_at.end + 1, result, fold);
-    } else if let Some(output) = &tool.output {
-        output_lines(&mut writer, output, fold);
-    }
-    writer.block
-}
-
-/// The input on one line, and whether that is only its newest end: of one that is being written
-/// all of it would be laid out again and again.
-fn shown_input(tool: &Tool, fold: Fold) -> (String, bool) {
-    let input = tool.input.as_str();
-    let (text, is_newest) = match (&tool.outcome, input.len().checked_sub(MAX_OPEN_INPUT)) {
-        (_, None) => (json::compact(input), false),
+    let (asked, input) = match tool.outcome {
         // Of an end it is not known what is within a string.
-        (ToolOutcome::Writing, Some(from)) => {
-            let newest = input.get(input.ceil_char_boundary(from)..);
-            (newest.unwrap_or_default().to_owned(), true)
+        ToolOutcome::Writing => {
+            let from = tool.input.len().saturating_sub(MAX_OPEN_INPUT);
+            let from = tool.input.ceil_char_boundary(from);
+            // An input without members says nothing.
+            let input = tool.input[from..].trim_matches(['{', '}']);
+            let input = if input.is_empty() {
+                ""
+            } else {
+                &tool.input[from..]
+            };
+            (on_one_line(input), String::new())
         }
-        // No heading is longer.
-        (_, Some(_)) if fold == Fold::Folded => {
-            let end = input.floor_char_boundary(MAX_OPEN_INPUT);
-            (json::compact(input.get(..end).unwrap_or_default()), false)
-        }
-        (_, Some(_)) => (json::compact(input), false),
+        _ => (
+            on_one_line(&tool.asked),
+            on_one_line(&json::compact(&tool.input)),
+        ),
     };
-    let text = sanitize(&text, Hidden::Pictured).replace('\n', "␊");
-    (text, is_newest)
+    let result = match &tool.outcome {
+        ToolOutcome::Ended(result) => Some(result),
+        _ => None,
+    };
+    let view = View {
+        name: text::one_line(&tool.name),
+        asked,
+        input,
+        state: state(&tool.name, &tool.outcome),
+        result,
+        output: tool.output.as_deref(),
+        read: Some(tool),
+    };
+    view.lay(width, fold, matches!(tool.outcome, ToolOutcome::Writing))
 }
 
-/// The sign, the name, the input if it is not below, and at the right what came of it.
-fn heading(
-    writer: &mut Writer,
-    name_end: usize,
-    input: Option<std::ops::Range<usize>>,
-    outcome: &ToolOutcome,
-    width: usize,
-) {
-    let room = room(width);
-    let sign = if input.is_some() {
-        Sign::Folded
-    } else {
-        Sign::Unfolded
+/// A command that an operator ran.
+pub(super) fn command(command: &Command, width: usize, fold: Fold) -> Block {
+    let (mut said, look) = ended("!", &command.result);
+    said += &words::by(command.by.as_deref());
+    if command.is_hidden {
+        said += " (the model is not told)";
+    }
+    let asked = on_one_line(&command.command);
+    let view = View {
+        name: "!".to_owned(),
+        input: asked.clone(),
+        asked,
+        state: (text::one_line(&said), look),
+        result: Some(&command.result),
+        output: None,
+        read: None,
     };
-    let source = &writer.block.source;
-    let mut line = Vec::new();
-    let mut used = 0;
-    if name_end > 0 {
-        let name = source.get(..name_end).unwrap_or_default();
-        used = text::width(name);
-        line.push(Piece::source(
-            0..name_end,
-            Look::new(Token::ToolName).bold(),
-        ));
-    } else {
-        line.push(Piece::shown("tool", QUIET));
-        used += 4;
-    }
-    let (state, look) = state(outcome);
-    let state_width = text::width(&state);
-    let between = room.saturating_sub(used + state_width + 2);
-    if let Some(input) = input.filter(|input| between >= 8 && !input.is_empty()) {
-        let text = source.get(input.clone()).unwrap_or_default();
-        let mut shown = text::take_width(text, between - 2);
-        let is_cut = shown.len() < text.len();
-        if is_cut {
-            shown = text::take_width(text, between - 3);
+    view.lay(width, fold, false)
+}
+
+/// Text of which nothing is hidden, on one line.
+fn on_one_line(text: &str) -> String {
+    sanitize(text, Hidden::Pictured).replace('\n', "␊")
+}
+
+impl View<'_> {
+    fn lay(self, width: usize, fold: Fold, keeps_end: bool) -> Block {
+        let is_open = matches!(fold, Fold::Cut | Fold::Open);
+        // The source: the name, what was asked in short and in full, and the result, each on lines
+        // of its own; all of it always, so that a search finds what is folded.
+        let mut source = format!("{}\n{}\n{}", self.name, self.asked, self.input);
+        let asked_at = self.name.len() + 1..self.name.len() + 1 + self.asked.len();
+        let input_at = asked_at.end + 1..source.len();
+        if let Some(result) = self.result {
+            source.push('\n');
+            source.push_str(&sanitize(&result.text, Hidden::Dropped));
         }
-        line.push(Piece::shown("  ", TEXT));
-        line.push(Piece::source(input.start..input.start + shown.len(), TEXT));
-        used += 2 + text::width(shown);
-        if is_cut {
-            line.push(Piece::shown("…", QUIET));
-            used += 1;
+        let mut writer = Writer::new(source, width);
+        self.heading(&mut writer, asked_at, fold, keeps_end);
+        // What is short enough to be whole in the row is not said again.
+        if is_open && !input_at.is_empty() && self.input != self.asked {
+            writer.wrapped(Sign::None, &[Piece::source(input_at.clone(), TEXT)]);
         }
+        if let Some(result) = self.result {
+            result_lines(&mut writer, input_at.end + 1, result, fold);
+            let read = self
+                .read
+                .filter(|_| fold != Fold::Folded && !result.is_error);
+            if let Some(read) = read {
+                let code = super::result::code(read, &writer.block.source, input_at.end + 1);
+                writer.block.code.extend(code);
+            }
+        } else if let Some(output) = self.output {
+            output_lines(&mut writer, output, fold);
+        }
+        writer.block
     }
-    // At the right edge; a long one takes what is left, and a narrow screen another row.
-    let left = room.saturating_sub(used + 2);
-    if left >= state_width.min(12) {
-        let state = shorten(&state, left);
-        let space = room - used - text::width(&state);
-        line.push(Piece::shown(" ".repeat(space), TEXT));
-        line.push(Piece::shown(state, look));
-        writer.block.rows.push(super::behind(sign, width, line));
-    } else {
-        writer.wrapped(sign, &line);
-        let state = shorten(&state, room);
-        writer.wrapped(Sign::None, &[Piece::shown(state, look)]);
+
+    /// The sign, the name, what was asked as far as it fits, and how it ended: one row.
+    fn heading(
+        &self,
+        writer: &mut Writer,
+        asked_at: std::ops::Range<usize>,
+        fold: Fold,
+        keeps_end: bool,
+    ) {
+        let room = room(writer.width);
+        let sign = match fold {
+            Fold::Folded => Sign::Folded,
+            Fold::Head(_) | Fold::Cut | Fold::Open => Sign::Unfolded,
+        };
+        let mut line = Vec::new();
+        let name = if self.name.is_empty() {
+            "tool"
+        } else {
+            &self.name
+        };
+        let shown_name = shorten(name, room);
+        let mut used = text::width(&shown_name);
+        if shown_name == self.name {
+            let look = Look::new(Token::ToolName).bold();
+            line.push(Piece::source(0..self.name.len(), look));
+        } else {
+            line.push(Piece::shown(shown_name, QUIET));
+        }
+        let (state, look) = &self.state;
+        let beside = room.saturating_sub(used + 1 + 3);
+        let for_asked = beside
+            .saturating_sub(text::width(state))
+            .max(MIN_ASKED.min(beside));
+        if !self.asked.is_empty() && for_asked >= 4 {
+            let (from, to, is_cut) = part_of(&self.asked, for_asked, keeps_end);
+            let shown = Piece::source(asked_at.start + from..asked_at.start + to, QUIET);
+            used += 1 + text::width(&self.asked[from..to]) + usize::from(is_cut);
+            let dots = is_cut.then(|| Piece::shown("…", QUIET));
+            line.push(Piece::shown(" ", TEXT));
+            match keeps_end {
+                true => line.extend(dots.into_iter().chain([shown])),
+                false => line.extend([shown].into_iter().chain(dots)),
+            }
+        }
+        let left = room.saturating_sub(used + 3);
+        if left >= text::width(state).min(8) {
+            line.push(Piece::shown(" · ", QUIET));
+            line.push(Piece::shown(shorten(state, left), *look));
+            let row = super::behind(sign, writer.width, line);
+            writer.block.rows.push(row);
+        } else {
+            let row = super::behind(sign, writer.width, line);
+            writer.block.rows.push(row);
+            let state = Piece::shown(shorten(state, room), *look);
+            writer.wrapped(Sign::None, &[state]);
+        }
     }
 }
 
-/// What came of a call, in words.
-fn state(outcome: &ToolOutcome) -> (String, Look) {
+/// Which part of a text fits into so many columns with a sign that there is more: its beginning,
+/// or its end.
+fn part_of(text: &str, columns: usize, keeps_end: bool) -> (usize, usize, bool) {
+    if text::width(text) <= columns {
+        return (0, text.len(), false);
+    }
+    let columns = columns.saturating_sub(1);
+    if !keeps_end {
+        return (0, text::take_width(text, columns).len(), true);
+    }
+    let mut from = text.len();
+    for (at, _) in text.char_indices().rev() {
+        if text::width(&text[at..]) > columns {
+            break;
+        }
+        from = at;
+    }
+    (from, text.len(), true)
+}
+
+/// The state of a call, or how it ended.
+fn state(name: &str, outcome: &ToolOutcome) -> (String, Look) {
     match outcome {
         ToolOutcome::Writing => ("being written".to_owned(), QUIET),
         ToolOutcome::Waiting => ("waiting".to_owned(), QUIET),
         ToolOutcome::Running => ("running".to_owned(), Look::new(Token::Status)),
         ToolOutcome::Skipped { reason } if reason.is_empty() => ("skipped".to_owned(), QUIET),
         ToolOutcome::Skipped { reason } => (format!("skipped: {}", text::one_line(reason)), QUIET),
-        ToolOutcome::Ended(result) if result.is_error => {
-            let first = result.text.lines().find(|line| !line.trim().is_empty());
-            (
-                format!(
-                    "error: {}",
-                    text::one_line(first.unwrap_or("no reason was given"))
-                ),
-                ERROR,
-            )
-        }
-        ToolOutcome::Ended(ToolResult { lines: 1, .. }) => ("ok · 1 line".to_owned(), QUIET),
-        ToolOutcome::Ended(result) => (format!("ok · {} lines", result.lines), QUIET),
+        ToolOutcome::Ended(result) => ended(name, result),
     }
+}
+
+fn ended(name: &str, result: &ToolResult) -> (String, Look) {
+    let is_command_end = result.last_line.starts_with('[');
+    let said = words::call_end(&CallEnd {
+        name,
+        result: if is_command_end {
+            &result.last_line
+        } else {
+            &result.text
+        },
+        lines: result.lines,
+        is_error: result.is_error,
+        extent: result.extent.as_ref(),
+        duration_ms: result.duration_ms,
+    });
+    let look = if result.is_error { ERROR } else { QUIET };
+    (text::one_line(&said), look)
 }
 
 /// As much of a text as fits, and a sign that there is more.
@@ -179,14 +255,16 @@ fn shorten(text: &str, columns: usize) -> String {
     )
 }
 
-/// The lines of a result as far as they are shown, and how many there are besides.
+/// The lines of a result as far as they are shown, and how many there are besides. Those of one
+/// that is not opened have less weight.
 fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fold) {
-    let look = if result.is_error { ERROR } else { TEXT };
-    let most = match fold {
-        Fold::Folded => 0,
-        Fold::Cut => MAX_RESULT_LINES,
-        Fold::Open => usize::MAX,
+    let (most, plain) = match fold {
+        Fold::Folded => return,
+        Fold::Head(lines) => (usize::from(lines), QUIET),
+        Fold::Cut => (MAX_RESULT_LINES, TEXT),
+        Fold::Open => (usize::MAX, TEXT),
     };
+    let look = if result.is_error { ERROR } else { plain };
     let text = writer.block.source.get(start..).unwrap_or_default();
     let lines: Vec<_> = lines_of(text, start).take(most).collect();
     // Behind the lines of a text that is not whole there are those that are not here.
@@ -217,7 +295,7 @@ fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fo
 fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
     let lines = match fold {
         Fold::Folded => return,
-        Fold::Cut => output.last(MAX_TAIL),
+        Fold::Head(_) | Fold::Cut => output.last(usize::from(MAX_TAIL)),
         Fold::Open => output.last(usize::MAX),
     };
     let earlier = output.len().saturating_sub(lines.len());
@@ -231,7 +309,7 @@ fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
             writer.wrapped(Sign::None, &[Piece::shown(line.words(), QUIET)]);
             continue;
         };
-        let is_cut = fold == Fold::Cut && text::width(text) > room;
+        let is_cut = fold != Fold::Open && text::width(text) > room;
         let shown = match is_cut {
             true => text::take_width(text, room.saturating_sub(1)),
             false => text,

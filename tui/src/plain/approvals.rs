@@ -1,4 +1,4 @@
-//! What waits for an operator's answer, in lines.
+//! The approvals that wait for an operator's answer, in lines.
 
 use harness_protocol::{AnswerOrder, Approval, Scope, Snapshot, Verdict};
 

@@ -1,4 +1,4 @@
-//! What a typed line asks for.
+//! The command of a typed line.
 
 use harness_protocol::Scope;
 
@@ -16,6 +16,7 @@ pub(super) const HELP: &str = "\
 /model NAME     ask another model, for all clients
 /compact        replace the past by a summary, for all clients
 /list           list the conversations
+/workflows      list the workflows
 /open N or ID   open one, by its number in the list or its id
 /new TITLE      make one, perhaps with a title
 /rename TITLE   give this one another title
@@ -25,7 +26,7 @@ any other line  a prompt; while a run is going, it is said before the next
                 request
 Each line waits until those before it were sent; Ctrl-C cancels at once.";
 
-/// What a line asks for.
+/// The command that a line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command<'a> {
     /// Nothing: the line is empty.
@@ -55,6 +56,8 @@ pub(super) enum Command<'a> {
     Cancel,
     /// To list the conversations.
     List,
+    /// To list the workflows.
+    Workflows,
     /// To open one, by its number or its id.
     Open(&'a str),
     /// To make one.
@@ -102,6 +105,7 @@ impl<'a> Command<'a> {
             ("model", Some(name)) => Self::Model(name),
             ("compact", instructions) => Self::Compact(instructions),
             ("list", None) => Self::List,
+            ("workflows", None) => Self::Workflows,
             ("quit", None) => Self::Quit,
             ("new", title) => Self::New(title),
             ("open", Some(which)) => Self::Open(which),
@@ -110,9 +114,10 @@ impl<'a> Command<'a> {
             ("rename", None) => Self::Wrong("/rename needs a title".to_owned()),
             ("follow-up", None) => Self::Wrong("/follow-up needs a text".to_owned()),
             ("model", None) => Self::Wrong("/model needs a name".to_owned()),
-            ("help" | "cancel" | "undo" | "continue" | "retry" | "list" | "quit", Some(_)) => {
-                Self::Wrong(format!("/{name} takes nothing behind it"))
-            }
+            (
+                "help" | "cancel" | "undo" | "continue" | "retry" | "list" | "workflows" | "quit",
+                Some(_),
+            ) => Self::Wrong(format!("/{name} takes nothing behind it")),
             _ => Self::Wrong(format!(
                 "there is no command /{name}; /help lists them, and //{name} is a prompt"
             )),
@@ -135,6 +140,7 @@ mod tests {
             ("/help", Command::Help),
             ("/cancel", Command::Cancel),
             ("/list ", Command::List),
+            ("/workflows", Command::Workflows),
             ("/continue", Command::GoOn { is_retry: false }),
             ("/retry", Command::GoOn { is_retry: true }),
             ("/approve", Command::Approve(Scope::Once)),

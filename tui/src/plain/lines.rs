@@ -7,6 +7,7 @@ use harness_protocol::{Queue, Scope, Verdict};
 
 use super::command::{Command, HELP};
 use super::machine::Machine;
+use crate::board::BoardOrder;
 use crate::link::{Change, Order};
 
 impl Machine {
@@ -64,6 +65,10 @@ impl Machine {
                 Command::List => {
                     self.unanswered += 1;
                     self.order(Order::List { folder: None });
+                }
+                Command::Workflows => {
+                    self.unanswered += 1;
+                    self.order(Order::Board(BoardOrder::List));
                 }
                 Command::Open(which) => {
                     let number = which.parse::<usize>().ok();

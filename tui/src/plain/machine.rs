@@ -1,4 +1,4 @@
-//! What the client without a screen does about what happens. No IO.
+//! The decisions of the client without a screen. No IO.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     pub(crate) new_key: Box<dyn FnMut() -> String>,
 }
 
-/// What happened.
+/// The event.
 #[derive(Debug)]
 pub(super) enum Input {
     /// The link says something.
@@ -35,7 +35,7 @@ pub(super) enum Input {
     Interrupt,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Write these lines.
@@ -50,7 +50,7 @@ pub(super) enum Effect {
 pub(super) struct Machine {
     options: Options,
     pub(super) transcript: Transcript,
-    /// What the client is attached to, once that is known.
+    /// The service that the client is attached to, once that is known.
     pub(super) service: Option<Service>,
     /// The open conversation, once its snapshot came.
     pub(super) conversation: Option<String>,
@@ -64,7 +64,7 @@ pub(super) struct Machine {
     pub(super) running: Option<u64>,
     /// The run that is being cancelled.
     pub(super) cancelling: Option<u64>,
-    /// What waits for an operator's answer.
+    /// The approvals that wait for an operator's answer.
     pub(super) approval: Option<Box<Approval>>,
     /// How many clients are attached.
     pub(super) clients: usize,
@@ -134,7 +134,7 @@ impl Machine {
         }
     }
 
-    /// What to do about what happened.
+    /// The reaction to an event.
     pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::News(news) => self.news(*news),
@@ -228,6 +228,7 @@ impl Machine {
             conversation,
             key,
             content,
+            files: Vec::new(),
         });
     }
 
@@ -241,6 +242,7 @@ impl Machine {
             queue,
             key,
             content,
+            files: Vec::new(),
         });
     }
 
@@ -294,6 +296,10 @@ pub(super) mod tests;
 #[cfg(test)]
 #[path = "queue_tests.rs"]
 mod queue_tests;
+
+#[cfg(test)]
+#[path = "board_tests.rs"]
+mod board_tests;
 
 #[cfg(test)]
 #[path = "random_tests.rs"]

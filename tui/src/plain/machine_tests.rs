@@ -136,6 +136,7 @@ fn ended(run_id: u64, outcome: Outcome) -> Event {
         usage: Usage::default(),
         timestamp: 0,
         run_usage: Default::default(),
+        duration_ms: None,
     }
 }
 
@@ -146,7 +147,7 @@ fn accepted(key: &str, run_id: u64) -> Input {
     })
 }
 
-/// What comes of the inputs, one line for each effect.
+/// The effects of the inputs, a line each.
 fn play(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<String> {
     let effects = inputs.into_iter().flat_map(|input| machine.handle(input));
     effects
@@ -161,7 +162,7 @@ fn play(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<S
 const ATTACHED: &str = "status: attached to untitled (c1)";
 
 fn submit(key: &str, content: &str) -> String {
-    format!("-> Submit {{ conversation: \"c1\", key: {key:?}, content: {content:?} }}")
+    format!("-> Submit {{ conversation: \"c1\", key: {key:?}, content: {content:?}, files: [] }}")
 }
 
 /// Spec: [PLAIN-02] [PLAIN-05]
@@ -533,7 +534,7 @@ fn each_line_waits_for_those_before_it_and_help_for_nobody() {
             snapshot_of("c9", None),
             &[
                 "status: attached to untitled (c9)",
-                "-> Submit { conversation: \"c9\", key: \"k1\", content: \"p\" }",
+                "-> Submit { conversation: \"c9\", key: \"k1\", content: \"p\", files: [] }",
             ],
         ),
         (
@@ -639,6 +640,8 @@ fn a_tool_is_one_line_and_what_it_answered() {
         id: id.to_owned(),
         result: result.to_owned(),
         is_error,
+        duration_ms: None,
+        extent: None,
         timestamp: 0,
     };
     let status = |state, message: &str| Event::Status {
@@ -660,6 +663,7 @@ fn a_tool_is_one_line_and_what_it_answered() {
         result("t9", "", false),
         Event::Reasoning {
             content: "hm".to_owned(),
+            duration_ms: None,
             timestamp: 0,
         },
         Event::Delta {
@@ -673,14 +677,14 @@ fn a_tool_is_one_line_and_what_it_answered() {
     play(&mut machine, [snapshot(None, vec![])]);
     let shown = play(&mut machine, events.map(event));
     let hundred = "\n  x".repeat(100);
-    let call = "tool read {\"path\":\"a.rs\"}";
+    let call = "tool read a.rs";
     let expected = [
         "status: thinking",
         "status: running read",
-        &format!("{call} ok 100 lines{hundred}"),
-        &format!("{call} ok 117 lines{hundred}\n  ... (17 more lines)"),
-        &format!("{call} error 1 line\n  no such file"),
-        "tool of before ok 0 lines",
+        &format!("{call} · 100 lines{hundred}"),
+        &format!("{call} · 117 lines{hundred}\n  ... (17 more lines)"),
+        &format!("{call} · error: no such file\n  no such file"),
+        "tool of before · 0 lines",
         "thinking: hm",
     ];
     assert_eq!(shown, expected);

@@ -1,8 +1,9 @@
-//! What the client without a screen makes of what the link says.
+//! The output of the client without a screen for the link's news.
 
 use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary, words};
 
 use super::machine::{CANCELLED, Machine};
+use crate::board::{BoardNews, in_one_line};
 use crate::link::News;
 use crate::service::Service;
 use crate::text::one_line;
@@ -117,6 +118,7 @@ impl Machine {
                 self.answered();
                 self.own = Some(run_id);
             }
+            News::Remark { text } => self.status(&text),
             News::SettingsChanged { .. } => {
                 self.answered();
                 self.status("for all clients, from the next run on");
@@ -128,13 +130,29 @@ impl Machine {
                 }
             }
             News::Answered { .. } => self.answered(),
-            News::Undone { files, .. } => {
+            News::Undone { files, notes, .. } => {
                 self.answered();
                 for file in &files {
                     self.status(&one_line(&words::undone(file)));
                 }
+                for note in &notes {
+                    self.status(&one_line(&words::not_undone(note)));
+                }
             }
             News::NotAnswered { reason, .. } => {
+                self.fail(&reason);
+                self.answered();
+            }
+            News::Board(BoardNews::Listed(workflows)) => {
+                self.answered();
+                if workflows.is_empty() {
+                    self.status("there is no workflow");
+                }
+                for (index, it) in workflows.iter().enumerate() {
+                    self.show(format!("{}. {}", index + 1, in_one_line(it)));
+                }
+            }
+            News::Board(BoardNews::NotListed { reason }) => {
                 self.fail(&reason);
                 self.answered();
             }
@@ -144,8 +162,12 @@ impl Machine {
             | News::Withdrawn { .. }
             | News::NotWithdrawn { .. }
             | News::Settings { .. }
+            | News::Usage { .. }
             | News::Offered { .. }
-            | News::NotOffered { .. } => {}
+            | News::Files { .. }
+            | News::CommandEnded { .. }
+            | News::NotOffered { .. }
+            | News::Board(_) => {}
         }
     }
 

@@ -32,7 +32,7 @@ fn play(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<S
 
 fn queue(queue: &str, key: &str, content: &str) -> String {
     format!(
-        "-> Queue {{ conversation: \"c1\", queue: {queue}, key: {key:?}, content: {content:?} }}"
+        "-> Queue {{ conversation: \"c1\", queue: {queue}, key: {key:?}, content: {content:?}, files: [] }}"
     )
 }
 
@@ -79,7 +79,7 @@ fn a_person_steers_the_run_that_is_going_and_follows_up() {
     let usage = json!({"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
     let ended = json!({"type": "run_ended", "run_id": 3, "outcome": "completed", "message": "", "usage": usage});
     let shown = play(&mut machine, [told(ended), line("/follow-up next")]);
-    let submit = "-> Submit { conversation: \"c1\", key: \"k3\", content: \"next\" }";
+    let submit = "-> Submit { conversation: \"c1\", key: \"k3\", content: \"next\", files: [] }";
     assert_eq!(shown, ["status: run 3 completed", submit]);
 }
 

@@ -14,7 +14,7 @@ use super::*;
 #[derive(Default)]
 struct Service {
     runs: u64,
-    /// What was asked of it, as it was typed.
+    /// The command given to it, as it was typed.
     asked: Vec<String>,
     /// The run that is going.
     going: Option<u64>,
@@ -75,6 +75,7 @@ impl Service {
                 usage: Usage::default(),
                 timestamp: 0,
                 run_usage: Default::default(),
+                duration_ms: None,
             });
         }
     }

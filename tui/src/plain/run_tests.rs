@@ -21,7 +21,7 @@ fn hostile(text: &str) -> News {
     }
 }
 
-/// What is written, and the result, of a link that says this and is over.
+/// The output, and the result, of a link that says this and is over.
 async fn written(says: impl IntoIterator<Item = News>) -> (String, i32) {
     let (sender, news) = channel(8);
     let (orders, _orders) = unbounded_channel();

@@ -1,4 +1,4 @@
-//! What running calls show, in lines.
+//! The output of running calls, in lines.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::output::OutputLines;
 /// How many lines of a call are shown before its result is there.
 const MAX_LINES: usize = 100;
 
-/// What the calls that run have shown.
+/// The output of the running calls.
 #[derive(Debug, Default)]
 pub(super) struct Shows(HashMap<String, Shown>);
 
@@ -109,7 +109,7 @@ mod tests {
         );
         let result = json!({"type": "tool_result", "id": "t", "result": "one", "isError": false});
         let said = lines(result).unwrap();
-        assert_eq!(said, "tool bash {\"command\":\"make\"} ok 1 line\n  one");
+        assert_eq!(said, "tool bash make · 1 line\n  one");
         assert_eq!(lines(output(80, "late\n")), None);
     }
 }

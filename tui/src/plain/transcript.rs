@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use harness_protocol::words::{self, Words};
+use harness_protocol::words::{self, CallEnd, Words};
 use harness_protocol::{Approval, Event, Family, Queue, State};
-use serde_json::{Map, Value};
 
 use super::shows::Shows;
 use crate::asked::subject_lines;
@@ -14,14 +13,14 @@ use crate::text::{Hidden, one_line, sanitize};
 /// How many lines of a tool's result are shown.
 const MAX_LINES: usize = 100;
 
-/// What was said so far, as far as the next lines depend on it.
+/// The words so far, as far as the next lines depend on them.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     /// The keys of the prompts that were sent from here.
     own: HashSet<String>,
     /// The calls that have no result.
     calls: HashMap<String, Call>,
-    /// What the calls that run have shown.
+    /// The output of the running calls.
     shows: Shows,
     /// The last status that was said.
     status: String,
@@ -64,7 +63,7 @@ impl Transcript {
             "approval {id} {}",
             one_line(&sanitize(&head, Hidden::Pictured))
         );
-        for (line, _) in subject_lines(subject) {
+        for line in subject_lines(subject) {
             lines += "\n";
             lines += &set_in(&sanitize(&line, Hidden::Pictured));
         }
@@ -83,13 +82,18 @@ impl Transcript {
                 key,
                 by,
                 item,
+                attachments,
                 ..
             } => {
                 if let Some(item) = item {
                     self.waiting.remove(item);
                 }
                 let name = self.name(key.as_deref(), by.as_deref());
-                Some(said(&name, content))
+                let files = attachments.iter().map(words::attachment);
+                let files: String = files
+                    .map(|file| format!("\n[{}]", one_line(&file)))
+                    .collect();
+                Some(said(&name, &format!("{content}{files}")))
             }
             Event::Queued {
                 item,
@@ -132,7 +136,7 @@ impl Transcript {
             } => {
                 let call = Call {
                     name: one_line(name),
-                    asked: asked(name, input),
+                    asked: on_one_line(&words::call(name, input)),
                 };
                 self.calls.insert(id.clone(), call);
                 None
@@ -145,15 +149,54 @@ impl Transcript {
                 id,
                 result,
                 is_error,
+                duration_ms,
+                extent,
                 ..
             } => {
                 self.shows.end(id);
-                let call = self.calls.remove(id).map(|call| call.asked);
-                let call = call.unwrap_or_else(|| "of before".to_owned());
-                Some(answered(&call, result, *is_error))
+                let call = self.calls.remove(id);
+                let name = call.as_ref().map_or("", |call| call.name.as_str());
+                let shown = shown_result(result);
+                let end = words::call_end(&CallEnd {
+                    name,
+                    result: &shown,
+                    lines: shown.lines().count(),
+                    is_error: *is_error,
+                    extent: extent.as_ref(),
+                    duration_ms: *duration_ms,
+                });
+                let asked = call
+                    .as_ref()
+                    .map_or("of before", |call| call.asked.as_str());
+                let heading = format!("tool {asked} · {}", one_line(&end));
+                Some(with_lines(heading, &shown))
+            }
+            Event::CommandRan {
+                command,
+                result,
+                is_error,
+                is_hidden,
+                by,
+                ..
+            } => {
+                let end = words::call_end(&CallEnd {
+                    name: "!",
+                    result,
+                    lines: result.lines().count(),
+                    is_error: *is_error,
+                    extent: None,
+                    duration_ms: None,
+                });
+                let hidden = match is_hidden {
+                    true => " (the model is not told)",
+                    false => "",
+                };
+                let (command, by) = (on_one_line(command), words::by(by.as_deref()));
+                let end = one_line(&format!("{end}{by}{hidden}"));
+                Some(with_lines(format!("command {command} · {end}"), result))
             }
             Event::ApprovalAsked { approval, .. } => Some(self.asked(approval)),
-            Event::FilesChanged { changes, .. } => {
+            Event::FilesChanged { changes, note, .. } => {
                 let each = changes.iter().map(|change| {
                     let mut lines = one_line(&words::changed(change));
                     for line in change.diff.split_terminator('\n') {
@@ -162,7 +205,10 @@ impl Transcript {
                     }
                     lines
                 });
-                Some(each.collect::<Vec<_>>().join("\n"))
+                let note = note
+                    .iter()
+                    .map(|note| one_line(&words::changed_besides(note)));
+                Some(each.chain(note).collect::<Vec<_>>().join("\n"))
             }
             // What is changed is told when it was.
             Event::EffectBegan { .. } => None,
@@ -184,15 +230,21 @@ impl Transcript {
                 run_id,
                 outcome,
                 message,
+                run_usage,
+                duration_ms,
                 ..
             } => {
                 self.shows.clear();
+                let facts = match words::run_facts(*duration_ms, run_usage) {
+                    facts if facts.is_empty() => facts,
+                    facts => format!(" ({facts})"),
+                };
                 let why = match one_line(message) {
                     why if why.is_empty() => why,
                     why => format!(": {why}"),
                 };
                 let outcome = words::outcome(*outcome);
-                self.status(&format!("run {run_id} {outcome}{why}"))
+                self.status(&format!("run {run_id} {outcome}{facts}{why}"))
             }
             Event::Gap { .. } => self.told(event),
             // Blocks, the end of the run and the status say what there is to it.
@@ -220,7 +272,7 @@ impl Transcript {
         }
     }
 
-    /// What somebody is called.
+    /// A person's name.
     fn name(&self, key: Option<&str>, by: Option<&str>) -> String {
         let is_own = key.is_some_and(|key| self.is_own(key));
         match by.map(one_line) {
@@ -241,7 +293,7 @@ impl Transcript {
     }
 }
 
-/// What somebody said. Lines behind the first are set in, so that none of them looks like the
+/// A person's words. Lines behind the first are set in, so that none of them looks like the
 /// words of somebody else.
 fn said(who: &str, text: &str) -> String {
     let text = sanitize(text, Hidden::Dropped);
@@ -270,24 +322,16 @@ fn set_in(line: &str) -> String {
     }
 }
 
-/// How a tool was asked. Nothing of it is hidden.
-fn asked(name: &str, input: &Map<String, Value>) -> String {
-    let input = serde_json::to_string(input).unwrap_or_default();
-    let input = sanitize(&input, Hidden::Pictured);
-    format!("{} {}", one_line(name), one_line(&input))
+/// Text of which nothing is hidden, on one line.
+fn on_one_line(text: &str) -> String {
+    sanitize(text, Hidden::Pictured).replace('\n', "␊")
 }
 
-/// What a tool answered.
-fn answered(call: &str, result: &str, is_error: bool) -> String {
-    let shown = shown_result(result);
-    let result = sanitize(&shown, Hidden::Dropped);
+/// A heading, and below it the lines of a result.
+fn with_lines(heading: String, result: &str) -> String {
+    let result = sanitize(result, Hidden::Dropped);
     let lines: Vec<_> = result.lines().collect();
-    let end = if is_error { "error" } else { "ok" };
-    let count = match lines.len() {
-        1 => "1 line".to_owned(),
-        count => format!("{count} lines"),
-    };
-    let mut answered = format!("tool {call} {end} {count}");
+    let mut answered = heading;
     for line in lines.iter().take(MAX_LINES) {
         answered += "\n";
         answered += &set_in(line);

@@ -6,7 +6,7 @@ use std::thread;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// What comes from who uses the client.
+/// Input from the person who uses the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Typed {
     /// A line, without its end.
@@ -17,7 +17,7 @@ pub(crate) enum Typed {
     End,
 }
 
-/// What comes to this process. Lines that nobody takes wait outside.
+/// Input of this process. Lines that are not taken wait outside.
 ///
 /// # Errors
 /// If the system refuses.

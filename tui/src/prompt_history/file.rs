@@ -5,16 +5,17 @@
 //!
 //! Invariant: the file is only ever replaced as a whole, under a lock, by one that is on the disk.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
 use super::entries::PromptHistory;
+use crate::whole_file::replace;
 
-/// What the file is called in the state folder.
+/// The file's name in the state folder.
 pub(crate) const FILE_NAME: &str = "prompt_history";
 
 /// Only so much of a file is read, from its end. What we write is smaller.
@@ -34,7 +35,7 @@ impl HistoryFile {
         }
     }
 
-    /// What the file has; nothing if there is no file.
+    /// The content of the file; empty if there is no file.
     ///
     /// # Errors
     /// If there is a file and it cannot be read.
@@ -101,24 +102,11 @@ impl HistoryFile {
             lines.push_str(&serde_json::to_string(entry)?);
             lines.push('\n');
         }
-        let unfinished = self.path.with_extension("new");
-        // What a client left that died in between.
-        match fs::remove_file(&unfinished) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&unfinished)?;
-        file.write_all(lines.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&unfinished, &self.path)
+        replace(&self.path, &lines)
     }
 }
 
-/// What a line of the file says; nothing if it is blank.
+/// The prompt that a line of the file holds; none if it is blank.
 fn decode(line: &[u8]) -> Option<String> {
     if line.trim_ascii().is_empty() {
         return None;

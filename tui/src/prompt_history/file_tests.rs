@@ -1,5 +1,6 @@
 //! The file under several clients, old contents and sudden ends.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +10,7 @@ use super::*;
 
 /// Names the folder to a test that is run again as another process.
 const FOLDER: &str = "HARNESS_TEST_HISTORY_FOLDER";
-/// What the prompts of such a process begin with.
+/// The beginning of the prompts of such a process.
 const NAME: &str = "HARNESS_TEST_HISTORY_NAME";
 
 fn of(prompts: &[&str]) -> PromptHistory {
@@ -35,7 +36,7 @@ fn process(test: &str, folder: &Path, name: &str) -> Child {
         .unwrap()
 }
 
-/// What to do as such a process.
+/// The task of such a process.
 fn role() -> Option<(HistoryFile, String)> {
     let folder = std::env::var_os(FOLDER)?;
     let name = std::env::var(NAME).unwrap();

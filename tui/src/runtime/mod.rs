@@ -15,15 +15,18 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use harness_protocol::Event;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 use crate::app::{App, Effect, Msg, Start};
+use crate::client_settings::SettingsFile;
+use crate::highlight::{Answer, Request};
 use crate::link::{News, Order};
 use crate::prompt_history::HistoryFile;
 use crate::screen;
 use crate::terminal::{
-    self, Capabilities, Frames, Guard, Input, Port, Reader, Room, Signal, Signals, Tty,
+    self, Capabilities, Frames, Guard, Input, Pictures, Port, Reader, Room, Signal, Signals, Tty,
 };
 use crate::theme::{Depth, Scheme, Theme};
 use lines::run_plain;
@@ -98,8 +101,14 @@ struct Client {
     capabilities: Capabilities,
     orders: UnboundedSender<Order>,
     home: PathBuf,
-    /// What was done in the background.
+    /// The pictures that were taken from the clipboard.
+    pictures: Pictures,
+    /// The work done in the background.
     done: (UnboundedSender<Msg>, UnboundedReceiver<Msg>),
+    /// The thread that reads code, once it was asked.
+    colourist: Option<std::sync::mpsc::Sender<Request>>,
+    /// The answers that it has read.
+    coloured: (UnboundedSender<Answer>, UnboundedReceiver<Answer>),
     /// How much is being done in the background.
     pending: usize,
     begun: Instant,
@@ -117,6 +126,8 @@ impl Client {
     ) -> Result<Self, RunError> {
         let signals = Signals::of_process()?;
         let history = HistoryFile::in_folder(&options.home).load();
+        let (mut settings, problems) = SettingsFile::in_folder(&options.home).load();
+        let scheme = scheme.or(settings.theme);
         let guard = Guard::take(tty, &capabilities)?;
         let room = Room::of(&guard)
             .inspect_err(|error| log::debug!("cannot watch the terminal: {error}"))
@@ -129,20 +140,29 @@ impl Client {
         } else {
             (Reader::start(guard.device())?, None)
         };
-        let frames = Frames::new(guard.port(), size.0, size.1)?;
-        let (app, effects) = App::new(Start {
+        let frames = Frames::new(guard.port(), size.0, size.1);
+        let depth = Depth::from_environment(|name| options.variable(name));
+        let (mut app, mut effects) = App::new(Start {
             name: options.name,
             client_key: options.client_key,
             conversation: options.conversation,
-            theme: Theme::new(
-                scheme.unwrap_or_default(),
-                Depth::from_environment(|name| std::env::var(name).ok()),
-            ),
+            theme: Theme::new(scheme.unwrap_or_default(), depth),
             follows_background: scheme.is_none(),
             size,
             history: history.as_ref().map(Clone::clone).unwrap_or_default(),
             home: std::env::var("HOME").ok(),
         });
+        if capabilities.is_console {
+            settings.links = false;
+            settings.terminal_title = false;
+        }
+        if capabilities.is_ssh {
+            app.be_remote();
+        }
+        if capabilities.is_tmux {
+            app.doubt_focus();
+        }
+        effects.extend(app.take_settings(settings, &problems));
         let mut client = Self {
             app,
             guard,
@@ -156,13 +176,19 @@ impl Client {
             pace: Pace::new(capabilities.frame_interval()),
             capabilities,
             orders,
+            pictures: Pictures::in_folder(&options.home),
             home: options.home,
             done: unbounded_channel(),
+            colourist: None,
+            coloured: unbounded_channel(),
             pending: 0,
             begun: Instant::now(),
         };
         for effect in effects {
-            client.order(effect);
+            match effect {
+                Effect::TakeMouse(is_taken) => client.guard.release_mouse(!is_taken)?,
+                effect => client.order(effect),
+            }
         }
         if let Err(error) = history {
             let reason = format!("the prompts of the past cannot be read: {error}");
@@ -201,7 +227,8 @@ impl Client {
         let now = self.begun.elapsed();
         if !is_behind && self.pace.is_due(now) {
             let app = &mut self.app;
-            self.frames.draw(|frame| screen::draw(app, frame))?;
+            self.frames.draw(|buffer| screen::paint(app, buffer))?;
+            self.guard.set_title(self.app.window_title())?;
             self.pace.drawn(self.begun.elapsed());
             // What is drawn tells what else is wanted, such as older parts.
             return self.update(Msg::Drawn).await;
@@ -245,6 +272,10 @@ impl Client {
                 self.pace.touch();
                 self.update(done).await
             }
+            Some(answer) = self.coloured.1.recv() => {
+                self.pace.touch();
+                self.update(Msg::Coloured(answer)).await
+            }
             input = input => {
                 self.inputs += 1;
                 self.input(input).await
@@ -266,14 +297,20 @@ impl Client {
     /// Takes in what the service says, with what else it has said by now.
     async fn news(&mut self, first: News, news: &mut Receiver<News>) -> io::Result<Next> {
         self.inputs = 0;
+        let mut is_text = is_text(&first);
         let mut next = self.update(Msg::News(Box::new(first))).await?;
         for _ in 1..MAX_NEWS {
             let (Next::Go, Ok(more)) = (&next, news.try_recv()) else {
                 break;
             };
+            is_text &= self::is_text(&more);
             next = self.update(Msg::News(Box::new(more))).await?;
         }
-        self.pace.touch();
+        if is_text {
+            self.pace.touch_by_text();
+        } else {
+            self.pace.touch();
+        }
         Ok(next)
     }
 
@@ -290,7 +327,7 @@ impl Client {
             Input::Paste(text) => Msg::Paste(text),
             Input::Mouse(mouse) => Msg::Mouse(mouse),
             Input::Resized { width, height } => {
-                self.frames.resize(width, height)?;
+                self.frames.resize(width, height);
                 Msg::Resized(width, height)
             }
             Input::Focused(is_focused) => Msg::Focused(is_focused),
@@ -328,15 +365,16 @@ impl Client {
     /// Draws everything at the size that the terminal has now.
     fn resize_anew(&mut self) -> io::Result<()> {
         let (width, height) = crate::terminal::size()?;
-        self.frames.resize(width, height)?;
+        self.frames.resize(width, height);
         let now = self.begun.elapsed();
         self.app.update(Msg::Resized(width, height), now);
-        self.redraw()
+        self.redraw();
+        Ok(())
     }
 
-    fn redraw(&mut self) -> io::Result<()> {
+    fn redraw(&mut self) {
         self.pace.touch_now();
-        self.frames.redraw()
+        self.frames.redraw();
     }
 
     /// Tells the state what happened, and does what it wants done.
@@ -354,10 +392,19 @@ impl Client {
                     }
                 }
                 Effect::TakeMouse(is_taken) => self.guard.release_mouse(!is_taken)?,
-                Effect::Redraw => self.redraw()?,
+                Effect::Redraw => self.redraw(),
                 Effect::Ring => self.guard.port().write_all(b"\x07")?,
+                Effect::Notify(text) => {
+                    if let Some(notice) = self.capabilities.notice(&text) {
+                        self.guard.port().write_all(notice.as_bytes())?;
+                    }
+                }
                 Effect::Remember(entry) => self.remember(entry),
                 Effect::Copy(text) => self.copy(text),
+                Effect::TakePicture => self.take_picture(),
+                Effect::Keep { name, value } => self.keep(name, value),
+                Effect::Look { lists, missing } => self.look(lists, missing),
+                Effect::Colour(request) => self.colour(request),
                 Effect::Order(order) => self.order(Effect::Order(order)),
             }
         }
@@ -371,6 +418,17 @@ impl Client {
             log::error!("the link to the service has ended");
         }
     }
+}
+
+/// Whether it is a piece of a reply, of which many come.
+fn is_text(news: &News) -> bool {
+    matches!(
+        news,
+        News::Event {
+            event: Event::Delta { .. },
+            ..
+        }
+    )
 }
 
 #[cfg(test)]

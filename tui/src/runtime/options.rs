@@ -1,4 +1,4 @@
-//! What the client is told when it starts, and why it may end before it is left.
+//! The parameters of the client's start, and the reasons for an early end.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use derive_more::{Display, Error, From};
 
 use crate::theme::Scheme;
 
-/// What the client is told.
+/// The client's inputs.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What the other clients are told of this one.
+    /// Presence of this client, as the others see it.
     pub name: String,
     /// Makes the keys of this client's prompts like no other's.
     pub client_key: String,
@@ -23,6 +23,20 @@ pub struct Options {
     pub theme: Option<String>,
     /// Lines in place of a screen, also where there is a terminal.
     pub is_plain: bool,
+    /// Whether there are colours; as the environment says if left out.
+    pub has_colors: Option<bool>,
+}
+
+impl Options {
+    /// A variable of the environment that says what the terminal can, as far as the choice of colours
+    /// leaves it.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        match (name, self.has_colors) {
+            ("NO_COLOR", Some(true)) => None,
+            ("NO_COLOR", Some(false)) => Some("1".to_owned()),
+            _ => std::env::var(name).ok(),
+        }
+    }
 }
 
 /// Why the client ended before it was told to.

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// How far frames are apart at least while nothing but text comes: who reads along sees no
+/// difference.
+const TEXT: Duration = Duration::from_millis(50);
+
 /// When the next frame is due. Times are since the start.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -23,9 +27,16 @@ impl Pace {
 
     /// Something changed.
     pub(super) fn touch(&mut self) {
-        let next = self
-            .drawn_at
-            .map_or(Duration::ZERO, |at| at + self.interval);
+        self.touch_in(self.interval);
+    }
+
+    /// A reply has grown.
+    pub(super) fn touch_by_text(&mut self) {
+        self.touch_in(self.interval.max(TEXT));
+    }
+
+    fn touch_in(&mut self, interval: Duration) {
+        let next = self.drawn_at.map_or(Duration::ZERO, |at| at + interval);
         self.due_at = Some(self.due_at.map_or(next, |due| due.min(next)));
     }
 
@@ -78,5 +89,19 @@ mod tests {
         pace.drawn(ms(2));
         pace.touch();
         assert_eq!(pace.due_at(), Some(ms(35)));
+    }
+
+    /// Spec: [TUI-300]
+    #[test]
+    fn while_only_text_comes_frames_are_rarer() {
+        for (interval, text, other) in [(33, 51, 34), (66, 67, 67)] {
+            let mut pace = Pace::new(ms(interval));
+            pace.drawn(ms(1));
+            pace.touch_by_text();
+            assert_eq!(pace.due_at(), Some(ms(text)));
+            pace.touch();
+            pace.touch_by_text();
+            assert_eq!(pace.due_at(), Some(ms(other)));
+        }
     }
 }

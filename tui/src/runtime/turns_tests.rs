@@ -16,6 +16,7 @@ fn client(home: &std::path::Path) -> (Client, File, UnboundedReceiver<Order>) {
         conversation: "c".to_owned(),
         theme: None,
         is_plain: false,
+        has_colors: None,
     };
     let (orders, ordered) = unbounded_channel();
     let capabilities = Capabilities::new(|_| None, false);

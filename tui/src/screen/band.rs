@@ -1,4 +1,4 @@
-//! What waits for an operator's answer, above the input.
+//! The approvals that wait for an operator's answer, above the input.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,6 +6,9 @@ use ratatui::layout::Rect;
 use super::line::Line;
 use crate::app::{App, BAND_FRAME};
 use crate::theme::{Look, Token};
+
+/// The columns before what is asked.
+const INDENT: u16 = 3;
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let Some(band) = &app.band else {
@@ -19,7 +22,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     if area.height == 0 {
         return;
     }
-    let status = Look::new(Token::Status);
+    let status = Look::new(Token::Notice);
     let mut line = Line::new(app, buffer, row(0));
     line.say(" ? ", status.bold());
     let height = usize::from(area.height.saturating_sub(BAND_FRAME));
@@ -28,20 +31,24 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     if shown > 0 {
         line.say_right(
             &format!("{shown} more rows below "),
-            Look::new(Token::Reasoning),
+            Look::new(Token::Quiet),
         );
     }
     line.say(band.head(), status.bold());
     for (number, shown) in (1..).zip(window) {
-        let mut line = Line::new(app, buffer, row(number));
-        line.say("   ", status);
-        line.say(&shown.text, Look::new(shown.token));
+        let area = row(number);
+        let area = Rect {
+            x: area.x + INDENT.min(area.width),
+            width: area.width.saturating_sub(INDENT),
+            ..area
+        };
+        shown.draw(band.source(), &app.theme, &[], area, buffer);
     }
     if area.height > 1 {
         let mut line = Line::new(app, buffer, row(area.height - 1));
         let look = match band.has_focus {
             true => status.bold(),
-            false => Look::new(Token::Reasoning),
+            false => Look::new(Token::Quiet),
         };
         line.say("   ", look).say(&band.hint(), look);
     }

@@ -35,9 +35,9 @@ pub(super) fn draw(
         height: 1,
         ..inner
     };
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     let mut filter = Line::new(app, buffer, row(inner.y));
-    filter.say("> ", Look::new(Token::Status));
+    filter.say("> ", Look::new(Token::Notice));
     filter.say_end(chooser.filter.text(), Look::new(Token::Text));
     let caret = Position::new(filter.column(), inner.y);
     let below = inner.y + 1..inner.bottom().saturating_sub(1);
@@ -59,9 +59,9 @@ pub(super) fn draw(
         let is_chosen = number == chosen;
         line.say(
             if is_chosen { "› " } else { "  " },
-            Look::new(Token::Status),
+            Look::new(Token::Notice),
         );
-        let mut look = Look::new(Token::ToolName);
+        let mut look = Look::new(Token::Notice);
         if is_chosen {
             look = look.bold();
         }

@@ -1,4 +1,4 @@
-//! What the command that is being written may be completed to, above the input.
+//! Completions of the command that is being written, above the input.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,10 +11,11 @@ use crate::theme::{Look, Token};
 /// How many are shown at once.
 const MAX_ROWS: usize = 8;
 
-pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) {
+/// Draws them; the area that they take.
+pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) -> Rect {
     let fitting = app.completions();
     if fitting.is_empty() {
-        return;
+        return Rect::ZERO;
     }
     let room = usize::from(regions.status.y.saturating_sub(regions.header.y));
     let count = fitting.len().min(MAX_ROWS).min(room);
@@ -39,7 +40,11 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) {
             ..area
         };
         let mut line = Line::new(app, buffer, row);
-        let mut name = Look::new(Token::ToolName);
+        if fitting.len() > count && y + 1 == area.bottom() {
+            let place = format!("  {}/{} ", chosen + 1, fitting.len());
+            line.say_right(&place, Look::new(Token::Quiet));
+        }
+        let mut name = Look::new(Token::Notice);
         let mark = if number == chosen { " › " } else { "   " };
         if number == chosen {
             name = name.bold();
@@ -49,4 +54,5 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) {
         line.say(&format!("{mark}{label}{space}  "), name);
         line.say(&one_line(&completion.help), Look::new(Token::Text));
     }
+    area
 }

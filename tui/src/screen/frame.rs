@@ -67,7 +67,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, outer: Rect, titles: (&str, &
             .say(" ", look);
     }
     if !titles.1.is_empty() && line.say_right("─", look) {
-        line.say_right(&format!(" {} ", titles.1), Look::new(Token::Reasoning));
+        line.say_right(&format!(" {} ", titles.1), Look::new(Token::Quiet));
     }
     line.fill("─", look);
     let bottom = row(outer.bottom() - 1);

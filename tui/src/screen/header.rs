@@ -14,13 +14,13 @@ const MAX_NAMES: usize = 3;
 /// The columns between the title and the names.
 const GAP: u16 = 2;
 
-/// What stands between two things of the row.
+/// The separator between two things of the row.
 const BETWEEN: &str = " · ";
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let status = app.conversation.status();
     let mut line = Line::new(app, buffer, area);
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     line.say_right(" ", dim);
     line.say(" ", dim);
     let id = one_line(&status.conversation);
@@ -43,7 +43,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     if status.state == State::WaitingApproval {
         line.say(
             &format!("{BETWEEN}waits for approval"),
-            Look::new(Token::Status),
+            Look::new(Token::Notice),
         );
     }
     let jobs = match status.jobs.len() {
@@ -52,7 +52,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         jobs => format!("{BETWEEN}{jobs} jobs"),
     };
     if width(&jobs) <= line.room() {
-        line.say(&jobs, Look::new(Token::Status));
+        line.say(&jobs, Look::new(Token::Notice));
     }
     let id = format!("{BETWEEN}{id}");
     if status.title.is_some() && width(&id) + GAP <= line.room() {
@@ -60,7 +60,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     }
 }
 
-/// What one is attached to, in at most so many columns: that it is the demo, that it is of another
+/// The service that the client is attached to, in at most so many columns: that it is the demo, that it is of another
 /// release, and the folder that is worked in. What does not fit is left out, and of the folder the
 /// beginning.
 fn service(app: &App, room: u16) -> Vec<(String, Look)> {
@@ -70,24 +70,24 @@ fn service(app: &App, room: u16) -> Vec<(String, Look)> {
     };
     if let Some(service) = &app.service {
         if service.is_demo {
-            pieces.say("demo", Token::Status);
+            pieces.say("demo", Token::Notice);
         }
         if let Some(words) = service.other_version()
-            && !pieces.say(&words, Token::Status)
+            && !pieces.say(&words, Token::Notice)
         {
             let theirs = one_line(&service.version);
-            pieces.say(&format!("service {theirs}"), Token::Status);
+            pieces.say(&format!("service {theirs}"), Token::Notice);
         }
     }
     let for_folder = pieces.left.saturating_sub(width(BETWEEN));
     let folder = app.folder();
     if let Some(end) = folder.and_then(|folder| end_of(&folder, for_folder.into())) {
-        pieces.say(&end, Token::Reasoning);
+        pieces.say(&end, Token::Quiet);
     }
     pieces.shown
 }
 
-/// What is shown one behind the other, and how many columns are left.
+/// The things shown one behind the other, and the columns that are left.
 struct Pieces {
     shown: Vec<(String, Look)>,
     left: u16,
@@ -115,7 +115,7 @@ fn count(app: &App) -> String {
     }
 }
 
-/// Who is attached, oneself first.
+/// The attached clients, this one first.
 fn clients(app: &App) -> String {
     let status = app.conversation.status();
     if status.clients == 0 {

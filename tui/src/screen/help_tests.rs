@@ -14,12 +14,12 @@ fn resize(app: &mut App, width: u16, height: u16) {
 #[test]
 fn the_help_has_every_key_and_every_command_at_any_width() {
     for (columns, height) in [
-        (30, 400),
-        (40, 400),
-        (80, 200),
-        (119, 200),
-        (120, 100),
-        (200, 100),
+        (30, 600),
+        (40, 600),
+        (80, 300),
+        (119, 300),
+        (120, 150),
+        (200, 150),
     ] {
         let mut app = attached(&[text("x")]);
         resize(&mut app, columns, height);
@@ -58,6 +58,27 @@ fn the_help_has_every_key_and_every_command_at_any_width() {
     }
 }
 
+/// Spec: [TUI-172]
+#[test]
+fn the_help_begins_with_a_card_that_fits_a_small_screen() {
+    let mut app = attached(&[]);
+    key(&mut app, Key::Function(1));
+    let rows = rows(&mut app);
+    assert!(rows[1].contains("To begin with"), "{rows:?}");
+    let end = rows.iter().position(|row| row.contains("│ Keys"));
+    let card = &rows[2..end.unwrap()];
+    let keys = [
+        "Enter", "Tab", "Ctrl+J", "@", "!", "/", "Ctrl+C", "Ctrl+T", "Ctrl+R", "Alt+E",
+    ];
+    for key in [&keys[..], &["Ctrl+P", "Ctrl+O, Ctrl+F"]].concat() {
+        let begins = format!("│   {key} ");
+        assert!(
+            card.iter().any(|row| row.starts_with(&begins)),
+            "{key}: {card:?}"
+        );
+    }
+}
+
 /// Spec: [TUI-05]
 #[test]
 fn any_key_closes_the_help_and_does_nothing_else() {
@@ -88,7 +109,7 @@ fn any_key_closes_the_help_and_does_nothing_else() {
     }
     // Where it fits, the arrows close it too.
     let mut app = attached(&[]);
-    resize(&mut app, 120, 100);
+    resize(&mut app, 120, 150);
     key(&mut app, Key::Function(1));
     key(&mut app, Key::Down);
     assert!(app.overlay.is_none());

@@ -1,10 +1,10 @@
-//! What is being written.
+//! The draft.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::line::Line;
-use crate::app::{App, input_width};
+use crate::app::{App, Overlay, input_width};
 use crate::theme::{Look, Token};
 
 /// Draws it; where the caret is.
@@ -12,7 +12,13 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
     if area.height == 0 || area.width == 0 {
         return None;
     }
-    let hint = if app.is_busy() {
+    let hint = if let Some(Overlay::Search(_)) = app.overlay {
+        "the search has the keys · Esc back"
+    } else if app.command.is_some() {
+        "a command runs · Ctrl+C ends it"
+    } else if app.composer.text().starts_with('!') && app.composer.begins_typed() {
+        "Enter runs it in the folder · !! keeps it from the model"
+    } else if app.is_busy() {
         "Enter steers · Tab follows up · Ctrl+J new line"
     } else {
         "Enter sends · Ctrl+J new line"
@@ -31,7 +37,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
     let window = app.composer.window(width, inner.height);
     if app.composer.is_empty() {
         let mut line = Line::new(app, buffer, inner);
-        line.say("Enter prompt...", Look::new(Token::Reasoning));
+        line.say("Enter prompt...", Look::new(Token::Quiet));
     }
     let text = app.composer.text();
     let rows = (inner.top()..inner.bottom()).zip(&window.rows);

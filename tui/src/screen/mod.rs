@@ -3,6 +3,7 @@
 //! Invariant: nothing here changes what the client knows or wants; only layouts are remembered.
 
 mod band;
+mod board;
 mod chooser;
 mod commands;
 mod frame;
@@ -10,6 +11,7 @@ mod header;
 mod help;
 mod input;
 mod line;
+mod past;
 mod picker;
 mod queue;
 mod seam;
@@ -21,6 +23,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::app::{App, Overlay, Regions};
+use crate::terminal::{Links, Painted};
 use crate::theme::{Look, Token};
 
 /// The smallest screen on which more than the input is drawn, in columns and rows.
@@ -28,15 +31,22 @@ const SMALLEST: (u16, u16) = (20, 5);
 
 /// Draws everything.
 pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
-    let area = frame.area();
-    let buffer = frame.buffer_mut();
+    if let Some(caret) = paint(app, frame.buffer_mut()).caret {
+        frame.set_cursor_position(caret);
+    }
+}
+
+/// Draws everything; where the cursor is then, and which words are links.
+pub(crate) fn paint(app: &mut App, buffer: &mut Buffer) -> Painted {
+    let area = buffer.area;
+    let mut links = Links::default();
     buffer.set_style(area, app.theme.ground());
     let regions = Regions::of(app, area);
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         too_small(app, buffer, area, regions.input);
     } else {
         header::draw(app, buffer, regions.header);
-        talk::draw(app, buffer, regions.talk);
+        links = talk::draw(app, buffer, regions.talk);
         seam::draw(app, buffer, regions.seam);
         queue::draw(app, buffer, regions.queue);
         band::draw(app, buffer, regions.band);
@@ -46,7 +56,8 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let caret = input::draw(app, buffer, regions.input);
     let caret = match &app.overlay {
         None => {
-            commands::draw(app, buffer, &regions);
+            let covered = commands::draw(app, buffer, &regions);
+            links.cover(&(covered.top()..covered.bottom()));
             // What is typed is not for the input while what waits for an answer has the keys.
             caret.filter(|_| !app.band.as_ref().is_some_and(|band| band.has_focus))
         }
@@ -60,18 +71,25 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
         }
         Some(Overlay::Picker(picker)) => picker::draw(app, picker, buffer, area),
         Some(Overlay::Chooser(chooser)) => chooser::draw(app, chooser, buffer, area),
+        Some(Overlay::Past(list)) => past::draw(app, list, buffer, area),
+        Some(Overlay::Board(board)) => {
+            board::draw(app, board, buffer, area);
+            None
+        }
         Some(Overlay::Search(search)) => seam::draw_search(app, search, buffer, regions.seam),
     };
-    if let Some(caret) = caret {
-        frame.set_cursor_position(caret);
+    // The rest of a link beside what lies over it would lead on where something else is read.
+    if !matches!(app.overlay, None | Some(Overlay::Search(_))) {
+        links = Links::default();
     }
+    Painted { caret, links }
 }
 
 fn too_small(app: &App, buffer: &mut Buffer, area: Rect, input: Rect) {
     if input.y > area.y {
         let row = Rect { height: 1, ..area };
         let mut line = line::Line::new(app, buffer, row);
-        line.say("too small", Look::new(Token::Status));
+        line.say("too small", Look::new(Token::Notice));
     }
 }
 
@@ -79,7 +97,16 @@ fn too_small(app: &App, buffer: &mut Buffer, area: Rect, input: Rect) {
 mod picture;
 
 #[cfg(test)]
+mod board_tests;
+
+#[cfg(test)]
 mod picture_tests;
+
+#[cfg(test)]
+mod bytes_tests;
+
+#[cfg(test)]
+mod link_tests;
 
 #[cfg(test)]
 mod region_tests;

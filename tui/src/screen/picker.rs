@@ -18,7 +18,7 @@ const FRAME_ROWS: u16 = 4;
 const LOWEST: u16 = 6;
 /// From this width on the state and the numbers are shown too.
 const FACTS_FROM: u16 = 56;
-/// What the border takes of the width beside the title.
+/// The width that the border takes beside the title.
 const TITLE_MARGIN: u16 = 6;
 /// The part of the room that the folder of a conversation has at most: one third.
 const FOLDER_SHARE: u16 = 3;
@@ -42,9 +42,9 @@ pub(super) fn draw(
         height: 1,
         ..inner
     };
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     let mut filter = Line::new(app, buffer, row(inner.y));
-    filter.say("> ", Look::new(Token::Status));
+    filter.say("> ", Look::new(Token::Notice));
     filter.say_end(picker.filter.text(), Look::new(Token::Text));
     let mut caret = Position::new(filter.column(), inner.y);
     let below = inner.y + 1..inner.bottom().saturating_sub(1);
@@ -63,7 +63,7 @@ pub(super) fn draw(
         let mut line = Line::new(app, buffer, row(y));
         match &picker.mode {
             Mode::Renaming(title) if number == chosen => {
-                line.say("new title: ", Look::new(Token::Status));
+                line.say("new title: ", Look::new(Token::Notice));
                 line.say_end(title.text(), Look::new(Token::Text));
                 caret = Position::new(line.column(), y);
             }
@@ -84,7 +84,7 @@ pub(super) fn draw(
     let token = if picker.mode == Mode::Trashing {
         Token::Error
     } else {
-        Token::Reasoning
+        Token::Quiet
     };
     Line::new(app, buffer, row(inner.bottom() - 1)).say(keys, Look::new(token));
     let last = Position::new(inner.right().saturating_sub(1), caret.y);
@@ -113,14 +113,14 @@ fn title(picker: &Picker, room: u16) -> String {
 }
 
 fn entry(app: &App, picker: &Picker, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     let title = match &summary.title {
         Some(title) => one_line(title),
         None => one_line(&summary.id),
     };
     let is_open = summary.id == app.open_id();
     let mark = if is_chosen { "› " } else { "  " };
-    line.say(mark, Look::new(Token::Status));
+    line.say(mark, Look::new(Token::Notice));
     if line.room() >= FACTS_FROM {
         let state = words::conversation_state(summary.state);
         let plural = if summary.prompts == 1 { " " } else { "s" };

@@ -30,7 +30,7 @@ pub(super) fn rows(app: &mut App) -> Vec<String> {
         .collect()
 }
 
-/// What cells say, with something in the place of those that a wide character covers.
+/// The texts of cells, with a placeholder for those that a wide character covers.
 fn said<'a>(symbols: impl Iterator<Item = &'a str>, covered: &str) -> String {
     let mut text = String::new();
     let mut left = 0;

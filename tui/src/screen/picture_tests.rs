@@ -227,7 +227,7 @@ fn pastes_that_are_attached() {
     keep("chips", &mut app);
 }
 
-/// What waits while a run is going: a message of ana's, who looks, and more of ben's.
+/// Queued messages while a run is going: one of ana's, who looks, and more of ben's.
 fn with_queue(count: u64) -> App {
     let mut events = running();
     events.extend((1..=count).map(|item| {

@@ -1,4 +1,4 @@
-//! What waits to be said, above the input.
+//! The queued messages, above the input.
 
 use harness_protocol::words;
 use ratatui::buffer::Buffer;
@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         height: 1,
         ..area
     });
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     let shown = shown_in_queue(buffer.area);
     let is_own = |waits: &&Waits| waits.by == Author::You;
     let last_own = waiting.iter().filter(is_own).map(|waits| waits.item).max();
@@ -48,7 +48,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
 
 /// A message: its number, its queue, who sent it, its first line, and when it is said.
 fn message(app: &App, line: &mut Line<'_>, waits: &Waits, can_take: bool) {
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     let mut hint = String::new();
     if line.room() >= WHEN_FROM {
         hint = format!("  ({}) ", when(waits, app.is_busy()));
@@ -69,5 +69,10 @@ fn message(app: &App, line: &mut Line<'_>, waits: &Waits, can_take: bool) {
     let mut lines = waits.content.lines().filter(|line| !line.trim().is_empty());
     let first = one_line(lines.next().unwrap_or_default());
     let more = if lines.next().is_some() { " …" } else { "" };
-    line.say(&format!("{first}{more}"), user);
+    let files = match waits.files {
+        0 => String::new(),
+        1 => " [1 file]".to_owned(),
+        many => format!(" [{many} files]"),
+    };
+    line.say(&format!("{first}{more}{files}"), user);
 }

@@ -153,7 +153,7 @@ fn a_remark_stands_below_the_conversation_also_with_a_list_open() {
     assert_eq!(rows(&mut app)[seam], "─".repeat(80));
 }
 
-/// What can lie over the conversation.
+/// The overlays of the conversation.
 fn over(number: usize) -> App {
     let mut app = attached(&talked());
     present(&mut app, 4, &["ana", "漢字漢字", "e\u{301}ve"]);
@@ -300,4 +300,23 @@ fn the_end_of_what_is_searched_for_is_seen_and_hits_are_marked() {
         "{row}"
     );
     assert!(matches!(&app.overlay, Some(Overlay::Search(_))));
+}
+
+/// Spec: [TUI-301] [TUI-304]
+#[test]
+fn a_long_list_says_where_it_stands_and_a_search_whose_the_keys_are() {
+    let mut app = attached(&[text("one")]);
+    write(&mut app, "/");
+    let count = crate::app::COMMANDS.len();
+    let shown = |app: &mut App, words: &str| rows(app).iter().any(|row| row.ends_with(words));
+    assert!(shown(&mut app, &format!("  1/{count}")));
+    key(&mut app, Key::Down);
+    assert!(shown(&mut app, &format!("  2/{count}")));
+    // All of it is seen.
+    write(&mut app, "them");
+    assert!(!rows(&mut app).iter().any(|row| row.contains("/1 ")));
+    control(&mut app, 'u');
+    control(&mut app, 'f');
+    let hint = "the search has the keys · Esc back";
+    assert!(rows(&mut app).iter().any(|row| row.contains(hint)));
 }

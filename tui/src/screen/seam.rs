@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         let token = if toast.is_error {
             Token::Error
         } else {
-            Token::Status
+            Token::Notice
         };
         let word = if toast.is_error { "error: " } else { "" };
         let text = format!(" {word}{} ", one_line(&toast.text));
@@ -32,26 +32,31 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     line.say_right("─", border);
     let unseen = app.viewport.unseen(&app.conversation);
     if unseen > 0 {
-        line.say_right(&format!(" ↓ {unseen} new "), Look::new(Token::Status));
+        line.say_right(&format!(" ↓ {unseen} new "), Look::new(Token::Notice));
     } else if !app.viewport.is_following() {
-        line.say_right(" ↓ more below ", Look::new(Token::Reasoning));
+        line.say_right(" ↓ more below ", Look::new(Token::Quiet));
     }
     if app.is_loading_older {
-        line.say_right(" ↑ loading ", Look::new(Token::Reasoning));
+        line.say_right(" ↑ loading ", Look::new(Token::Quiet));
     }
     line.fill("─", border);
 }
 
 /// The pastes that were set aside, the last one last.
 pub(super) fn draw_pastes(app: &App, buffer: &mut Buffer, area: Rect) {
-    let chips = app.composer.chips();
-    if chips.is_empty() {
+    let mut chips = app.composer.live_chips().enumerate().peekable();
+    if chips.peek().is_none() {
         return;
     }
     let mut line = Line::new(app, buffer, area);
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     line.say(" attached", dim);
-    for (number, chip) in chips.iter().enumerate() {
+    for (number, chip) in chips {
+        if chip.file.is_some() {
+            let text = format!("  [{}] {}", number + 1, one_line(&chip.text));
+            line.say(&text, Look::new(Token::User));
+            continue;
+        }
         let size = if chip.bytes < 1000 {
             format!("{} B", chip.bytes)
         } else {
@@ -65,7 +70,7 @@ pub(super) fn draw_pastes(app: &App, buffer: &mut Buffer, area: Rect) {
     line.say_right(" Alt+V opens, Backspace drops ", dim);
 }
 
-/// What is searched for; where the caret is.
+/// The search text, and the caret in it.
 pub(super) fn draw_search(
     app: &App,
     search: &SearchBox,
@@ -74,18 +79,18 @@ pub(super) fn draw_search(
 ) -> Option<Position> {
     super::frame::clear(app, buffer, area);
     let mut line = Line::new(app, buffer, area);
-    line.say(" /", Look::new(Token::Status));
+    line.say(" /", Look::new(Token::Notice));
     let text = search.field.text();
     let found = match search.found() {
-        "" => String::new(),
+        found if found.is_empty() => found,
         found => format!("  {found} "),
     };
     let taken = width(text).saturating_add(width(&found));
     let left = line.room().saturating_sub(taken.saturating_add(1));
     if let Some(hint) = SEARCH_HINTS.iter().find(|hint| width(hint) < left) {
-        line.say_right(hint, Look::new(Token::Reasoning));
+        line.say_right(hint, Look::new(Token::Quiet));
     }
-    line.say_right(&found, Look::new(Token::Status));
+    line.say_right(&found, Look::new(Token::Notice));
     line.say_end(text, Look::new(Token::Text));
     let last = area.right().saturating_sub(1);
     let caret = Position::new(line.column().min(last), area.y);

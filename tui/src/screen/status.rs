@@ -1,4 +1,4 @@
-//! What the conversation is doing, directly above the input.
+//! The state of the conversation, directly above the input.
 
 use std::time::Duration;
 
@@ -8,17 +8,19 @@ use ratatui::layout::Rect;
 
 use super::line::Line;
 use crate::app::{App, LinkState};
-use crate::conversation::Author;
+use crate::conversation::{Author, Context, Growing};
 use crate::text::{one_line, someone};
 use crate::theme::{Look, Token};
 
 /// The steps of the spinner, one each [`STEP`].
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const STEP: Duration = Duration::from_millis(125);
+/// After how many seconds without a piece the status says that the model is waited for.
+const SLOW: u64 = 2;
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let mut line = Line::new(app, buffer, area);
-    let dim = Look::new(Token::Reasoning);
+    let dim = Look::new(Token::Quiet);
     let (text, token) = text(app);
     line.say(" ", dim);
     line.say_right(" ", dim);
@@ -60,19 +62,13 @@ pub(crate) fn text(app: &App) -> (String, Token) {
         [usize::try_from(app.now.as_millis() / STEP.as_millis()).unwrap_or(0) % SPINNER.len()];
     let is_cancelling = app.cancelling.is_some() && app.cancelling == status.run_id;
     let elapsed = app.now.saturating_sub(status.since).as_secs();
+    let time = time(app, elapsed);
     let who = who(app);
-    let going = |text: String| {
-        let elapsed = if elapsed == 0 {
-            String::new()
-        } else {
-            format!(" {elapsed} s")
-        };
-        (format!("{spinner} {text}{elapsed}{who}"), Token::Status)
-    };
+    let going = |text: String| (format!("{spinner} {text}{time}{who}"), Token::Status);
     match status.state {
         _ if is_cancelling => going("Cancelling...".to_owned()),
         _ if status.is_compacting => going("Compacting...".to_owned()),
-        State::Thinking if message.is_empty() => going("Thinking...".to_owned()),
+        State::Thinking if message.is_empty() => going(phase(app, elapsed).to_owned()),
         State::Thinking => going(format!("Thinking... {message}")),
         State::RunningTool => {
             let tool = status.tool.as_deref().map_or(message, one_line);
@@ -87,15 +83,45 @@ pub(crate) fn text(app: &App) -> (String, Token) {
     }
 }
 
+/// The phase of the reply, as far as it shows.
+fn phase(app: &App, elapsed: u64) -> &'static str {
+    match app.conversation.growing() {
+        Some(Growing::Text) => "Writing...",
+        Some(Growing::ToolInput) => "Writing a tool call...",
+        None if elapsed >= SLOW => "Thinking... waiting for the model",
+        Some(Growing::Thinking) | None => "Thinking...",
+    }
+}
+
+/// The seconds of the present state, and those of the whole run if they are more. Empty in the first second.
+fn time(app: &App, elapsed: u64) -> String {
+    if elapsed == 0 {
+        return String::new();
+    }
+    let since = app.conversation.status().run_since;
+    let run = since.map(|since| app.now.saturating_sub(since).as_secs());
+    match run.filter(|run| *run > elapsed) {
+        Some(run) => format!(" {elapsed} s of {run} s"),
+        None => format!(" {elapsed} s"),
+    }
+}
+
 /// Whose run it is.
 fn who(app: &App) -> String {
+    // Its prompt, if it goes on from one, is another's.
+    if let Some(name) = app.conversation.status().begun_by() {
+        return match name == app.name() {
+            true => String::new(),
+            false => format!(" · by {}", someone(name)),
+        };
+    }
     match app.conversation.run_author() {
         Some(Author::Named(name)) => format!(" · by {}", someone(name)),
         Some(Author::You | Author::Unnamed) | None => String::new(),
     }
 }
 
-/// What there is to know beside: the model, how much it thinks, and the tokens.
+/// Further facts: the model, how much it thinks, and the context.
 fn facts(app: &App) -> String {
     let status = app.conversation.status();
     let mut facts = Vec::new();
@@ -105,22 +131,11 @@ fn facts(app: &App) -> String {
     if let Some(level) = status.settings.thinking {
         facts.push(format!("thinking {}", words::thinking(level)));
     }
-    let usage = &status.usage;
-    let tokens = usage.input_tokens
-        + usage.cache_read_input_tokens
-        + usage.cache_creation_input_tokens
-        + usage.output_tokens;
-    if tokens > 0 {
-        facts.push(format!("{} tokens", count(tokens)));
-    }
+    facts.extend(
+        status
+            .context
+            .map(Context::words)
+            .filter(|words| !words.is_empty()),
+    );
     facts.join(" · ")
-}
-
-/// A count in few characters.
-fn count(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..1_000_000 => format!("{}k", number / 1_000),
-        _ => format!("{}M", number / 1_000_000),
-    }
 }

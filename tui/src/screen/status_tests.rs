@@ -14,7 +14,7 @@ fn resize(app: &mut App, width: u16, height: u16) {
     app.update(Msg::Resized(width, height), app.now);
 }
 
-/// What the status says, without what turns.
+/// The words of the status, without the spinner.
 fn status_text(app: &App) -> String {
     let (text, _) = super::status::text(app);
     let turns = |c: char| ('\u{2800}'..='\u{28ff}').contains(&c);
@@ -36,9 +36,21 @@ fn the_status_says_what_is_going_on() {
     };
     for (seq, state, message, seconds, expected) in [
         (2, "thinking", "", 0, "Thinking..."),
-        (3, "thinking", "", 3, "Thinking... 3 s"),
+        (
+            3,
+            "thinking",
+            "",
+            3,
+            "Thinking... waiting for the model 3 s",
+        ),
         (4, "running_tool", "grep", 0, "Running: grep..."),
-        (5, "running_tool", "grep", 12, "Running: grep... 12 s"),
+        (
+            5,
+            "running_tool",
+            "grep",
+            12,
+            "Running: grep... 12 s of 15 s",
+        ),
         (6, "running_tool", "read", 0, "Running: read..."),
         (
             7,
@@ -88,7 +100,10 @@ fn the_status_says_that_the_connection_is_lost_and_counts_down() {
         |wait: &str| format!("○ reconnecting, try 3{wait} · draft kept · Ctrl+R now · refused");
     assert_eq!(said, [" in 3 s", " in 2 s", " in 1 s", "", ""].map(text));
     tell(&mut app, News::Up);
-    assert_eq!(status_text(&app), "Thinking... 5 s · by ben");
+    assert_eq!(
+        status_text(&app),
+        "Thinking... waiting for the model 5 s · by ben"
+    );
 }
 
 /// Spec: [TUI-02]
@@ -238,5 +253,31 @@ fn names_never_stand_where_the_title_is() {
                 "{columns}: {row:?}"
             );
         }
+    }
+}
+
+/// Spec: [TUI-262]
+#[test]
+fn a_run_without_a_prompt_is_of_the_client_that_began_it() {
+    let prompt = json!({"type": "user", "content": "go", "by": "c120", "run_id": 7});
+    let mut app = attached(&[
+        event(json!({"type": "run_started", "run_id": 7})),
+        event(prompt),
+        status("thinking", ""),
+    ]);
+    assert_eq!(status_text(&app), "Thinking... · by c120");
+    let usage = serde_json::to_value(harness_protocol::Usage::default()).unwrap();
+    let ended = json!({"type": "run_ended", "run_id": 7, "outcome": "error", "message": "busy", "usage": usage});
+    tell(&mut app, told(4, event(ended)));
+    tell(&mut app, told(5, status("error", "busy")));
+    for (run, by, said) in [
+        (8, "c80", "Thinking... · by c80"),
+        (9, "ana", "Thinking..."),
+    ] {
+        let seq = run * 2 - 10;
+        let began = event(json!({"type": "run_started", "run_id": run, "by": by}));
+        tell(&mut app, told(seq, began));
+        tell(&mut app, told(seq + 1, status("thinking", "")));
+        assert_eq!(status_text(&app), said);
     }
 }

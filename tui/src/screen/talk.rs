@@ -1,20 +1,30 @@
 //! The conversation.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line::Line;
 use crate::app::{App, LinkState, Overlay};
-use crate::layout::Mark;
+use crate::diff::emphasis;
+use crate::highlight::Code;
+use crate::layout::{Mark, Row};
+use crate::terminal::{Links, ScreenLink};
 use crate::text;
 use crate::theme::{Look, Token};
 use crate::viewport::Shown;
 
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
+/// How many lines of a diff beyond the screen are looked at.
+const BEYOND: usize = 50;
+
+/// Draws it; which words are links.
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) -> Links {
+    let mut links = Links::default();
     app.viewport.resize(area.width, area.height);
     if app.conversation.is_empty() {
         empty(app, buffer, area);
-        return;
+        return links;
     }
     for shown in app.viewport.visible(&app.conversation) {
         let marks = marks(app, &shown);
@@ -26,13 +36,40 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                 ..area
             };
             row.draw(&shown.block.source, &app.theme, &marks, row_area, buffer);
+            if app.shows_links() {
+                add_links(&mut links, &shown, row, row_area);
+            }
+        }
+        if app.picked == Some(shown.part) && shown.rows.start == 0 {
+            // In the blank column behind the sign.
+            let cell = buffer.cell_mut((area.x + 1, area.y + shown.y));
+            if let Some(cell) = cell.filter(|_| area.width > 2) {
+                let style = app.theme.style(Look::new(Token::Status).bold());
+                cell.set_symbol("›").set_style(style);
+            }
+        }
+    }
+    links
+}
+
+/// Adds the links of a row that is drawn there.
+fn add_links(links: &mut Links, shown: &Shown, row: &Row, area: Rect) {
+    for link in row.links(&shown.block.source) {
+        let place = |column: usize| {
+            let column = u16::try_from(column).unwrap_or(u16::MAX);
+            area.x.saturating_add(column).min(area.right())
+        };
+        let columns = place(link.columns.start)..place(link.columns.end);
+        if !columns.is_empty() {
+            let id = format!("{:x}-{:x}", shown.part.0, link.start);
+            links.add(area.y, columns, ScreenLink { url: link.url, id });
         }
     }
 }
 
-/// What is painted over in a part: what is selected, and what a search found.
+/// The marks in a part: the selection, and the hits of a search.
 fn marks(app: &mut App, shown: &Shown) -> Vec<Mark> {
-    let mut marks = Vec::new();
+    let mut marks = code_marks(app, shown);
     if let Some(Overlay::Search(open)) = &app.overlay
         && let Some(part) = app.conversation.part(shown.part)
     {
@@ -53,6 +90,41 @@ fn marks(app: &mut App, shown: &Shown) -> Vec<Mark> {
         token: Token::Selection,
     }));
     marks
+}
+
+/// The colours of code, and the words of diffs that are new or gone.
+fn code_marks(app: &App, shown: &Shown) -> Vec<Mark> {
+    let rows = shown.block.rows.get(shown.rows.clone()).unwrap_or_default();
+    let ranges = rows.iter().filter_map(Row::range);
+    let Some(range) = ranges.reduce(|all, row| all.start.min(row.start)..all.end.max(row.end))
+    else {
+        return Vec::new();
+    };
+    let mut marks = app.colours.marks(shown.part, &shown.block, &range);
+    for code in shown.block.code.iter().filter(|code| code.is_diff()) {
+        marks.extend(diff_marks(code, &shown.block.source, &range));
+    }
+    marks
+}
+
+/// The words that are new or gone in the lines of a diff that are on the screen. Lines that belong
+/// together may begin above it and end below.
+fn diff_marks(code: &Code, source: &str, range: &Range<usize>) -> Vec<Mark> {
+    let lines = code.within(range);
+    let lines = lines.start.saturating_sub(BEYOND)..lines.end + BEYOND;
+    let texts: Vec<&str> = lines.clone().map(|line| code.text(source, line)).collect();
+    let marks = emphasis(&texts).into_iter().filter_map(|(line, word)| {
+        let place = code.range(lines.start + line)?;
+        let token = match texts.get(line)?.starts_with('-') {
+            true => Token::RemovedWord,
+            false => Token::AddedWord,
+        };
+        Some(Mark {
+            range: place.start + word.start..place.start + word.end,
+            token,
+        })
+    });
+    marks.collect()
 }
 
 fn empty(app: &App, buffer: &mut Buffer, area: Rect) {
@@ -76,6 +148,6 @@ fn empty(app: &App, buffer: &mut Buffer, area: Rect) {
             height: 1,
             ..area
         };
-        Line::new(app, buffer, row).say(&words, Look::new(Token::Reasoning));
+        Line::new(app, buffer, row).say(&words, Look::new(Token::Quiet));
     }
 }

@@ -1,4 +1,4 @@
-//! What the environment says of the terminal.
+//! The environment's facts about the terminal.
 //!
 //! Invariant: nothing of this is asked of the terminal itself, whose answers may come late or
 //! never. So nothing is asked of tmux either: which form of Ctrl+Enter it writes is its owner's
@@ -6,12 +6,14 @@
 
 use std::time::Duration;
 
+use super::notice::NoticeForm;
+
 /// How often the screen may be drawn.
 const FRAME: Duration = Duration::from_millis(33);
 /// How often over a network, where a scrolled screen is 4 kB.
 const FRAME_OVER_SSH: Duration = Duration::from_millis(66);
 
-/// What the environment says of the terminal, and of where a clipboard may be.
+/// The environment's facts about the terminal, and about the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// The terminal is on another machine.
@@ -34,6 +36,10 @@ pub(crate) struct Capabilities {
     pub(crate) is_wsl: bool,
     /// This is macOS.
     pub(crate) is_macos: bool,
+    /// This is the console of Linux, which shows titles and links as text.
+    pub(crate) is_console: bool,
+    /// How the terminal is asked to notify.
+    notice: Option<NoticeForm>,
 }
 
 impl Capabilities {
@@ -44,6 +50,7 @@ impl Capabilities {
 
     /// Those of an environment.
     pub(crate) fn new(read: impl Fn(&str) -> Option<String>, is_macos: bool) -> Self {
+        let read = &read;
         let is_set = |name: &str| read(name).is_some_and(|value| !value.is_empty());
         let is_on = |name: &str| read(name).is_some_and(|value| !value.is_empty() && value != "0");
         let is_wsl = is_set("WSL_DISTRO_NAME");
@@ -66,7 +73,14 @@ impl Capabilities {
             is_x11: is_set("DISPLAY"),
             is_wsl,
             is_macos,
+            is_console: terminal == "linux",
+            notice: NoticeForm::of(read),
         }
+    }
+
+    /// The sequence that asks the terminal to notify; none if it is not known to.
+    pub(crate) fn notice(&self, text: &str) -> Option<String> {
+        self.notice.map(|form| form.sequence(text, self.is_tmux))
     }
 
     /// How long to wait from one frame to the next.

@@ -88,7 +88,7 @@ fn plan(length: usize, capabilities: &Capabilities) -> Plan {
     plan
 }
 
-/// What became of a text that was to be copied; in words that a person is told.
+/// The outcome of copying a text, in words for a person.
 #[derive(Debug, PartialEq, Eq, Display)]
 pub(crate) enum Copied {
     /// The terminal was told. It does not answer; some do not obey.
@@ -168,7 +168,7 @@ pub(crate) async fn copy(
     }
 }
 
-/// What tells a terminal to put the text on its clipboard.
+/// The sequence that tells a terminal to put the text on its clipboard.
 fn sequence(text: &str) -> String {
     let mut sequence = String::new();
     match CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence) {

@@ -3,229 +3,182 @@
 //! Invariant: the terminal is asked nothing. Its size is what it was said to be, so that no frame
 //! costs a system call, and where the cursor is nobody needs to know.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
-use std::rc::Rc;
 
-use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
-use ratatui::buffer::Cell;
-use ratatui::layout::{Position, Rect, Size};
-use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use ratatui::backend::{Backend as _, CrosstermBackend};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
+use ratatui::layout::{Position, Rect};
+
+use super::links::{CLOSE, Links};
+use super::shift::Shift;
 
 /// Terminals that know it show everything up to its end at once; others pass over it.
-const BEGIN: &str = "\x1b[?2026h";
-const END: &str = "\x1b[?2026l";
+const BEGIN: &[u8] = b"\x1b[?2026h";
+const END: &[u8] = b"\x1b[?2026l";
+/// Empties the screen.
+const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
+
+/// The parts of a frame beside its cells.
+#[derive(Debug, Default)]
+pub(crate) struct Painted {
+    /// Where the cursor is to be; hidden if nowhere.
+    pub(crate) caret: Option<Position>,
+    /// The links.
+    pub(crate) links: Links,
+}
 
 /// The screen, frame after frame.
 pub(crate) struct Frames<W> {
-    terminal: Terminal<Surface>,
-    bytes: Bytes,
+    /// The cells that the terminal shows.
+    shown: Shown,
+    /// The next frame.
+    next: Buffer,
     sink: W,
+}
+
+/// The cells that the terminal shows, as far as they are known.
+#[derive(Debug, Default)]
+struct Shown {
+    buffer: Buffer,
+    links: Links,
+    /// Whether something else may be on the screen.
+    is_foreign: bool,
+    /// Whether the cursor is shown.
+    has_caret: Option<bool>,
+    /// Where the cursor is.
+    caret: Option<Position>,
 }
 
 impl<W: Write> Frames<W> {
     /// An empty screen of this size.
-    ///
-    /// # Errors
-    /// Never.
-    pub(crate) fn new(sink: W, width: u16, height: u16) -> io::Result<Self> {
+    pub(crate) fn new(sink: W, width: u16, height: u16) -> Self {
         // Whether there are colours is the theme's business: with NO_COLOR crossterm would write a
         // reset for each colour, which also ends bold and underlined.
         crossterm::style::force_color_output(true);
-        let bytes = Bytes::default();
-        let size = Size { width, height };
-        let surface = Surface {
-            inner: CrosstermBackend::new(bytes.clone()),
-            size,
-        };
-        let viewport = Viewport::Fixed(Rect::from(size));
-        let terminal = Terminal::with_options(surface, TerminalOptions { viewport })?;
-        Ok(Self {
-            terminal,
-            bytes,
+        let buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        Self {
+            next: buffer.clone(),
+            shown: Shown {
+                buffer,
+                ..Shown::default()
+            },
             sink,
-        })
+        }
     }
 
-    /// Draws a frame. It is written in one piece.
+    /// Draws a frame. It is written in one piece, and not at all if nothing differs.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(render)?;
-        let drawn = std::mem::take(&mut *self.bytes.0.borrow_mut());
-        let frame = [BEGIN.as_bytes(), &drawn, END.as_bytes()].concat();
-        self.sink.write_all(&frame)?;
+    pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer) -> Painted) -> io::Result<()> {
+        self.next.reset();
+        let painted = paint(&mut self.next);
+        let mut out = BEGIN.to_vec();
+        if self.shown.is_foreign {
+            self.shown.is_foreign = false;
+            out.extend(CLEAR);
+        } else if let Some(shift) = Shift::between(&self.shown.buffer, &self.next) {
+            shift.write(&mut out)?;
+            shift.apply(&mut self.shown.buffer);
+            self.shown.links.shift(&shift);
+        }
+        self.cells(&painted.links, &mut out)?;
+        if out.len() > BEGIN.len() {
+            self.shown.caret = None;
+        }
+        self.shown.move_caret(painted.caret, &mut out)?;
+        std::mem::swap(&mut self.shown.buffer, &mut self.next);
+        self.shown.links = painted.links;
+        if out.len() == BEGIN.len() {
+            return Ok(());
+        }
+        out.extend(END);
+        self.sink.write_all(&out)?;
         self.sink.flush()
     }
 
-    /// The terminal has another size. The next frame is drawn as a whole.
-    ///
-    /// # Errors
-    /// Never.
-    pub(crate) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
-        let size = Size { width, height };
-        self.terminal.backend_mut().size = size;
-        self.terminal.resize(Rect::from(size))
-    }
-
-    /// What is on the screen is not what was drawn. The next frame is drawn as a whole.
-    ///
-    /// # Errors
-    /// Never.
-    pub(crate) fn redraw(&mut self) -> io::Result<()> {
-        let size = self.terminal.backend().size;
-        self.resize(size.width, size.height)
-    }
-}
-
-/// What was drawn and not written.
-#[derive(Debug, Clone, Default)]
-struct Bytes(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    /// Nothing is written before the frame is complete.
-    fn flush(&mut self) -> io::Result<()> {
+    /// Writes the cells that differ, those that are part of another link than before, and those
+    /// behind what was wide and is so no more: terminals disagree on how they look then.
+    fn cells(&mut self, links: &Links, out: &mut Vec<u8>) -> io::Result<()> {
+        let mut changed = links.changes(&self.shown.links);
+        changed.extend(self.shown.halves(&self.next));
+        let mark = |next: &mut Buffer, option| {
+            for place in &changed {
+                if let Some(cell) = next.cell_mut(*place) {
+                    cell.set_diff_option(option);
+                }
+            }
+        };
+        mark(&mut self.next, CellDiffOption::AlwaysUpdate);
+        let cells: Vec<_> = self.shown.buffer.diff_iter(&self.next).collect();
+        if links.is_empty() && !cells.is_empty() {
+            CrosstermBackend::new(&mut *out).draw(cells.into_iter())?;
+        } else {
+            // A link that is left open would take in all that is written behind it.
+            let is_one = |one: &(u16, u16, &Cell), then: &(u16, u16, &Cell)| {
+                let link = links.at(one.0, one.1);
+                let is_beside = one.1 == then.1 && one.0 + 1 == then.0;
+                link == links.at(then.0, then.1) && (link.is_none() || is_beside)
+            };
+            for run in cells.chunk_by(is_one) {
+                let link = links.at(run[0].0, run[0].1);
+                if let Some(link) = link {
+                    link.open(&mut *out)?;
+                }
+                CrosstermBackend::new(&mut *out).draw(run.iter().copied())?;
+                if link.is_some() {
+                    out.extend(CLOSE);
+                }
+            }
+        }
+        mark(&mut self.next, CellDiffOption::None);
         Ok(())
     }
+
+    /// The terminal has another size. The next frame is drawn as a whole.
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
+        let buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        self.next = buffer.clone();
+        self.shown = Shown {
+            buffer,
+            is_foreign: true,
+            ..Shown::default()
+        };
+    }
+
+    /// The screen no longer shows the last frame. The next frame is drawn as a whole.
+    pub(crate) fn redraw(&mut self) {
+        let Rect { width, height, .. } = self.next.area;
+        self.resize(width, height);
+    }
 }
 
-/// A terminal of a known size.
-struct Surface {
-    inner: CrosstermBackend<Bytes>,
-    size: Size,
-}
-
-impl Backend for Surface {
-    type Error = io::Error;
-
-    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
-    where
-        I: Iterator<Item = (u16, u16, &'a Cell)>,
-    {
-        self.inner.draw(content)
+impl Shown {
+    /// The columns behind wide characters that the next frame has no more.
+    fn halves<'a>(&'a self, next: &'a Buffer) -> impl Iterator<Item = (u16, u16)> + 'a {
+        let is_wide = |cell: &Cell| cell.symbol().len() > 1 && cell.cell_width() > 1;
+        let cells = self.buffer.content.iter().zip(&next.content).enumerate();
+        cells
+            .filter(move |(_, (old, new))| old != new && is_wide(old) && !is_wide(new))
+            .map(|(index, _)| next.pos_of(index))
+            .map(|(x, y)| (x + 1, y))
     }
 
-    fn hide_cursor(&mut self) -> io::Result<()> {
-        self.inner.hide_cursor()
-    }
-
-    fn show_cursor(&mut self) -> io::Result<()> {
-        self.inner.show_cursor()
-    }
-
-    fn get_cursor_position(&mut self) -> io::Result<Position> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
-        self.inner.set_cursor_position(position)
-    }
-
-    fn clear(&mut self) -> io::Result<()> {
-        self.inner.clear()
-    }
-
-    fn clear_region(&mut self, region: ClearType) -> io::Result<()> {
-        self.inner.clear_region(region)
-    }
-
-    fn size(&self) -> io::Result<Size> {
-        Ok(self.size)
-    }
-
-    fn window_size(&mut self) -> io::Result<WindowSize> {
-        Ok(WindowSize {
-            columns_rows: self.size,
-            pixels: Size::ZERO,
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
+    /// Puts the cursor where it is to be, if it is not there.
+    fn move_caret(&mut self, caret: Option<Position>, out: &mut Vec<u8>) -> io::Result<()> {
+        if self.has_caret != Some(caret.is_some()) {
+            self.has_caret = Some(caret.is_some());
+            let letter = if caret.is_some() { 'h' } else { 'l' };
+            write!(out, "\x1b[?25{letter}")?;
+        }
+        if let Some(place) = caret.filter(|_| self.caret != caret) {
+            self.caret = caret;
+            write!(out, "\x1b[{};{}H", place.y + 1, place.x + 1)?;
+        }
         Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The pieces in which something was written.
-    #[derive(Clone, Default)]
-    struct Pieces(Rc<RefCell<Vec<String>>>);
-
-    impl Write for Pieces {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let piece = String::from_utf8_lossy(bytes).into_owned();
-            self.0.borrow_mut().push(piece);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Pieces {
-        fn take(&self) -> Vec<String> {
-            std::mem::take(&mut *self.0.borrow_mut())
-        }
-    }
-
-    const RESET: &str = "\x1b[39m\x1b[49m\x1b[59m\x1b[0m";
-
-    /// Spec: [TERM-17] [TERM-18]
-    #[test]
-    fn a_frame_is_one_piece_and_only_what_differs() {
-        let pieces = Pieces::default();
-        let mut frames = Frames::new(pieces.clone(), 8, 2).unwrap();
-        let text = |text: &'static str| {
-            move |frame: &mut Frame<'_>| {
-                frame.render_widget(text, frame.area());
-                frame.set_cursor_position((3, 1));
-            }
-        };
-        frames.draw(text("ab")).unwrap();
-        frames.draw(text("ac")).unwrap();
-        let cursor = "\x1b[?25h\x1b[2;4H";
-        let frame = |drawn: &str| format!("{BEGIN}{drawn}{RESET}{cursor}{END}");
-        let expected = [frame("\x1b[1;1Hab"), frame("\x1b[1;2Hc")];
-        assert_eq!(pieces.take(), expected);
-    }
-
-    /// Spec: [TERM-18] [TERM-19]
-    #[test]
-    fn a_new_size_is_taken_at_its_word_and_drawn_as_a_whole() {
-        let pieces = Pieces::default();
-        let mut frames = Frames::new(pieces.clone(), 8, 2).unwrap();
-        let areas = RefCell::new(Vec::new());
-        let render = |frame: &mut Frame<'_>| {
-            areas.borrow_mut().push(frame.area());
-            frame.render_widget("ab", frame.area());
-        };
-        frames.draw(render).unwrap();
-        frames.resize(40, 12).unwrap();
-        frames.draw(render).unwrap();
-        frames.resize(4, 1).unwrap();
-        frames.draw(render).unwrap();
-        frames.redraw().unwrap();
-        frames.draw(render).unwrap();
-        let sizes = [(8, 2), (40, 12), (4, 1), (4, 1)];
-        let expected = sizes.map(|(width, height)| Rect::new(0, 0, width, height));
-        assert_eq!(*areas.borrow(), expected);
-        let hidden = format!("\x1b[1;1Hab{RESET}\x1b[?25l{END}");
-        let cleared = "\x1b[1;1H\x1b[J";
-        let expected = [
-            format!("{BEGIN}{hidden}"),
-            format!("{BEGIN}{cleared}{hidden}"),
-            format!("{BEGIN}\x1b[2J{cleared}{hidden}"),
-            format!("{BEGIN}{cleared}{hidden}"),
-        ];
-        assert_eq!(pieces.take(), expected);
-    }
-}
+#[path = "frames_tests.rs"]
+mod tests;

@@ -35,11 +35,13 @@ struct Shared<D> {
 
 #[derive(Debug)]
 struct State {
-    /// What is to be entered.
+    /// The modes to enter.
     wanted: Vec<Mode>,
-    /// What was entered and not left, the first first. None if the terminal is not ours.
+    /// The modes that were entered and not left, in order. None if the terminal is not ours.
     pushed: Option<Vec<Mode>>,
-    /// What the terminal did not take so far.
+    /// The title, if it is ours.
+    title: Option<String>,
+    /// The bytes that the terminal has not taken so far.
     unwritten: Vec<u8>,
 }
 
@@ -51,8 +53,9 @@ impl<D: Device> Guard<D> {
     pub(crate) fn take(device: D, capabilities: &Capabilities) -> io::Result<Self> {
         let is_wanted = |mode: &Mode| *mode != Mode::KittyKeyboard || capabilities.is_kitty_allowed;
         let state = State {
-            wanted: Mode::ALL.into_iter().filter(is_wanted).collect(),
+            wanted: Mode::ALWAYS.into_iter().filter(is_wanted).collect(),
             pushed: None,
+            title: None,
             unwritten: Vec::new(),
         };
         let guard = Self {
@@ -83,7 +86,10 @@ impl<D: Device> Guard<D> {
         }
         self.shared.device.enter_raw_mode()?;
         let wanted = state.wanted.clone();
-        let bytes: String = wanted.iter().map(|mode| mode.enter()).collect();
+        let mut bytes: String = wanted.iter().map(|mode| mode.enter()).collect();
+        if let Some(title) = &state.title {
+            bytes += &titled(title);
+        }
         // Noted first: of what could be written only in part, all is left.
         state.pushed = Some(wanted);
         self.shared.write(&mut state, bytes.as_bytes())
@@ -131,27 +137,26 @@ impl<D: Device> Guard<D> {
     /// If it cannot be written.
     pub(crate) fn release_mouse(&self, is_released: bool) -> io::Result<()> {
         let mut state = self.shared.state();
-        if is_released != state.wanted.contains(&Mode::Mouse) {
+        let bytes = state.want(Mode::Mouse, !is_released);
+        self.shared.write(&mut state, bytes.as_bytes())
+    }
+
+    /// Gives the terminal a title, or its own one back. Lasts over [`Guard::leave`].
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn set_title(&self, title: Option<String>) -> io::Result<()> {
+        let mut state = self.shared.state();
+        if state.title == title {
             return Ok(());
         }
-        let toggle = |modes: &mut Vec<Mode>| {
-            if is_released {
-                modes.retain(|mode| *mode != Mode::Mouse);
-            } else {
-                modes.push(Mode::Mouse);
-            }
-        };
-        toggle(&mut state.wanted);
-        let Some(pushed) = &mut state.pushed else {
-            return Ok(());
-        };
-        toggle(pushed);
-        let mouse = Mode::Mouse;
-        let bytes = if is_released {
-            mouse.leave()
-        } else {
-            mouse.enter()
-        };
+        let mut bytes = state.want(Mode::Title, title.is_some()).to_owned();
+        if let Some(title) = &title
+            && state.pushed.is_some()
+        {
+            bytes += &titled(title);
+        }
+        state.title = title;
         self.shared.write(&mut state, bytes.as_bytes())
     }
 
@@ -197,6 +202,37 @@ impl<D: Device> Drop for Guard<D> {
             log::debug!("cannot give the terminal back: {error}");
         }
     }
+}
+
+impl State {
+    /// Wants a mode, or wants it no more; what is to be written for it.
+    fn want(&mut self, mode: Mode, is_wanted: bool) -> &'static str {
+        if is_wanted == self.wanted.contains(&mode) {
+            return "";
+        }
+        let toggle = |modes: &mut Vec<Mode>| {
+            if is_wanted {
+                modes.push(mode);
+            } else {
+                modes.retain(|known| *known != mode);
+            }
+        };
+        toggle(&mut self.wanted);
+        let Some(pushed) = &mut self.pushed else {
+            return "";
+        };
+        toggle(pushed);
+        if is_wanted {
+            mode.enter()
+        } else {
+            mode.leave()
+        }
+    }
+}
+
+/// The sequence that gives the terminal a title.
+fn titled(title: &str) -> String {
+    format!("\x1b]2;{title}\x1b\\")
 }
 
 impl<D: Device> Shared<D> {

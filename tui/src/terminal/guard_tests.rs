@@ -231,3 +231,32 @@ fn what_a_terminal_does_not_take_is_kept_in_order_and_not_waited_for() {
     assert_eq!(unsaid.kind(), ErrorKind::TimedOut);
     assert!(!guard.is_behind());
 }
+
+/// Spec: [TERM-306]
+#[test]
+fn the_title_is_ours_while_the_terminal_is_and_is_given_back() {
+    let (guard, device) = taken();
+    device.take();
+    let title = |text: &str| guard.set_title(Some(text.to_owned())).unwrap();
+    title("● a");
+    assert_eq!(device.take(), "\x1b[22;2t\x1b]2;● a\x1b\\");
+    title("● a");
+    assert_eq!(device.take(), "");
+    title("… a");
+    assert_eq!(device.take(), "\x1b]2;… a\x1b\\");
+    let given = "\x1b]2;\x1b\\\x1b[23;2t";
+    guard.leave().unwrap();
+    assert_eq!(device.take(), format!("{given}{LEFT}"));
+    // Changed while somebody else has the terminal.
+    title("! a");
+    assert_eq!(device.take(), "");
+    guard.enter().unwrap();
+    assert_eq!(
+        device.take(),
+        format!("{ENTERED}\x1b[22;2t\x1b]2;! a\x1b\\")
+    );
+    guard.set_title(None).unwrap();
+    assert_eq!(device.take(), given);
+    drop(guard);
+    assert_eq!(device.take(), LEFT);
+}

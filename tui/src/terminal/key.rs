@@ -1,4 +1,4 @@
-//! What a person does at the terminal, as the rest of the client hears of it.
+//! A person's input at the terminal, as the rest of the client hears of it.
 
 use std::io;
 
@@ -168,10 +168,10 @@ pub enum Key {
     Function(u8),
 }
 
-/// What the mouse did, and where: in cells, from 0.
+/// The mouse's action, and its place in cells, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
-    /// What it did.
+    /// The command's result.
     pub action: MouseAction,
     /// Cells from the left.
     pub column: u16,
@@ -179,7 +179,7 @@ pub struct Mouse {
     pub row: u16,
 }
 
-/// What the mouse did.
+/// The mouse's action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseAction {
     /// A button went down.

@@ -13,21 +13,27 @@ mod clipboard;
 mod frames;
 mod guard;
 mod key;
+mod links;
 mod modes;
+mod notice;
 mod parser;
+mod picture;
 mod reader;
 mod room;
 mod sequence;
+mod shift;
 mod signals;
 mod tty;
 
 pub(crate) use background::QUESTION as BACKGROUND_QUESTION;
 pub(crate) use capabilities::Capabilities;
 pub(crate) use clipboard::copy;
-pub(crate) use frames::Frames;
+pub(crate) use frames::{Frames, Painted};
 pub(crate) use guard::{Guard, Port};
 pub(crate) use key::Input;
 pub use key::{Button, Key, KeyPress, Mouse, MouseAction};
+pub(crate) use links::{Links, ScreenLink};
+pub(crate) use picture::{Pictures, take_picture};
 pub(crate) use reader::{Reader, size};
 pub(crate) use room::Room;
 #[cfg(test)]

@@ -18,11 +18,13 @@ pub(super) enum Mode {
     CursorShape,
     /// The cursor is hidden until a frame shows it.
     HiddenCursor,
+    /// The title says how the conversation is; the one that was there is kept by the terminal.
+    Title,
 }
 
 impl Mode {
-    /// All of them, in the order in which they are entered.
-    pub(super) const ALL: [Self; 7] = [
+    /// Those that are always entered, in this order.
+    pub(super) const ALWAYS: [Self; 7] = [
         Self::AlternateScreen,
         Self::BracketedPaste,
         Self::Focus,
@@ -32,7 +34,7 @@ impl Mode {
         Self::HiddenCursor,
     ];
 
-    /// What enters it.
+    /// The bytes that enter it.
     pub(super) fn enter(self) -> &'static str {
         match self {
             Self::AlternateScreen => "\x1b[?1049h",
@@ -42,10 +44,11 @@ impl Mode {
             Self::KittyKeyboard => "\x1b[>1u",
             Self::CursorShape => "\x1b[6 q",
             Self::HiddenCursor => "\x1b[?25l",
+            Self::Title => "\x1b[22;2t",
         }
     }
 
-    /// What leaves it.
+    /// The bytes that leave it.
     pub(super) fn leave(self) -> &'static str {
         match self {
             Self::AlternateScreen => "\x1b[?1049l",
@@ -55,6 +58,8 @@ impl Mode {
             Self::KittyKeyboard => "\x1b[<1u",
             Self::CursorShape => "\x1b[0 q",
             Self::HiddenCursor => "\x1b[?25h",
+            // A terminal that keeps no titles is left with none of ours.
+            Self::Title => "\x1b]2;\x1b\\\x1b[23;2t",
         }
     }
 }

@@ -20,6 +20,9 @@ use super::sequence::{control_character, control_sequence, single_shift};
 /// How long what is behind ESC may take; then ESC was the key. It alone is both a key and the
 /// beginning of others, and whoever pressed it is not kept waiting.
 const ESCAPE: Duration = Duration::from_millis(50);
+/// How long behind an ESC that was taken to be the key its rest may come; then it is text that
+/// somebody typed or pasted.
+const BEHIND_ESCAPE: Duration = Duration::from_secs(1);
 /// How long the rest of a sequence or an answer may take; networks pause.
 const REST: Duration = Duration::from_secs(1);
 /// How long the rest of a sequence that was given up is no text; then keys are keys again.
@@ -69,14 +72,25 @@ struct Answer {
     length: usize,
 }
 
+/// Whether what comes next may be the rest of an ESC behind which nothing came in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Behind {
+    /// No: something came since.
+    #[default]
+    Nothing,
+    /// Yes, be it a sequence or an answer.
+    Escape,
+    /// Only an answer, however late.
+    OldEscape,
+}
+
 /// Reads the bytes of a terminal.
 #[derive(Debug)]
 pub(super) struct Parser {
     place: Place,
     /// The terminal was asked something, and the answer may be on its way.
     is_answer_due: bool,
-    /// Nothing came behind ESC in time, and nothing since: what comes next may be its rest.
-    is_behind_escape: bool,
+    behind_escape: Behind,
     /// The character that deletes backward, as the terminal is set.
     erase: u8,
     found: Vec<Input>,
@@ -90,7 +104,7 @@ impl Parser {
         Self {
             place: Place::Ground,
             is_answer_due: false,
-            is_behind_escape: false,
+            behind_escape: Behind::Nothing,
             erase,
             found: Vec::new(),
         }
@@ -104,7 +118,8 @@ impl Parser {
 
     /// Takes what was read at once; what it means. Keys with more behind them are bursts.
     pub(super) fn feed(&mut self, bytes: &[u8], is_more_waiting: bool) -> Vec<Input> {
-        if std::mem::take(&mut self.is_behind_escape) && self.is_rest(bytes) {
+        let behind = std::mem::take(&mut self.behind_escape);
+        if self.is_rest(behind, bytes) {
             self.place = Place::Escape;
         }
         for byte in bytes {
@@ -124,7 +139,8 @@ impl Parser {
     pub(super) fn patience(&self) -> Option<Duration> {
         match &self.place {
             // The next byte settles what a character is, however late it comes.
-            Place::Ground | Place::Character { .. } => None,
+            Place::Character { .. } => None,
+            Place::Ground => (self.behind_escape == Behind::Escape).then_some(BEHIND_ESCAPE),
             Place::Escape => Some(ESCAPE),
             Place::Control(_) | Place::SingleShift | Place::Console => Some(REST),
             Place::Answer(_) | Place::AnswerEscape(_) => Some(REST),
@@ -135,7 +151,11 @@ impl Parser {
 
     /// Nothing more came: what was begun is all there is of it.
     pub(super) fn expire(&mut self) -> Vec<Input> {
-        self.is_behind_escape = self.place == Place::Escape;
+        self.behind_escape = match (&self.place, self.behind_escape) {
+            (Place::Escape, _) => Behind::Escape,
+            (_, Behind::Escape | Behind::OldEscape) => Behind::OldEscape,
+            (_, Behind::Nothing) => Behind::Nothing,
+        };
         match std::mem::replace(&mut self.place, Place::Ground) {
             Place::Ground | Place::Late(_) | Place::AnswerEscape(_) => {}
             character @ Place::Character { .. } => self.place = character,
@@ -163,12 +183,14 @@ impl Parser {
 
     /// Whether this is what should have come right behind an ESC that was taken to be the key: an
     /// answer, or a sequence in one piece, which no person types that fast.
-    fn is_rest(&self, bytes: &[u8]) -> bool {
-        match bytes {
-            [b']', ..] => self.is_answer_due,
-            [b'[', _, ..] => true,
-            [b'O', last] => single_shift(*last).is_some(),
-            _ => false,
+    fn is_rest(&self, behind: Behind, bytes: &[u8]) -> bool {
+        match (behind, bytes) {
+            (Behind::Nothing, _) => false,
+            (_, [b']', ..]) => self.is_answer_due,
+            (Behind::OldEscape, _) => false,
+            (Behind::Escape, [b'[', rest @ ..]) => begins_sequence(rest),
+            (Behind::Escape, [b'O', last]) => single_shift(*last).is_some(),
+            (Behind::Escape, _) => false,
         }
     }
 
@@ -336,6 +358,29 @@ impl Parser {
     fn paste(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text).into_owned();
         self.found.push(Input::Paste(text));
+    }
+}
+
+/// Whether a text goes on behind `[` as a control sequence does that means something, or may yet:
+/// `[abc` and `[1] see` are what people write.
+fn begins_sequence(rest: &[u8]) -> bool {
+    match rest {
+        [] => false,
+        [b'[', letter, ..] => letter.is_ascii_uppercase(),
+        [b'<' | b'?' | b'>', ..] => true,
+        _ => {
+            let is_parameter = |byte: &u8| matches!(byte, b' '..=b'?');
+            let end = rest.iter().position(|byte| !is_parameter(byte));
+            match end.map(|end| rest.split_at(end)) {
+                None => true,
+                Some((b"200", [b'~', ..])) => true,
+                Some((parameters, [last, ..])) => {
+                    !(parameters.is_empty() && last.is_ascii_lowercase())
+                        && control_sequence(parameters, *last).is_some()
+                }
+                Some((_, [])) => false,
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What terminals send, as it is kept below `tests/corpus/keys`, whole, cut and changed.
+//! Bytes of terminals, as kept below `tests/corpus/keys`, whole, cut and changed.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn kept() -> Vec<Vec<u8>> {
     kept
 }
 
-/// What the bytes mean in two pieces; a key behind them is a key.
+/// The meaning of the bytes in two pieces; a key behind them is a key.
 fn read_in_two(bytes: &[u8], cut: usize) -> Vec<Input> {
     let mut parser = Parser::new(0x7f);
     let (now, later) = bytes.split_at(cut);

@@ -11,7 +11,7 @@ fn read(bytes: &[u8]) -> Vec<Input> {
     found
 }
 
-/// What it means when nothing more comes, ever.
+/// Its meaning when nothing more comes, ever.
 fn give_up(parser: &mut Parser) -> Vec<Input> {
     let mut found = Vec::new();
     while parser.patience().is_some() {
@@ -22,7 +22,7 @@ fn give_up(parser: &mut Parser) -> Vec<Input> {
 
 type Paced<'a> = &'a [(&'a [u8], u64)];
 
-/// What pieces mean that come with pauses between them, given in milliseconds.
+/// The meaning of pieces that come with pauses between them, given in milliseconds.
 fn paced(pieces: Paced<'_>) -> Vec<Input> {
     let mut parser = Parser::new(0x7f);
     let mut found = Vec::new();
@@ -478,6 +478,27 @@ fn a_sequence_that_was_cut_right_behind_its_escape_is_no_text() {
     let typed = paced(&[(b"\x1b", 60), (b"[", 10), (b"A", 0)]);
     let key = |c: char| Input::Key(KeyPress::plain(Key::Char(c)));
     assert_eq!(told(typed), told(vec![escape(), key('['), key('A')]));
+}
+
+/// Spec: [TUI-160]
+#[test]
+fn text_behind_the_escape_key_is_text() {
+    let typed = |text: &str| {
+        let keys = text.chars().map(|c| Input::Key(char(c)));
+        let escape = Input::Key(KeyPress::plain(Key::Escape));
+        std::iter::once(escape).chain(keys).collect::<Vec<_>>()
+    };
+    for text in ["[abc", "[[tabc", "[1] see", "[x]", "O(n)", "[ab"] {
+        for pause in [60, 900, 3_000] {
+            let found = paced(&[(b"\x1b", pause), (text.as_bytes(), 0)]);
+            assert_eq!(same(found), shown(&typed(text)), "{text} after {pause} ms");
+        }
+    }
+    // What could be the rest of a sequence is text a second later.
+    for text in ["[A", "[12", "[6~"] {
+        let found = paced(&[(b"\x1b", 1_100), (text.as_bytes(), 0)]);
+        assert_eq!(same(found), shown(&typed(text)), "{text}");
+    }
 }
 
 #[path = "parser_corpus_tests.rs"]

@@ -28,7 +28,7 @@ const MAX_WAITING: usize = 64;
 /// How much is read at once.
 const READ: usize = 64 * 1024;
 
-/// What a person does at the terminal, one thing after the other.
+/// A person's inputs at the terminal, one after the other.
 #[derive(Debug)]
 pub(crate) struct Reader {
     batches: Receiver<Vec<Input>>,
@@ -82,7 +82,7 @@ impl Reader {
         })
     }
 
-    /// What happens next. May be dropped and asked again. Behind [`Input::Lost`] nothing comes.
+    /// The next input. May be dropped and asked again. Behind [`Input::Lost`] nothing comes.
     pub(crate) async fn next(&mut self) -> Input {
         loop {
             if let Some(input) = self.waiting.pop_front() {
@@ -159,7 +159,7 @@ pub(crate) fn size() -> io::Result<(u16, u16)> {
     })
 }
 
-/// What came first.
+/// The first event.
 #[derive(Debug, PartialEq, Eq)]
 enum Woken {
     /// The terminal has something to say.
@@ -199,7 +199,7 @@ impl Source {
         }
     }
 
-    /// What comes next, or that it is over.
+    /// The next news, or the end.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Vec<Input>>> {
         let patience = self.parser.patience();
         let limit = match patience.map(PollTimeout::try_from) {

@@ -1,4 +1,4 @@
-//! What the escape sequences of terminals mean.
+//! The meaning of terminals' escape sequences.
 //!
 //! | what is written | who writes it |
 //! |---|---|

@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 use super::guard::Guard;
 use super::tty::Device;
 
-/// What a signal asks for.
+/// The request of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// To give the terminal back and end.

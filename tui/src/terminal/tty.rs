@@ -15,7 +15,7 @@ use nix::sys::termios::{
 };
 use nix::unistd::ttyname;
 
-/// What the modes of a terminal are set on.
+/// The device whose terminal modes are set.
 pub(crate) trait Device: Send + Sync + 'static {
     /// Writes as much as there is room for; how much that was.
     ///

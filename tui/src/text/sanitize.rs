@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What becomes of control characters that are no part of an escape sequence.
+/// Control characters that are not part of an escape sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hidden {
     /// They are left out: in texts and results.
@@ -217,7 +217,7 @@ impl Output {
     }
 }
 
-/// What follows the escape sequence that this character begins, if it begins one.
+/// The rest of the escape sequence that this character begins, if it begins one.
 fn after_sequence(opener: char, after: &str) -> Option<&str> {
     match opener {
         '\u{1b}' => Some(after_escape(after)),
@@ -227,7 +227,7 @@ fn after_sequence(opener: char, after: &str) -> Option<&str> {
     }
 }
 
-/// What follows an escape sequence of which the escape is read.
+/// The rest of an escape sequence whose escape is read.
 fn after_escape(text: &str) -> &str {
     match first(text) {
         Some(('[', after)) => after_control_sequence(after),
@@ -237,13 +237,13 @@ fn after_escape(text: &str) -> &str {
     }
 }
 
-/// What follows a control sequence. It ends with the first character that cannot be in one.
+/// The rest of a control sequence. It ends with the first character that cannot be in one.
 fn after_control_sequence(text: &str) -> &str {
     let text = text.trim_start_matches(|character| matches!(character, '0'..='?'));
     after_final(text.trim_start_matches(is_intermediate), '@')
 }
 
-/// What follows a string that is meant for the terminal. One that has no end ends with its line,
+/// The rest of a string that is meant for the terminal. One that has no end ends with its line,
 /// or what is behind it could not be read.
 fn after_string(text: &str) -> &str {
     let is_end = |character| {
@@ -265,7 +265,7 @@ fn is_intermediate(character: char) -> bool {
     matches!(character, ' '..='/')
 }
 
-/// What follows the last character of a sequence, if it is there.
+/// The text behind the last character of a sequence, if it is there.
 fn after_final(text: &str, lowest: char) -> &str {
     match first(text) {
         Some((character, after)) if (lowest..='~').contains(&character) => after,

@@ -9,11 +9,11 @@ use super::graphemes_with_width;
 pub(crate) struct Stretch {
     /// Which of the texts.
     pub(crate) text: usize,
-    /// What of it, in bytes.
+    /// The range of it, in bytes.
     pub(crate) range: Range<usize>,
 }
 
-/// What is placed at once: a character as a reader counts them.
+/// The unit of placing: a character as a reader counts them.
 struct Glyph {
     text: u32,
     start: u32,
@@ -40,7 +40,7 @@ impl Glyph {
     }
 }
 
-/// What may happen beside a glyph.
+/// Events beside a glyph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A break behind it; itself it is not shown at the end of a row.

@@ -18,7 +18,7 @@ pub enum Depth {
     None,
 }
 
-/// What terminals call themselves that have all colours but do not always say so.
+/// The names of terminals that have all colours but do not always say so.
 const FULL: [&str; 8] = [
     "-direct",
     "xterm-kitty",
@@ -54,7 +54,7 @@ const SIXTEEN: [(Color, Rgb); 16] = [
 ];
 
 impl Depth {
-    /// What the environment says of the terminal, asked by the names of variables.
+    /// The environment's facts about the terminal, asked by the names of variables.
     pub(crate) fn from_environment(get: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name: &str| get(name).unwrap_or_default();
         let term = value("TERM");
@@ -98,7 +98,7 @@ fn nearest_of_palette(rgb: Rgb) -> u8 {
 }
 
 /// The colour of an index of at least 16: a cube of six levels, then 24 greys.
-fn palette(index: u8) -> Rgb {
+pub(super) fn palette(index: u8) -> Rgb {
     if index >= 232 {
         return [8 + (index - 232) * 10; 3];
     }

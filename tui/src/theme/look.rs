@@ -7,11 +7,11 @@ use super::Token;
 /// How a piece of a row looks, whatever the theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// What it means, from which the theme takes its colour.
+    /// Its meaning, from which the theme takes its colour.
     pub(crate) token: Token,
     /// Bold, italic and so on.
     pub(crate) modifier: Modifier,
-    /// What it stands on, if not on the ground of the screen.
+    /// Its ground, if not that of the screen.
     pub(crate) ground: Option<Token>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Anchor {
     hold: Hold,
 }
 
-/// What keeps the row when the part is laid out another way.
+/// The anchor that keeps the row when the part is laid out another way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
     /// A place in the source.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::conversation::{Part, PartId};
+use crate::highlight::Code;
 use crate::layout::{Block, Piece, Row};
 use crate::part_view::Fold;
 
@@ -16,7 +17,7 @@ pub(super) const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Lays out a part for a width. It may keep what helps it with a part that grows.
 pub(crate) type Lay = Box<dyn FnMut(&Part, u16, Fold) -> Block>;
 
-/// What a layout is of.
+/// The content that a layout shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) revision: u32,
@@ -134,7 +135,9 @@ impl Cache {
 /// About how much memory a layout takes.
 fn size(block: &Block) -> usize {
     let pieces: usize = block.rows.iter().map(|row| row.pieces.len()).sum();
-    block.source.len() + block.rows.len() * size_of::<Row>() + pieces * size_of::<Piece>()
+    let lines: usize = block.code.iter().map(Code::len).sum();
+    let code = lines * size_of::<std::ops::Range<u32>>();
+    block.source.len() + code + block.rows.len() * size_of::<Row>() + pieces * size_of::<Piece>()
 }
 
 #[cfg(test)]
@@ -153,6 +156,7 @@ mod tests {
             Block {
                 source: String::new(),
                 rows: vec![Row::default(); rows],
+                ..Block::default()
             }
         };
         (Cache::new(Box::new(lay)), count)

@@ -1,71 +1,98 @@
-//! How much of each part is shown that can be folded: tools and summaries.
+//! How much of each part is shown that can be folded: tools, thinking, summaries, long prompts.
 
 use std::collections::HashMap;
 
 use crate::conversation::{Part, PartId, PartKind, ToolOutcome};
-use crate::part_view::{Fold, MAX_RESULT_LINES};
+use crate::part_view::{Fold, MAX_RESULT_LINES, MAX_TAIL, is_long};
 
-/// What is folded: all tool parts one way, and some another.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The folds: all parts one way, and some another.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folds {
     all: Fold,
+    /// How many lines are shown of results that are neither folded nor open.
+    head: u16,
     each: HashMap<PartId, Fold>,
     /// A part that is open for as long as a search stands in it.
     peeked: Option<PartId>,
 }
 
+impl Default for Folds {
+    fn default() -> Self {
+        Self {
+            all: Fold::Folded,
+            head: MAX_TAIL,
+            each: HashMap::new(),
+            peeked: None,
+        }
+    }
+}
+
 impl Folds {
-    /// How a part is shown. Only tools and summaries are ever folded, and a summary is unless it
-    /// was opened.
+    /// How a part is shown.
     pub(crate) fn of(&self, part: &Part) -> Fold {
-        let each = self.each.get(&part.id).copied();
-        match part.kind {
-            PartKind::Tool(_) | PartKind::Change { .. } | PartKind::Summary { .. }
-                if self.peeked == Some(part.id) =>
-            {
-                Fold::Open
+        if !can_fold(part) {
+            return Fold::Open;
+        }
+        if self.peeked == Some(part.id) {
+            return Fold::Open;
+        }
+        if let Some(fold) = self.each.get(&part.id) {
+            return *fold;
+        }
+        let is_opened = matches!(self.all, Fold::Cut | Fold::Open);
+        match &part.kind {
+            // What a running call shows is of interest while it runs.
+            PartKind::Tool(tool) if self.all == Fold::Folded && runs(&tool.outcome) => {
+                Fold::Head(MAX_TAIL)
             }
-            PartKind::Tool(_) | PartKind::Change { .. } => each.unwrap_or(self.all),
-            PartKind::Summary { .. } => each.unwrap_or(match self.all {
-                Fold::Open => Fold::Open,
-                Fold::Cut | Fold::Folded => Fold::Folded,
-            }),
-            PartKind::User { .. }
-            | PartKind::Text { .. }
-            | PartKind::Reasoning { .. }
-            | PartKind::Note { .. } => Fold::default(),
+            PartKind::Tool(_) | PartKind::Command(_) => self.all,
+            // The lines of a change are what one wants to see of it.
+            PartKind::Change { .. } if self.all == Fold::Open => Fold::Open,
+            PartKind::Change { .. } => Fold::Cut,
+            _ if is_opened => Fold::Open,
+            _ => Fold::Folded,
         }
     }
 
-    /// The same for another conversation: what holds for all tools.
+    /// The same for another conversation: what holds for all parts.
     pub(crate) fn of_all(&self) -> Self {
         Self {
             all: self.all,
+            head: self.head,
             ..Self::default()
         }
     }
 
-    /// Shows all tools that way.
+    /// Shows all that way.
     pub(crate) fn set_all(&mut self, fold: Fold) {
+        if let Fold::Head(lines) = fold {
+            self.head = lines;
+        }
         self.all = fold;
         self.each.clear();
     }
 
-    /// Opens all tools, then folds them, then cuts them again. Says how they are shown then.
+    /// Opens all, then shows the heads of results, then folds them again. Says how they are shown
+    /// then.
     pub(crate) fn toggle_all(&mut self) -> Fold {
         let fold = match self.all {
-            Fold::Cut => Fold::Open,
-            Fold::Open => Fold::Folded,
             Fold::Folded => Fold::Cut,
+            Fold::Cut | Fold::Open => Fold::Head(self.head),
+            Fold::Head(_) => Fold::Folded,
         };
         self.set_all(fold);
         fold
     }
 
-    /// Opens a tool that was folded or cut; folds one of which all is shown.
+    /// Opens a part that is folded, then shows all of one of which there is more; else folds it.
     pub(crate) fn toggle(&mut self, part: &Part) {
+        if !can_fold(part) {
+            return;
+        }
+        let is_result = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
         let fold = match self.of(part) {
-            Fold::Folded => Fold::Open,
+            Fold::Folded | Fold::Head(_) if is_result => Fold::Cut,
+            Fold::Folded | Fold::Head(_) => Fold::Open,
             Fold::Cut if is_cut(part) => Fold::Open,
             Fold::Cut | Fold::Open => Fold::Folded,
         };
@@ -78,7 +105,28 @@ impl Folds {
     }
 }
 
-/// Whether there is more of a tool's result than is shown of one that is not open.
+/// Whether a part is ever folded.
+pub(crate) fn can_fold(part: &Part) -> bool {
+    match &part.kind {
+        PartKind::Tool(_)
+        | PartKind::Command(_)
+        | PartKind::Change { .. }
+        | PartKind::Summary { .. } => true,
+        PartKind::Reasoning { is_live, .. } => !is_live,
+        PartKind::User { content, .. } => is_long(content),
+        PartKind::Text { .. } | PartKind::RunEnd { .. } | PartKind::Note { .. } => false,
+    }
+}
+
+/// Whether a call has not ended.
+fn runs(outcome: &ToolOutcome) -> bool {
+    matches!(
+        outcome,
+        ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running
+    )
+}
+
+/// Whether there is more of a result than is shown of one that was opened.
 fn is_cut(part: &Part) -> bool {
     match &part.kind {
         PartKind::Tool(tool) => match &tool.outcome {
@@ -88,71 +136,11 @@ fn is_cut(part: &Part) -> bool {
             }
             ToolOutcome::Skipped { .. } => false,
         },
+        PartKind::Command(ran) => ran.result.lines > MAX_RESULT_LINES,
         _ => false,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conversation::testing::{call, conversation, text};
-
-    /// Spec: [SCRL-13]
-    #[test]
-    fn a_summary_is_folded_until_it_is_opened() {
-        let known = conversation(&[crate::conversation::testing::event(
-            serde_json::json!({"type": "checkpoint", "summary": "all"}),
-        )]);
-        let part = known.parts().next().unwrap();
-        let mut folds = Folds::default();
-        assert_eq!(folds.of(part), Fold::Folded);
-        folds.toggle(part);
-        assert_eq!(folds.of(part), Fold::Open);
-        folds.toggle(part);
-        assert_eq!(folds.of(part), Fold::Folded);
-        for (all, of_it) in [
-            (Fold::Open, Fold::Open),
-            (Fold::Cut, Fold::Folded),
-            (Fold::Folded, Fold::Folded),
-        ] {
-            folds.set_all(all);
-            assert_eq!(folds.of(part), of_it);
-        }
-        folds.peek(Some(part.id));
-        assert_eq!(folds.of(part), Fold::Open);
-    }
-
-    /// Spec: [SCRL-08]
-    #[test]
-    fn tools_open_one_by_one_or_all_at_once() {
-        let known = conversation(&[call("a"), call("b"), text("t")]);
-        let parts: Vec<&Part> = known.parts().collect();
-        let mut folds = Folds::default();
-        let all =
-            |folds: &Folds| -> Vec<Fold> { parts.iter().map(|part| folds.of(part)).collect() };
-        assert_eq!(all(&folds), [Fold::Cut; 3]);
-        // All of these is shown: there is nothing to open.
-        folds.toggle(parts[0]);
-        assert_eq!(all(&folds), [Fold::Folded, Fold::Cut, Fold::Cut]);
-        folds.toggle(parts[0]);
-        assert_eq!(all(&folds), [Fold::Open, Fold::Cut, Fold::Cut]);
-        for fold in [Fold::Open, Fold::Folded, Fold::Cut] {
-            assert_eq!(folds.toggle_all(), fold);
-            assert_eq!(all(&folds), [fold, fold, Fold::Cut]);
-        }
-        let long = "line\n".repeat(101);
-        let long = conversation(&[call("a"), crate::conversation::testing::result("a", &long)]);
-        let long = long.parts().next().unwrap();
-        folds.toggle(long);
-        assert_eq!(folds.of(long), Fold::Open);
-        folds.set_all(Fold::Folded);
-        assert_eq!(all(&folds), [Fold::Folded, Fold::Folded, Fold::Cut]);
-        folds.peek(Some(parts[1].id));
-        assert_eq!(all(&folds), [Fold::Folded, Fold::Open, Fold::Cut]);
-        folds.peek(None);
-        assert_eq!(all(&folds), [Fold::Folded, Fold::Folded, Fold::Cut]);
-        folds.toggle(parts[1]);
-        let other = folds.of_all();
-        assert_eq!(all(&other), [Fold::Folded, Fold::Folded, Fold::Cut]);
-    }
-}
+#[path = "folds_tests.rs"]
+mod tests;

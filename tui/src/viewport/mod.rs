@@ -10,8 +10,9 @@ mod view;
 
 #[cfg(test)]
 pub(crate) use cache::Lay;
+pub(crate) use folds::can_fold;
 pub(crate) use place::Place;
-pub(crate) use rows::shown;
+pub(crate) use rows::{is_bare, shown};
 pub(crate) use travel::{Standing, Step};
 pub(crate) use view::{Shown, Viewport};
 

@@ -8,7 +8,7 @@ use crate::conversation::testing::*;
 use crate::viewport::Step;
 use crate::viewport::testing::*;
 
-/// What happens while somebody reads.
+/// Events that come while a person reads.
 #[derive(Debug, Clone, Copy)]
 enum Move {
     Go(Step),

@@ -1,4 +1,4 @@
-//! What of its source each row of a part shows.
+//! The range of its source that each row of a part shows.
 
 use std::ops::Range;
 
@@ -15,6 +15,11 @@ pub(super) fn range(row: &Row) -> Option<Range<usize>> {
     }
     let to_usize = |place: u32| usize::try_from(place).unwrap_or(usize::MAX);
     whole.map(|range| to_usize(range.start)..to_usize(range.end))
+}
+
+/// Whether a row shows nothing of the source.
+pub(crate) fn is_bare(row: &Row) -> bool {
+    range(row).is_none()
 }
 
 /// The row that shows a place, or the last one that begins before it.

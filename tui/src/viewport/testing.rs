@@ -20,7 +20,11 @@ const LOOK: Look = Look {
 fn row(words: Words) -> Row {
     let look = LOOK;
     Row {
-        pieces: vec![Piece { words, look }],
+        pieces: vec![Piece {
+            words,
+            look,
+            target: None,
+        }],
         fill: None,
     }
 }
@@ -52,10 +56,14 @@ pub(crate) fn plain(part: &Part, width: u16, fold: Fold) -> Block {
         rows.truncate(if fold == Fold::Folded { 1 } else { rows.len() });
         rows.push(row(Words::Shown(Cow::Borrowed("border"))));
     }
-    Block { source, rows }
+    Block {
+        source,
+        rows,
+        ..Block::default()
+    }
 }
 
-/// What a row says.
+/// The text of a row.
 pub(crate) fn said(block: &Block, row: &Row) -> String {
     let piece = |piece: &Piece| match &piece.words {
         Words::Source(range) => block.source[range.start as usize..range.end as usize].to_owned(),
@@ -78,12 +86,12 @@ pub(crate) fn screen(viewport: &mut Viewport, conversation: &Conversation) -> Ve
 /// All rows there are.
 pub(crate) fn everything(viewport: &mut Viewport, conversation: &Conversation) -> Vec<String> {
     let mut lines = Vec::new();
-    for part in conversation.parts() {
+    for (index, part) in conversation.parts().enumerate() {
         let block = viewport.block(part);
-        if !lines.is_empty() {
+        lines.extend(block.rows.iter().map(|row| said(&block, row)));
+        if viewport.has_gap(index, conversation) {
             lines.push(String::new());
         }
-        lines.extend(block.rows.iter().map(|row| said(&block, row)));
     }
     lines
 }

@@ -12,9 +12,9 @@ use super::folds::Folds;
 use super::place::Place;
 use super::rows;
 use super::travel::Spot;
-use crate::conversation::{Conversation, Part, PartId};
+use crate::conversation::{Conversation, Part, PartId, PartKind};
 use crate::layout::Block;
-use crate::part_view;
+use crate::part_view::{self, Fold};
 
 /// Rows of one part on the screen.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ impl Viewport {
         }
     }
 
-    /// What to draw, from top to bottom. Rows in between are blank.
+    /// The rows to draw, from top to bottom. Rows in between are blank.
     pub(crate) fn visible(&mut self, conversation: &Conversation) -> Vec<Shown> {
         self.cache.begin_frame();
         let mut shown = Vec::new();
@@ -109,7 +109,7 @@ impl Viewport {
                     block: Rc::clone(&block),
                 });
             }
-            y += height(&block, true).saturating_sub(row);
+            y += height(&block, self.has_gap(index, conversation)).saturating_sub(row);
             row = 0;
         }
         shown
@@ -253,11 +253,24 @@ impl Viewport {
 
     /// How many rows a part has, with the blank row behind it.
     pub(super) fn height_at(&mut self, index: usize, conversation: &Conversation) -> usize {
-        let is_last = index + 1 >= conversation.len();
         let Some(part) = conversation.at(index) else {
             return 0;
         };
-        height(&self.block(part), !is_last)
+        let has_gap = self.has_gap(index, conversation);
+        height(&self.block(part), has_gap)
+    }
+
+    /// Whether a blank row follows a part: not on the last one, and not between calls of which each
+    /// is one row.
+    pub(super) fn has_gap(&self, index: usize, conversation: &Conversation) -> bool {
+        let is_row = |part: &Part| {
+            let is_call = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
+            is_call && self.folds.of(part) == Fold::Folded
+        };
+        match (conversation.at(index), conversation.at(index + 1)) {
+            (Some(part), Some(next)) => !(is_row(part) && is_row(next)),
+            _ => false,
+        }
     }
 
     pub(super) fn height(&self) -> usize {
@@ -272,7 +285,7 @@ impl Viewport {
         }
     }
 
-    /// What the top is held by.
+    /// The anchor of the top.
     #[cfg(test)]
     pub(super) fn held(&self) -> Option<(PartId, Option<usize>, usize)> {
         self.anchor

@@ -284,3 +284,26 @@ fn however_long_the_conversation_only_what_is_near_is_laid_out() {
     let held = viewport.held().map(|(part, _, row)| (part, row > 90_000));
     assert_eq!(held, known.last_id().map(|last| (last, true)));
 }
+
+/// Spec: [VIEW-262]
+#[test]
+fn rows_of_calls_stand_together() {
+    let known = conversation(&[
+        text("t"),
+        call("a"),
+        call("b"),
+        result("a", "x"),
+        result("b", "y"),
+        text("u"),
+    ]);
+    let mut viewport = window(40, 20);
+    let rows = screen(&mut viewport, &known);
+    let blank = |rows: &[String]| rows.iter().filter(|row| row.is_empty()).count();
+    assert_eq!(blank(&rows), 2);
+    assert_eq!(rows, everything(&mut viewport, &known));
+    // What is open has room around it.
+    viewport.folds.toggle_all();
+    let rows = screen(&mut viewport, &known);
+    assert_eq!(blank(&rows), 3);
+    assert_eq!(rows, everything(&mut viewport, &known));
+}

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::outbox::{AppendId, Outbox, Step};
+use super::timing::Timing;
 use crate::approval::Approver;
 use crate::blocking;
 use crate::broadcast::Attendance;
@@ -59,7 +60,7 @@ pub struct Downstream {
     pub undo: Undo,
     /// Answers approvals.
     pub approver: Arc<dyn Approver>,
-    /// What runs in the background.
+    /// The jobs in the background.
     pub jobs: Jobs,
 }
 
@@ -94,15 +95,18 @@ pub struct ConversationActor {
     /// Whether the directory asked before and nothing happened since.
     pub(super) was_idle: bool,
     pub(super) waiting: Vec<(RunId, oneshot::Sender<RunOutcome>)>,
+    /// Those who asked to be told when the reply in progress ends.
+    pub(super) replying: Vec<oneshot::Sender<bool>>,
     pub(super) last: Option<(RunId, RunOutcome)>,
-    /// Who waits for the end of a compaction.
+    timing: Timing,
+    /// The receivers that wait for the end of a compaction.
     pub(super) compacting: Vec<oneshot::Sender<Result<Compacted, CompactError>>>,
-    /// What is done beside for summaries: what is dropped is told, or somebody else than the model
-    /// writes them.
+    /// Work for summaries that goes on beside: the dropped part is told, or other code than the
+    /// model writes them.
     pub(super) summaries: HashMap<CallId, SpawnHandle>,
 }
 
-/// What of the conversation is in memory.
+/// How much of the conversation is in memory.
 pub(super) enum State {
     /// Nothing.
     Dormant,
@@ -149,6 +153,8 @@ impl ConversationActor {
             ended: false,
             was_idle: false,
             waiting: Vec::new(),
+            replying: Vec::new(),
+            timing: Timing::default(),
             last: None,
             compacting: Vec::new(),
             summaries: HashMap::new(),
@@ -231,8 +237,9 @@ impl ConversationActor {
         let mut records = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Record(record) => {
+                Effect::Record(mut record) => {
                     let at = self.clock.unix_millis();
+                    self.timing.complete(at, &mut record);
                     records.push(NewRecord { at, record });
                 }
                 Effect::Show(Passing::Delta {
@@ -347,12 +354,23 @@ impl ConversationActor {
                         if let Record::ApprovalAsked(approval) = &new.record {
                             self.ask(approval, ctx);
                         }
+                        if let Record::ReplyEnded { .. } = &new.record {
+                            self.replied(true);
+                        }
                     }
                 }
                 Step::Kept { pieces, .. } => pieces.into_iter().for_each(|piece| self.grow(piece)),
                 Step::Do(effect) => self.perform(effect, ctx),
                 Step::Answer(answer) => answer(self, Ok(())),
             }
+        }
+    }
+
+    /// Tells those who wait for a reply that one was counted, or that no more comes.
+    pub(super) fn replied(&mut self, goes_on: bool) {
+        for waiter in self.replying.drain(..) {
+            // The receiver may be gone; nothing to do then.
+            waiter.send(goes_on).unwrap_or_default();
         }
     }
 
@@ -421,6 +439,7 @@ impl ConversationActor {
         {
             drop(waiter.send(outcome.clone()));
         }
+        self.replied(false);
         self.last = Some((run, outcome.clone()));
     }
 

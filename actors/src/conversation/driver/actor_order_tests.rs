@@ -366,6 +366,7 @@ async fn an_order_to_go_on_is_on_record_with_who_gave_it() {
     let order = ContinueRun {
         resumption: Resumption::Continue,
         by: Some("ann".to_owned()),
+        rules: harness_protocol::RunRules::default(),
     };
     world.order(order).await.unwrap().unwrap();
     let page = world.journal.memory.read(0, ALL).await.unwrap();

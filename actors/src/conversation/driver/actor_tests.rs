@@ -27,7 +27,7 @@ use crate::reply::{Block, Object, ReplyEnd, StopReason};
 use crate::storage::{StorageError, StorageFuture};
 use crate::tool::{Jobs, ToolOutcome, tools};
 
-/// What the conversation did.
+/// The actions of the conversation.
 #[derive(Debug)]
 enum Did {
     Append(usize, Durability),
@@ -379,8 +379,11 @@ fn name(record: &Record) -> &'static str {
         Record::FilesChanged { .. } => "files_changed",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
+        Record::CommandRan { .. } => "command_ran",
+        Record::Branched { .. } => "branched",
         Record::JobStarted { .. } => "job_started",
         Record::JobEnded { .. } => "job_ended",
+        Record::Workflow(_) => "workflow",
         Record::Unknown { .. } => "unknown",
     }
 }

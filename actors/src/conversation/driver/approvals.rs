@@ -1,4 +1,4 @@
-//! What waits for an operator's answer: who is asked, and for how long.
+//! Approvals that wait for an operator: who is asked, and for how long.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;

@@ -98,7 +98,7 @@ impl ConversationActor {
         self.summaries.insert(call_id, ctx.spawn(telling));
     }
 
-    /// Asks for a summary: the model, or whoever writes them in its place.
+    /// Asks for a summary: the model, or the code that writes them in its place.
     pub(super) fn summarize(
         &mut self,
         call_id: CallId,

@@ -1,4 +1,4 @@
-//! What happens when the journal does not take a record: what is not in it never was.
+//! The journal did not take a record: a fact that is not in it never was.
 
 use actix::prelude::*;
 

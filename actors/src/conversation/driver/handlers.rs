@@ -1,4 +1,4 @@
-//! What others may ask of a conversation: prompting, cancelling, stopping, looking.
+//! The handlers of a conversation's messages: prompting, cancelling, stopping, looking.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use crate::conversation::machine::{Input, Machine, Order, Taken, listed};
 use crate::conversation::messages::{
     CancelRun, CompactConversation, CompactError, Compacted, EndIfIdle, GetOverview, GetSettings,
     IsRunning, MakeWay, Overview, RetireIfIdle, RunOutcome, StopRuns, SubmitError, WaitForEnd,
+    WaitForReply,
 };
 use crate::conversation::past::glance;
 use crate::ids::RunId;
@@ -202,6 +203,20 @@ impl Handler<WaitForEnd> for ConversationActor {
             return Box::pin(async { None });
         }
         Box::pin(self.wait_for(question.run))
+    }
+}
+
+impl Handler<WaitForReply> for ConversationActor {
+    type Result = ResponseFuture<bool>;
+
+    fn handle(&mut self, question: WaitForReply, _: &mut Context<Self>) -> Self::Result {
+        if self.run() != Some(question.run) && !self.outbox.ends(question.run) {
+            return Box::pin(async { false });
+        }
+        let (counted, receiver) = oneshot::channel();
+        self.replying.push(counted);
+        // An error means that the actor is gone, and its run with it.
+        Box::pin(async { receiver.await.unwrap_or_default() })
     }
 }
 

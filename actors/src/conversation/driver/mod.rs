@@ -1,4 +1,4 @@
-//! What carries a conversation's decisions out: the actor, and what waits for the journal.
+//! Carries out a conversation's decisions: the actor, and the effects that wait for the journal.
 
 mod actor;
 mod approvals;
@@ -9,6 +9,7 @@ mod jobs;
 mod keep;
 mod outbox;
 mod replace_journal;
+mod timing;
 mod undo;
 
 pub use actor::{ConversationActor, Downstream};

@@ -1,5 +1,5 @@
-//! What a conversation has decided and not yet done: everything waits, in order, for the records
-//! before it to be in the journal.
+//! Decisions of a conversation that are not carried out yet: everything waits, in order, for the
+//! records before it to be in the journal.
 
 use std::collections::VecDeque;
 

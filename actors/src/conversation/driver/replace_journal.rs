@@ -75,7 +75,7 @@ impl ConversationActor {
     /// Tells who waits for it how a compaction ended.
     pub(super) fn end_compaction(&mut self, result: &Result<Compacted, CompactError>) {
         for waiter in self.compacting.drain(..) {
-            // Whoever does not wait any more needs no answer.
+            // The receiver may be gone; nothing to do then.
             drop(waiter.send(result.clone()));
         }
     }

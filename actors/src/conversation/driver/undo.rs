@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
-use harness_protocol::{UndoAnswer, UndoOutcome, UndoTo, UndoneFile};
+use harness_protocol::{UndoAnswer, UndoOutcome, UndoTo};
 use tokio::sync::oneshot;
 
 use super::actor::{ConversationActor, HeldOrder, State};
@@ -12,10 +12,16 @@ use super::outbox::Step;
 use crate::blocking;
 use crate::conversation::machine::{Machine, Undone};
 use crate::conversation::messages::{SubmitError, UndoChanges, UndoError};
-use crate::conversation::past::Changes;
+use crate::conversation::past::{Changes, Meant};
 
 /// Where the answer goes.
 type Answer = oneshot::Sender<Result<UndoAnswer, UndoError>>;
+
+/// A finished undo: the record that it goes back to, and the answer to the operator.
+struct Done {
+    behind: u64,
+    answer: UndoAnswer,
+}
 
 impl Handler<UndoChanges> for ConversationActor {
     type Result = ResponseFuture<Result<UndoAnswer, UndoError>>;
@@ -61,45 +67,55 @@ impl ConversationActor {
         }));
     }
 
-    /// Finds the changes and takes them back; behind which record they are.
+    /// Finds the changes and takes them back.
     fn take_back(
         &self,
         to: Option<UndoTo>,
         is_dry: bool,
-    ) -> impl Future<Output = Result<(u64, Vec<UndoneFile>), UndoError>> + use<> {
+    ) -> impl Future<Output = Result<Done, UndoError>> + use<> {
         let (journal, end) = (Arc::clone(&self.downstream.journal), self.handed);
         let undo = self.downstream.undo.clone();
         async move {
             let changes = Changes::read(&*journal, end).await;
             let changes = changes.map_err(|error| SubmitError::NotKept(error.to_string()))?;
-            let (behind, changes) = changes.behind(to).ok_or(UndoError::Nothing)?;
+            let meant = changes.behind(to).ok_or(UndoError::Nothing)?;
+            let Meant {
+                behind,
+                changes,
+                notes,
+            } = meant;
             let work = blocking(move || undo.take_back(&changes, is_dry)).await;
             let files = work.map_err(|error| SubmitError::NotKept(error.to_string()))?;
-            Ok((behind, files))
+            let answer = UndoAnswer { files, notes };
+            Ok(Done { behind, answer })
         }
     }
 
     fn end_undo(
         &mut self,
         order: &UndoChanges,
-        done: Result<(u64, Vec<UndoneFile>), UndoError>,
+        done: Result<Done, UndoError>,
         answer: Answer,
         ctx: &mut Context<Self>,
     ) {
-        let (behind, files) = match done {
+        let Done {
+            behind,
+            answer: told,
+        } = match done {
             Ok(done) => done,
             // The receiver may be gone; nothing to do then.
             Err(error) => return drop(answer.send(Err(error))),
         };
-        let has_changed = files
+        let has_changed = told
+            .files
             .iter()
             .any(|file| file.outcome != UndoOutcome::Conflict);
         if order.dry_run || !has_changed {
-            return drop(answer.send(Ok(UndoAnswer { files })));
+            return drop(answer.send(Ok(told)));
         }
         let undone = Undone {
             behind,
-            files: files.clone(),
+            files: told.files.clone(),
             by: order.by.clone(),
         };
         let effects = match &mut self.state {
@@ -111,7 +127,7 @@ impl ConversationActor {
         };
         self.carry_out(effects, ctx);
         let told = |_: &Self, kept: Result<(), SubmitError>| {
-            let kept = kept.map(|()| UndoAnswer { files });
+            let kept = kept.map(|()| told);
             drop(answer.send(kept.map_err(UndoError::from)));
         };
         self.outbox.push(Step::Answer(Box::new(told)));

@@ -130,7 +130,7 @@ impl Order for ChangeRules {
     }
 }
 
-/// What an answer to an approval is answered with that has ended.
+/// The reply to an answer to an approval that has ended.
 fn repeated(
     id: u64,
     order: &harness_protocol::AnswerOrder,

@@ -1,6 +1,6 @@
 //! How runs begin: with a prompt, or without a new one.
 
-use harness_protocol::{Queue, RunRules};
+use harness_protocol::Queue;
 
 use super::Machine;
 use super::compaction::Compaction;
@@ -63,7 +63,11 @@ impl Order for ContinueRun {
     /// waits is said first: steering, else follow-ups. A reply of which there is only what a crash
     /// cut is asked for anew if nothing waits.
     fn apply(self, machine: &mut Machine) -> Taken<Self> {
-        let Self { resumption, by } = self;
+        let Self {
+            resumption,
+            by,
+            rules,
+        } = self;
         machine.check_idle()?;
         let waits = machine.waits(Queue::Steer) || machine.waits(Queue::FollowUp);
         let is_cut_short = machine.ledger.is_cut_short() && !waits;
@@ -82,7 +86,7 @@ impl Order for ContinueRun {
         effects.push(machine.note(Record::RunStarted {
             run,
             by: by.clone(),
-            rules: RunRules::default(),
+            rules,
         }));
         if leaves_out {
             effects.push(machine.note(Record::ReplyLeftOut { by }));

@@ -1,4 +1,4 @@
-//! What becomes of summaries: within a run, and by an operator's order.
+//! The steps of summaries: within a run, and by an operator's order.
 //!
 //! Invariant: where the past is summarized by itself, what does not fit the window is not sent: the
 //! run fails and says so.

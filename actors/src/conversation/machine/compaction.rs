@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use harness_protocol::CompactionReason;
+use harness_protocol::{CompactionReason, ContextWindow};
 
 use super::effect::Effect;
 use super::manual::Manual;
 use super::plan::Plan;
 use super::run::Run;
-use super::summary::{Room, Summarizing, fitting, readable, summary_tokens, window};
+use super::summary::{Room, Summarizing, fitting, limit, readable, summary_tokens, window};
 use crate::compaction::{Cut, Goal, Told, finish};
 use crate::conversation::messages::{CompactError, Compacted};
 use crate::conversation::past::{Dropped, History, Ledger, add};
+use crate::conversation::retrying;
 use crate::ids::CallId;
 use crate::model::ModelInfo;
 use crate::model::messages::ModelEvent;
@@ -111,7 +112,7 @@ impl Compaction {
         let Some(window) = self.window(next) else {
             return Verdict::Fits;
         };
-        if tokens <= window.saturating_sub(fitting(settings, window).reserve_tokens) {
+        if tokens <= limit(settings, window) {
             return Verdict::Fits;
         }
         // As long as the request fits, what has failed again and again is not tried again.
@@ -167,6 +168,16 @@ impl Compaction {
         let named = self.named_window;
         known.map_or(named, |known| {
             Some(named.map_or(known, |named| named.min(known)))
+        })
+    }
+
+    /// The window, and the size of a request behind which a summary begins.
+    pub(super) fn context_window(&self, next: &Next<'_>) -> Option<ContextWindow> {
+        let tokens = self.window(next)?;
+        let settings = next.plan.compaction;
+        Some(ContextWindow {
+            tokens,
+            summary_at: settings.auto.then(|| limit(settings, tokens)),
         })
     }
 
@@ -265,10 +276,9 @@ impl Compaction {
                 if summarizing.cancelled {
                     return Progress::Waits;
                 }
-                return Progress::Remark(format!(
-                    "compacting; retrying in {:.1} s ({retry} of {max_retries}): {error}",
-                    delay.as_secs_f64()
-                ));
+                let error = error.to_string();
+                let remark = retrying::remark_of_summary(delay, retry, max_retries, &error);
+                return Progress::Remark(remark);
             }
             ModelEvent::RetryBegan { .. } if !summarizing.cancelled => {
                 return Progress::Remark("compacting".to_owned());
@@ -333,7 +343,8 @@ impl Compaction {
         self.call().cloned()
     }
 
-    /// Who asked for the summary that is being written; nobody if it began by itself.
+    /// The name of the client that asked for the summary that is being written; none if it began by
+    /// itself.
     pub(super) fn asked_by(&self) -> Option<String> {
         self.manual
             .as_ref()

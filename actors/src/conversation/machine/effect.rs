@@ -1,4 +1,4 @@
-//! What a conversation wants to be done.
+//! The effects that a conversation wants.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::journal::Record;
 use crate::model::ModelChoice;
 use crate::tool::ToolCall;
 
-/// What is to be done. What follows a record is done when the record is in the journal.
+/// An effect to carry out. One behind a record is carried out when the record is in the journal.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -39,9 +39,9 @@ pub enum Effect {
     Summarize(CallId, SummaryCall),
     /// Put the summary in place of the past for good; then the operator's order is done.
     Rewrite {
-        /// What is told then.
+        /// The answer that follows then.
         compacted: Compacted,
-        /// Who asked for it.
+        /// The name of the client that asked for it.
         by: Option<String>,
     },
     /// Tell who asked for a compaction that it has ended.
@@ -64,6 +64,6 @@ pub struct SummaryCall {
     pub model: ModelChoice,
     /// Where the key comes from.
     pub key_source: Option<Arc<str>>,
-    /// What it is asked.
+    /// The request for it.
     pub request: SummaryRequest,
 }

@@ -1,4 +1,4 @@
-//! What a conversation is told.
+//! The inputs of a conversation.
 
 use harness_protocol::JobEnd;
 
@@ -9,7 +9,7 @@ use crate::ids::CallId;
 use crate::model::messages::ModelEvent;
 use crate::tool::messages::ToolEvent;
 
-/// What a conversation is told.
+/// An input of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// An operator cancels.

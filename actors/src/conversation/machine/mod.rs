@@ -7,6 +7,7 @@
 mod approvals;
 mod begin;
 mod cancel;
+mod command;
 mod compacting;
 mod compaction;
 mod effect;
@@ -86,7 +87,7 @@ impl Machine {
         self.ledger.history()
     }
 
-    /// What the records add up to.
+    /// The sum of the records.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -128,7 +129,7 @@ impl Machine {
         Some(pieces.map(|pieces| run.head.request(pieces, history.lacks_thinking())))
     }
 
-    /// What differs from the service's settings.
+    /// The settings in which it differs from the service.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         self.ledger.settings().unwrap_or(&self.planner.made_with)

@@ -30,12 +30,12 @@ impl Offered {
         }
     }
 
-    /// What goes on record.
+    /// The list for the record.
     pub(super) fn list(&self) -> &[Value] {
         &self.list
     }
 
-    /// What the model is told.
+    /// The definitions for the model.
     pub(super) fn definitions(&self) -> Vec<Value> {
         let is_offered = |definition: &&Value| is_active(&self.active, defined_name(definition));
         self.list.iter().filter(is_offered).cloned().collect()
@@ -60,8 +60,8 @@ pub(super) fn is_active(active: &[String], name: &str) -> bool {
     active.is_empty() || active.iter().any(|active| active == name)
 }
 
-/// What a conversation is offered: the list on record, or before its first request what there is.
-/// Requests of versions that kept no list offered those that read.
+/// The tools that a conversation is offered: the list on record, or before its first request all
+/// that there are. Requests of versions that kept no list offered those that read.
 pub(super) fn list(ledger: &Ledger, shelf: &ToolShelf) -> Arc<[Value]> {
     match ledger.tools() {
         Some(list) => Arc::clone(list),

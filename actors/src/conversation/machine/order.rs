@@ -5,13 +5,13 @@ use super::Machine;
 use super::effect::Effect;
 use crate::conversation::messages::SubmitError;
 
-/// What an order is answered with when its effects are on record, and these effects; or why it is
-/// refused.
+/// The answer to an order when its effects are on record, and these effects; or the reason of its
+/// refusal.
 pub type Taken<O> = Result<(<O as Order>::Answer, Vec<Effect>), <O as Order>::Refusal>;
 
 /// An order to a conversation.
 pub trait Order: Sized + 'static {
-    /// What it is answered with.
+    /// Its answer.
     type Answer: 'static;
     /// Why it is refused.
     type Refusal: From<SubmitError> + 'static;

@@ -1,4 +1,4 @@
-//! What one run is to be like: the settings as they are when it begins.
+//! The plan of one run: the settings as they are when it begins.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::model::{Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead};
 use crate::tool::{Registry, ToolShelf};
 
-/// What a conversation has that says nothing else.
+/// The values of a conversation that sets nothing of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defaults {
     /// The settings. Without a model, the default one is asked, or what takes its place.
     pub settings: FullSettings,
-    /// What the API is to remember of requests.
+    /// The API's cache for requests.
     pub caching: Caching,
 }
 
@@ -39,7 +39,7 @@ impl Defaults {
     }
 }
 
-/// What a builder of system prompts sees of the turn that is about to begin.
+/// The facts about the coming turn for a builder of system prompts.
 #[derive(Debug)]
 pub struct TurnInfo<'a> {
     /// The model that is asked.
@@ -48,7 +48,7 @@ pub struct TurnInfo<'a> {
     pub thinking: Option<ThinkingLevel>,
     /// The tools that it is offered.
     pub tools: &'a Registry,
-    /// What was said so far. In the first turn of a run the prompt is not in it.
+    /// The past so far. In the first turn of a run the prompt is not in it.
     pub history: &'a History,
     /// The skills.
     pub skills: &'a [Skill],
@@ -64,11 +64,12 @@ pub struct TurnInfo<'a> {
 /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
 /// use harness_actors::{Config, Harness, Options};
 ///
-/// # actix::System::new().block_on(async {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = ScriptedTransport::default();
 /// let mut options = Options::new(Config::for_model("any"));
-/// options.seams.transport = Some(Arc::new(model.clone()));
-/// options.seams.system_prompt = Some(Arc::new(|turn: &TurnInfo<'_>| {
+/// options.extensions.transport = Some(Arc::new(model.clone()));
+/// options.extensions.system_prompt = Some(Arc::new(|turn: &TurnInfo<'_>| {
 ///     let said = turn.history.len();
 ///     format!("You are {}. {said} messages so far.\n{}", turn.model, listing(turn.skills))
 /// }));
@@ -77,8 +78,8 @@ pub struct TurnInfo<'a> {
 /// harness.prompt("Hi!").await?;
 /// let told = model.requests()[0]["system"][0]["text"].as_str().unwrap().to_owned();
 /// assert!(told.starts_with("You are any. 0 messages so far."));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+/// # Ok(())
+/// # }
 /// ```
 pub trait SystemPromptBuilder: Send + Sync + 'static {
     /// The system prompt of the turn; empty for none.
@@ -103,12 +104,13 @@ where
 /// use harness_actors::{Config, Harness, Options};
 /// use serde_json::{Value, json};
 ///
-/// # actix::System::new().block_on(async {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = ScriptedTransport::default();
 /// let mut options = Options::new(Config::for_model("any"));
-/// options.seams.transport = Some(Arc::new(model.clone()));
+/// options.extensions.transport = Some(Arc::new(model.clone()));
 /// // The model sees the last message only; the conversation keeps all of them.
-/// options.seams.projection = Some(Arc::new(|mut messages: Vec<Value>| {
+/// options.extensions.projection = Some(Arc::new(|mut messages: Vec<Value>| {
 ///     messages.split_off(messages.len() - 1)
 /// }));
 /// let harness = Harness::start(options)?;
@@ -119,8 +121,8 @@ where
 /// let sent = &model.requests()[1]["messages"];
 /// assert_eq!(sent[0]["content"][0]["text"], "two");
 /// assert_eq!(harness.messages().await?.len(), 4);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+/// # Ok(())
+/// # }
 /// ```
 pub trait Projection: Send + Sync + 'static {
     /// The messages to send in place of these, in the API's format: the first is the user's, roles
@@ -141,9 +143,9 @@ where
 /// Makes the plans of a conversation's runs.
 #[derive(Clone)]
 pub struct Planner {
-    /// What the service has.
+    /// The service's values.
     pub defaults: Arc<Defaults>,
-    /// What the conversation was made with.
+    /// The settings that the conversation was made with.
     pub made_with: Settings,
     /// All tools.
     pub tools: ToolShelf,
@@ -153,7 +155,7 @@ pub struct Planner {
     pub home: Option<Arc<Path>>,
     /// The rules of folders, for what tools may change.
     pub rules: RuleBook,
-    /// What the model is told besides.
+    /// The context files and skills that the model is told about.
     pub guidance: GuidanceShelf,
     /// Builds the system prompt, if somebody does.
     pub system_prompt: Option<Arc<dyn SystemPromptBuilder>>,
@@ -161,7 +163,7 @@ pub struct Planner {
     pub projection: Option<Arc<dyn Projection>>,
 }
 
-/// What one run is like.
+/// The plan of one run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     /// The settings as they are when the run begins.
@@ -193,7 +195,7 @@ impl Planner {
         }
     }
 
-    /// What a run would have now, in full.
+    /// The settings that a run would have now, in full.
     pub(super) fn effective(&self, own: &Settings) -> Settings {
         let mut effective = Settings::from(own.over(&self.defaults.settings));
         effective
@@ -247,7 +249,7 @@ impl Planner {
         }
     }
 
-    /// What the requests of the coming turn begin with.
+    /// The head of the requests of the coming turn.
     ///
     /// # Errors
     /// When the builder of the system prompt panics.

@@ -1,4 +1,4 @@
-//! What a projection makes of the past, as a request holds it.
+//! The past as a projection makes it for a request.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

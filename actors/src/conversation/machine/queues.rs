@@ -1,4 +1,5 @@
-//! What waits to be said: steering for the next model request, follow-ups for the end of the run.
+//! Messages that wait to be said: steering for the next model request, follow-ups for the end of
+//! the run.
 //!
 //! Invariant: a message is on record as waiting, said or withdrawn at any time, and the record that
 //! says it takes it off the queue. So a crash loses none and says none twice.

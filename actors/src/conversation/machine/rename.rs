@@ -1,8 +1,8 @@
-//! Giving the conversation another title.
+//! Notes about the conversation as a whole: another title, a branch that goes on elsewhere.
 
 use super::Machine;
 use super::order::{Order, Taken};
-use crate::conversation::messages::{RenameConversation, SubmitError};
+use crate::conversation::messages::{NoteBranch, RenameConversation, SubmitError};
 use crate::journal::Record;
 
 impl Order for RenameConversation {
@@ -16,5 +16,24 @@ impl Order for RenameConversation {
     fn apply(self, machine: &mut Machine) -> Taken<Self> {
         let Self { title, by } = self;
         Ok(((), vec![machine.note(Record::Renamed { title, by })]))
+    }
+}
+
+impl Order for NoteBranch {
+    type Answer = ();
+    type Refusal = SubmitError;
+
+    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+        let Self {
+            conversation,
+            behind,
+            by,
+        } = self;
+        let record = Record::Branched {
+            conversation,
+            behind,
+            by,
+        };
+        Ok(((), vec![machine.note(record)]))
     }
 }

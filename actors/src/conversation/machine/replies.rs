@@ -1,9 +1,10 @@
-//! What the model answers, and what a conversation makes of it.
+//! The model's answers, and the conversation's reactions.
 
 use harness_protocol::Queue;
 
 use super::Machine;
 use super::effect::Effect;
+use crate::conversation::retrying;
 use crate::event::Passing;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record, Unanswered};
@@ -29,9 +30,7 @@ impl Machine {
                 delay,
                 error,
             } => {
-                let delay = delay.as_secs_f64();
-                let remark =
-                    format!("retrying in {delay:.1} s ({retry} of {max_retries}): {error}");
+                let remark = retrying::remark(delay, retry, max_retries, &error.to_string());
                 self.discard(&call_id, &remark)
             }
             ModelEvent::Adapted { call_id, remark } => self.discard(&call_id, &remark),
@@ -146,6 +145,8 @@ impl Machine {
             index,
             block,
             partial,
+            // It is known when the record is written.
+            duration_ms: None,
         }));
         effects
     }
@@ -168,6 +169,7 @@ impl Machine {
             (None, StopReason::Refusal) => Unanswered::Refused,
             (None, _) => Unanswered::Interrupted,
         };
+        let window = self.context_window();
         let mut effects = vec![self.note(Record::ReplyEnded {
             id: end.id.clone(),
             model: end.model.clone(),
@@ -176,6 +178,7 @@ impl Machine {
             paused,
             unanswered,
             overflow: cut.is_some(),
+            window,
         })];
         if let Some(cut) = cut {
             effects.extend(self.compact_overflow(cut));

@@ -7,12 +7,12 @@ use super::tools::Tools;
 use crate::ids::{CallId, RunId};
 use crate::model::RequestHead;
 
-/// What of a run is not in the ledger.
+/// The state of the current run that is not derived from records.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) id: RunId,
     pub(super) plan: Plan,
-    /// What the requests of the turn begin with.
+    /// The head of the requests of the turn.
     pub(super) head: RequestHead,
     /// How many turns it had.
     pub(super) turns: u32,
@@ -21,11 +21,11 @@ pub(super) struct Run {
     pub(super) pauses: u32,
     pub(super) step: Step,
     pub(super) ending: Option<Ending>,
-    /// Who cancelled it first.
+    /// The name of the first client that cancelled it.
     pub(super) cancelled_by: Option<String>,
     /// Whether the last status says something of the model's call.
     pub(super) has_remark: bool,
-    /// What was remarked of its requests.
+    /// Remarks that were made about its requests.
     pub(super) remarks: HashSet<String>,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
@@ -54,10 +54,10 @@ impl Run {
     }
 }
 
-/// What a run waits for.
+/// The answer that a run waits for.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// What the model can do.
+    /// The model's abilities.
     Describe(CallId),
     /// A summary.
     Summarize,

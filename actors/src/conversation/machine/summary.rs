@@ -28,11 +28,11 @@ pub(super) struct Summarizing {
     /// How many tokens the cut was planned with for the summary.
     pub(super) allowance: u64,
     pub(super) cut: Cut,
-    /// What of it comes behind the piece that was told last.
+    /// The part behind the piece that was told last.
     pub(super) rest: Option<Dropped>,
     /// The summary so far.
     pub(super) summary: Option<String>,
-    /// What came of the summary that includes the next piece.
+    /// The text of the summary that includes the next piece.
     pub(super) text: String,
     pub(super) usage: Usage,
     /// Whether somebody wants no summary any more.
@@ -119,9 +119,9 @@ impl Summarizing {
 /// How many tokens a summary may have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// What the cut was planned with.
+    /// The allowance that the cut was planned with.
     pub(super) allowance: u64,
-    /// What the model is given: one that thinks does so within the same limit.
+    /// The limit that the model gets: one that thinks does so within the same limit.
     pub(super) room: u64,
 }
 
@@ -158,6 +158,11 @@ pub(super) fn readable(plan: &Plan, window: u64) -> u64 {
         Some(other) if **other != *plan.model.id => window.min(DEFAULT_WINDOW),
         Some(_) | None => window,
     }
+}
+
+/// The size of a request behind which a summary begins.
+pub(super) fn limit(settings: CompactionSettings, window: u64) -> u64 {
+    window.saturating_sub(fitting(settings, window).reserve_tokens)
 }
 
 /// The settings as far as they make sense for a window.

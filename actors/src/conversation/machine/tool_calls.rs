@@ -51,10 +51,11 @@ impl Machine {
         let is_ending = run.ending.is_some();
         let mut effects = Vec::new();
         for (call, outcome) in &results {
-            if !outcome.changes.is_empty() {
+            if !outcome.changes.is_empty() || outcome.changes_note.is_some() {
                 effects.push(self.note(Record::FilesChanged {
                     call: call.id.clone(),
                     changes: outcome.changes.clone(),
+                    note: outcome.changes_note.clone(),
                 }));
             }
             if let Some(job) = &outcome.job {
@@ -123,6 +124,10 @@ impl Machine {
             is_error: outcome.is_error,
             seen: outcome.seen.clone(),
             folder: outcome.folder.clone(),
+            duration_ms: outcome
+                .took
+                .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+            extent: outcome.extent.as_deref().copied(),
         })
     }
 

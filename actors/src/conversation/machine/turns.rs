@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness_protocol::{CompactionReason, Queue, words};
+use harness_protocol::{CompactionReason, ContextWindow, Queue, words};
 
 use super::Machine;
 use super::compaction::{Next, Verdict};
@@ -85,7 +85,13 @@ impl Machine {
         }
     }
 
-    /// What the model can take, as far as the API says it.
+    /// The window of the run's model, and where a summary begins, as far as they are known.
+    pub(super) fn context_window(&self) -> Option<ContextWindow> {
+        let next = Next::of(self.run.as_ref()?, &self.ledger);
+        self.compaction.context_window(&next)
+    }
+
+    /// The model's abilities, as far as the API describes them.
     pub(super) fn described(
         &mut self,
         described: &CallId,
@@ -192,6 +198,8 @@ impl Machine {
             message: message.to_owned(),
             totals: self.ledger.totals().clone(),
             run_usage: self.ledger.run_usage(),
+            // It is known when the record is written.
+            duration_ms: None,
             // A stop may have outranked the cancel.
             by: cancelled_by.filter(|_| ended == Outcome::Cancelled),
         }));

@@ -7,14 +7,14 @@ use super::effect::Effect;
 use crate::conversation::messages::SubmitError;
 use crate::journal::Record;
 
-/// What was taken back.
+/// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// The changes behind this record.
     pub behind: u64,
-    /// What was done with each file.
+    /// The outcome for each file.
     pub files: Vec<UndoneFile>,
-    /// Who did it.
+    /// The name of the client that did it.
     pub by: Option<String>,
 }
 

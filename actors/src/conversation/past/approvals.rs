@@ -1,5 +1,5 @@
-//! What the records of a conversation say of its approvals: which is open, how the others ended, what
-//! was allowed for longer, and which change was begun.
+//! The approvals of a conversation according to its records: the open one, the ends of the others,
+//! the changes that were allowed for longer, and the change that was begun.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::journal::{Record, Totals};
 pub enum ApprovalEnd {
     /// An operator answered.
     Answered {
-        /// What was said.
+        /// The answer.
         answer: Verdict,
         /// How far it reaches.
         scope: Scope,
         /// The rule that it made.
         rule: Option<String>,
-        /// Who said it.
+        /// The name of the client that gave it.
         by: Option<String>,
         /// The key that it was said with.
         key: Option<String>,
@@ -34,9 +34,9 @@ pub enum ApprovalEnd {
 pub struct Approvals {
     open: Option<Box<Approval>>,
     ends: BTreeMap<u64, ApprovalEnd>,
-    /// What was allowed last, until it begins or its call has a result.
+    /// The last approval that was allowed, until it begins or its call has a result.
     allowed: Option<Box<Approval>>,
-    /// What was begun and has no result: the call, and what it does.
+    /// The change that was begun and has no result: the call, and its subject.
     began: Option<(String, Subject)>,
     /// Whether that change is on record as made.
     made: bool,
@@ -117,14 +117,7 @@ impl Approvals {
                 added.iter().for_each(|held| add(&mut totals.rules, held));
             }
             Record::RunStarted { .. } | Record::RunEnded { .. } | Record::Checkpoint { .. } => {
-                if let Some(open) = self.open.take() {
-                    let end = ApprovalEnd::Withdrawn(Withdrawal::RunEnded);
-                    self.ends.insert(open.id, end);
-                }
-                self.allowed = None;
-                self.began = None;
-                self.run_rules.clear();
-                self.run_mode = None;
+                self.leave_run();
                 if let Record::RunStarted { rules, .. } = record {
                     self.begin_run(rules);
                 }
@@ -146,10 +139,25 @@ impl Approvals {
             | Record::Compacted { .. }
             | Record::CompactionFailed { .. }
             | Record::Undone { .. }
+            | Record::CommandRan { .. }
+            | Record::Branched { .. }
             | Record::JobStarted { .. }
             | Record::JobEnded { .. }
+            | Record::Workflow(_)
             | Record::Unknown { .. } => {}
         }
+    }
+
+    /// Nothing of a run lasts longer than it.
+    fn leave_run(&mut self) {
+        if let Some(open) = self.open.take() {
+            let end = ApprovalEnd::Withdrawn(Withdrawal::RunEnded);
+            self.ends.insert(open.id, end);
+        }
+        self.allowed = None;
+        self.began = None;
+        self.run_rules.clear();
+        self.run_mode = None;
     }
 
     fn begin_run(&mut self, rules: &RunRules) {
@@ -185,13 +193,13 @@ impl Approvals {
         self.ends.get(&id)
     }
 
-    /// What was allowed and has not begun.
+    /// The approval that was allowed and has not begun.
     #[must_use]
     pub fn allowed(&self) -> Option<&Approval> {
         self.allowed.as_deref()
     }
 
-    /// What was begun and has no result, behind its call.
+    /// The change that was begun and has no result, behind its call.
     #[must_use]
     pub fn began(&self) -> Option<&(String, Subject)> {
         self.began.as_ref()
@@ -215,7 +223,7 @@ impl Approvals {
         self.run_mode
     }
 
-    /// What a run is begun with that goes on under the same rules.
+    /// The rules for a run that goes on under the same rules.
     #[must_use]
     pub fn to_run(&self) -> RunRules {
         let texts = |action| {

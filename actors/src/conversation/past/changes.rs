@@ -1,4 +1,4 @@
-//! What tools changed, as the records tell it, and what of it was taken back.
+//! The changes that tools made, as the records tell them, and those that were taken back.
 
 use harness_protocol::{FileChange, UndoOutcome, UndoTo, UndoneFile};
 
@@ -11,7 +11,20 @@ use crate::storage::StorageError;
 #[derive(Debug, Default)]
 pub(in crate::conversation) struct Changes {
     all: Vec<Made>,
+    /// The notes of records about changes that are not named, each with the number of its record.
+    notes: Vec<(u64, String)>,
     run: u64,
+}
+
+/// The changes that an undo takes back.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::conversation) struct Meant {
+    /// The record that it is all behind.
+    pub(in crate::conversation) behind: u64,
+    /// The changes, the oldest first.
+    pub(in crate::conversation) changes: Vec<FileChange>,
+    /// Further changes, which cannot be taken back.
+    pub(in crate::conversation) notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -47,8 +60,9 @@ impl Changes {
         } = record
         {
             self.run = run;
-        } else if let Record::FilesChanged { changes, .. } = record {
+        } else if let Record::FilesChanged { changes, note, .. } = record {
             let run = self.run;
+            self.notes.extend(note.map(|note| (seq, note)));
             let made = changes.into_iter().map(|change| Made {
                 seq,
                 run,
@@ -69,11 +83,8 @@ impl Changes {
         }
     }
 
-    /// The changes to take back, behind which record they are; none if there are none.
-    pub(in crate::conversation) fn behind(
-        self,
-        to: Option<UndoTo>,
-    ) -> Option<(u64, Vec<FileChange>)> {
+    /// The changes to take back; none if there are none.
+    pub(in crate::conversation) fn behind(self, to: Option<UndoTo>) -> Option<Meant> {
         let last_run = self.all.last()?.run;
         let is_meant = |made: &&Made| match to {
             Some(UndoTo::Seq(seq)) => made.seq > seq,
@@ -82,6 +93,11 @@ impl Changes {
         };
         let first = self.all.iter().find(is_meant)?.seq;
         let meant = self.all.into_iter().filter(|made| made.seq >= first);
-        Some((first - 1, meant.map(|made| made.change).collect()))
+        let notes = self.notes.into_iter().filter(|(seq, _)| *seq >= first);
+        Some(Meant {
+            behind: first - 1,
+            changes: meant.map(|made| made.change).collect(),
+            notes: notes.map(|(_, note)| note).collect(),
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! What tells the message of a key from others when its text is gone.
+//! A digest that tells the message of a key from others when its text is gone.
 
 use harness_protocol::Attachment;
 

@@ -1,5 +1,5 @@
-//! What the records of a conversation say of its jobs: which there are, how they ended, and what of that
-//! the model was told.
+//! The jobs of a conversation according to its records: all jobs, their ends, and the ends that the
+//! model was told.
 
 use harness_protocol::{JobEnd, words};
 
@@ -39,7 +39,7 @@ pub(super) fn end(notes: &mut Vec<JobNote>, job: u64, end: &JobEnd) {
     });
 }
 
-/// What the model is told of the jobs that have ended since it was told last, in one line.
+/// The text for the model about the jobs that have ended since the last one, in one line.
 pub(super) fn tell(notes: &mut [JobNote]) -> Option<String> {
     let mut told = Vec::new();
     for note in notes.iter_mut().filter(|note| !note.is_told) {

@@ -1,5 +1,5 @@
-//! What the records of a conversation add up to. The same fold serves a conversation that goes
-//! on, one that comes back after a crash, and a look at the end of its journal.
+//! The sum of the records of a conversation. The same fold serves a conversation that goes on, one
+//! that comes back after a crash, and a look at the end of its journal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Tota
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
+/// Of how many commands of operators the next prompt tells, the last ones.
+const MAX_COMMANDS: usize = 16;
 /// The largest number of a run that is counted on from; a journal may say anything.
 const MAX_RUN: u64 = 1 << 53;
 /// How many models the token counts are told apart by.
@@ -43,7 +45,7 @@ pub struct Ledger {
     /// The turn that has not ended.
     turn: Option<u32>,
     status: Status,
-    /// What the last request began with.
+    /// The head of the last request.
     head: Option<String>,
     /// The tools that the conversation is offered, in the API's format.
     tools: Option<Arc<[Value]>>,
@@ -64,7 +66,7 @@ pub struct Ledger {
     keeps_all: bool,
 }
 
-/// What a key stands for.
+/// The message of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyed {
     /// The run of the prompt, or the message that was queued.
@@ -74,7 +76,7 @@ pub struct Keyed {
     digest: Option<Digest>,
 }
 
-/// What became of a message with a key.
+/// The state of a message with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// It started this run.
@@ -199,6 +201,7 @@ impl Ledger {
                 is_error,
                 seen,
                 folder,
+                ..
             } => {
                 self.see(seen);
                 if folder.is_some() {
@@ -208,16 +211,31 @@ impl Ledger {
                 self.history.push_result(id, result, *is_error);
             }
             Record::FilesChanged { changes, .. } => {
-                let seen = |change: &FileChange| SeenFile {
-                    path: change.path.clone(),
-                    hash: change.after.clone(),
+                // What a command made of a file the model has not seen.
+                let own = changes.iter().filter(|change| !change.by_command);
+                let seen = |change: &FileChange| {
+                    let (path, hash) = (change.path.clone(), change.after.clone()?);
+                    Some(SeenFile { path, hash })
                 };
-                self.see(&changes.iter().map(seen).collect::<Vec<_>>());
+                self.see(&own.filter_map(seen).collect::<Vec<_>>());
             }
             Record::Undone { files, .. } => {
                 self.end_reply(Unanswered::Interrupted);
                 if let Some(text) = words::undone_for_model(files) {
                     self.history.push_prompt(&text, &[]);
+                }
+            }
+            Record::CommandRan {
+                command,
+                result,
+                is_hidden,
+                ..
+            } => {
+                if !is_hidden {
+                    let told = words::command_for_model(command, result);
+                    self.totals.commands.push(told);
+                    let too_many = self.totals.commands.len().saturating_sub(MAX_COMMANDS);
+                    self.totals.commands.drain(..too_many);
                 }
             }
             Record::JobStarted { job, call, command } => {
@@ -301,11 +319,13 @@ impl Ledger {
                 self.add_keys(item_keys, &digests, |item| Named::Item(*item));
             }
             Record::CompactionStarted { .. }
+            | Record::Branched { .. }
             | Record::ApprovalAsked(_)
             | Record::ApprovalAnswered { .. }
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::RulesChanged { .. }
+            | Record::Workflow(_)
             | Record::Unknown { .. } => {}
         }
     }
@@ -334,7 +354,7 @@ impl Ledger {
         self.turn
     }
 
-    /// What the conversation is doing, as the last status said.
+    /// The conversation's status, as in the last status record.
     #[must_use]
     pub fn status(&self) -> &Status {
         &self.status
@@ -425,7 +445,7 @@ impl Ledger {
         }
     }
 
-    /// What a key stands for.
+    /// The message of a key.
     #[must_use]
     pub fn keyed(&self, key: &str) -> Option<Keyed> {
         self.keys.get(key).copied()
@@ -592,7 +612,11 @@ impl Ledger {
             let (changes, outcome) = self.outcome_of(&id);
             if !changes.is_empty() {
                 let call = id.clone();
-                records.push(Record::FilesChanged { call, changes });
+                records.push(Record::FilesChanged {
+                    call,
+                    changes,
+                    note: None,
+                });
             }
             records.push(Record::ToolResult {
                 id,
@@ -600,6 +624,8 @@ impl Ledger {
                 is_error: outcome.is_error,
                 seen: outcome.seen,
                 folder: None,
+                duration_ms: None,
+                extent: None,
             });
         }
         records.extend(self.turn.map(|turn| Record::TurnEnded {
@@ -613,6 +639,7 @@ impl Ledger {
             message: INTERRUPTED.to_owned(),
             totals: self.totals.clone(),
             run_usage: self.run_usage,
+            duration_ms: None,
             by: None,
         });
         records.push(Record::Status {
@@ -622,7 +649,7 @@ impl Ledger {
         records
     }
 
-    /// What came of a call that has no result, and what it changed.
+    /// The outcome of a call that has no result, and the files that it changed.
     fn outcome_of(&self, id: &str) -> (Vec<FileChange>, ToolOutcome) {
         let unknown = || ToolOutcome::failed("interrupted, effect unknown");
         let began = self.approvals.began().filter(|(call, _)| call == id);
@@ -663,6 +690,9 @@ impl Ledger {
         attachments: &[Attachment],
     ) {
         self.end_reply(Unanswered::Interrupted);
+        for command in std::mem::take(&mut self.totals.commands) {
+            self.history.push_prompt(&command, &[]);
+        }
         self.history.push_prompt(content, attachments);
         self.failed = false;
         self.totals.prompts = self.totals.prompts.saturating_add(1);
@@ -776,7 +806,7 @@ impl Ledger {
     }
 }
 
-/// What is said of a run that a dead service left.
+/// The message of a run that a dead service left.
 pub const INTERRUPTED: &str = "interrupted: the service ended before the run did";
 
 impl Totals {

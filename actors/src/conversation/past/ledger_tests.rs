@@ -42,6 +42,7 @@ fn turn_started(turn: u32) -> Record {
 
 fn call(index: u64, id: &str) -> Record {
     Record::Block {
+        duration_ms: None,
         index,
         block: Block::tool_call(id, "read", Object::new()),
         partial: false,
@@ -59,6 +60,7 @@ fn reply_ended(unanswered: Unanswered) -> Record {
         paused: false,
         unanswered,
         overflow: false,
+        window: None,
     }
 }
 
@@ -72,6 +74,8 @@ fn reply_failed(unanswered: Unanswered) -> Record {
 
 fn result(id: &str) -> Record {
     Record::ToolResult {
+        duration_ms: None,
+        extent: None,
         id: id.to_owned(),
         result: "x".to_owned(),
         is_error: false,
@@ -82,6 +86,8 @@ fn result(id: &str) -> Record {
 
 fn unknown_effect(id: &str) -> Record {
     Record::ToolResult {
+        duration_ms: None,
+        extent: None,
         id: id.to_owned(),
         result: r#"{"error":"interrupted, effect unknown"}"#.to_owned(),
         is_error: true,
@@ -118,6 +124,7 @@ fn closed(ledger: &Ledger, turn: Option<u32>) -> Vec<Record> {
         outcome: Outcome::Interrupted,
     });
     let run = Record::RunEnded {
+        duration_ms: None,
         run: RUN,
         outcome: Outcome::Interrupted,
         message: INTERRUPTED.to_owned(),
@@ -299,6 +306,7 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
         ..sums
     };
     ledger.apply(&Record::RunEnded {
+        duration_ms: None,
         run: RunId(4),
         outcome: Outcome::Completed,
         message: String::new(),
@@ -383,6 +391,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         number.clone().prop_map(|run| prompt(run, "hi", Some("k"))),
         (1..3_u32).prop_map(turn_started),
         (number.clone(), block).prop_map(|(index, block)| Record::Block {
+            duration_ms: None,
             index,
             block: Block::new(object(&block)),
             partial: false,
@@ -395,6 +404,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             paused,
             unanswered,
             overflow: false,
+            window: None,
         }),
         (unanswered(), any::<bool>()).prop_map(|(unanswered, refused)| Record::ReplyFailed {
             error: String::new(),
@@ -409,6 +419,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             outcome: Outcome::Completed,
         }),
         number.prop_map(|run| Record::RunEnded {
+            duration_ms: None,
             run: RunId(run),
             outcome: Outcome::Error,
             message: String::new(),

@@ -1,4 +1,4 @@
-//! What was said, and what it adds up to: the one fold over a journal.
+//! The past, and its sum: the one fold over a journal.
 
 mod approvals;
 mod changes;
@@ -10,7 +10,7 @@ mod read_back;
 mod rewrite;
 
 pub(super) use approvals::ApprovalEnd;
-pub(super) use changes::Changes;
+pub(super) use changes::{Changes, Meant};
 pub(super) use history::Dropped;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;

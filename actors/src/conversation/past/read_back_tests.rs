@@ -231,6 +231,7 @@ async fn a_look_tells_what_waits_and_the_settings_wherever_they_changed() {
                     let mut ledger = Ledger::default();
                     all.iter().for_each(|record| ledger.apply(record));
                     all.push(Record::RunEnded {
+                        duration_ms: None,
                         run: RunId(run),
                         outcome: Outcome::Completed,
                         message: String::new(),

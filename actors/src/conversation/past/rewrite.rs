@@ -6,8 +6,8 @@
 //! one does again what it did: so what the model is sent next is the same to the byte, whichever of
 //! both journals is read.
 //!
-//! What the actor does: it is idle and its outbox is empty; it has appended the `compacted` record,
-//! or an earlier one stands. It calls [`rewrite`] with the number of its last record, and takes no
+//! The actor's part: it is idle and its outbox is empty; it has appended the `compacted` record, or
+//! an earlier one stands. It calls [`rewrite`] with the number of its last record, and takes no
 //! order until that is answered. Then, if something was rewritten, it
 //!
 //! 1. takes [`Rewritten::position`] as its position, and its number as that of the last record
@@ -137,7 +137,7 @@ async fn plan(
 /// The new journal as far as it is built.
 struct Building {
     entries: Vec<Bytes>,
-    /// What they add up to.
+    /// Their sum.
     ledger: Ledger,
 }
 
@@ -197,7 +197,7 @@ fn named<T>(keys: Vec<(&str, T)>) -> Vec<(String, T)> {
 struct Cut {
     /// The first record that is kept.
     first: u64,
-    /// What stands for those before.
+    /// The summary that stands for those before.
     summary: String,
 }
 
@@ -223,7 +223,7 @@ struct Starts {
 }
 
 impl Starts {
-    /// Notes a record that was added; this is what came of it.
+    /// Notes a record that was added, and gives the result.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "watches: the ledger owns the records, and tells by its history what each did"
@@ -348,7 +348,7 @@ impl Ledger {
     }
 }
 
-/// What the next request says, however it is cut into pieces.
+/// The content of the next request, however it is cut into pieces.
 fn said(ledger: &Ledger) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::new();
     let mut json = Vec::new();

@@ -60,7 +60,7 @@ impl<'a> Play<'a> {
         self.add(Record::Status { activity, message });
     }
 
-    /// What may happen at any time.
+    /// Something that may happen at any time.
     fn aside(&mut self) {
         match self.choose(12) {
             0 | 1 => {
@@ -196,6 +196,7 @@ impl<'a> Play<'a> {
         let totals = self.ledger.totals().clone();
         let run_usage = self.ledger.run_usage();
         self.add(Record::RunEnded {
+            duration_ms: None,
             run,
             outcome,
             message: "over".to_owned(),
@@ -245,6 +246,7 @@ impl<'a> Play<'a> {
             };
             self.aside();
             self.add(Record::Block {
+                duration_ms: None,
                 index,
                 block,
                 partial: false,
@@ -275,6 +277,7 @@ impl<'a> Play<'a> {
                     paused: end == 2 && calls.is_empty(),
                     unanswered: Unanswered::Interrupted,
                     overflow: end == 3,
+                    window: None,
                 });
                 self.results(calls)
             }
@@ -294,6 +297,8 @@ impl<'a> Play<'a> {
             }
             let result = format!("result of {id}");
             self.add(Record::ToolResult {
+                duration_ms: None,
+                extent: None,
                 id,
                 result,
                 is_error: false,
@@ -304,7 +309,7 @@ impl<'a> Play<'a> {
         Outcome::Completed
     }
 
-    /// What happens while no run is going.
+    /// Something that happens while no run is going.
     fn rest(&mut self) {
         match self.choose(7) {
             0 | 1 => self.compact(),
@@ -390,7 +395,7 @@ async fn revived(journal: &Arc<MemoryJournal>) -> Ledger {
     revive(shared).await.unwrap().0
 }
 
-/// What of an entry is the same in every journal.
+/// The part of an entry that is the same in every journal.
 fn unnumbered(entry: &Entry) -> String {
     let text = std::str::from_utf8(&entry.json).unwrap();
     text.split_once(',').unwrap().1.to_owned()

@@ -39,7 +39,7 @@ async fn a_conversation_goes_on_from_its_journal() {
         let (model, mut options) = scripted();
         options.journal = Some(Arc::clone(&journal));
         let first = Harness::start(options.clone()).unwrap();
-        assert_eq!(first.messages().await.unwrap(), [json!(null); 0]);
+        assert!(first.messages().await.unwrap().is_empty());
         assert_eq!(entries(&journal).await, []);
         model.push(ScriptedReply::text("x"));
         first.prompt("one").await.unwrap();
@@ -199,7 +199,7 @@ async fn many_may_use_a_conversation_at_once() {
                 assert_eq!(error, HarnessError::Busy);
             }
             match prompted {
-                Ok(()) => 1,
+                Ok(_) => 1,
                 Err(error) => {
                     assert_eq!(error, HarnessError::Busy);
                     0

@@ -1,4 +1,5 @@
-//! What changes from the next run on: the model, the tools, what it is told, skills and templates.
+//! The changes that hold from the next run on: the model, the tools, the guidance, skills and
+//! templates.
 
 use harness_protocol::{Setting, ThinkingLevel};
 use serde_json::json;
@@ -60,7 +61,7 @@ async fn settings_hold_from_the_next_run_on() {
         panic!("{blank:?}");
     };
     let model = Setting::named("model").unwrap();
-    assert_eq!(told, model.refuse(&json!(" ")));
+    assert_eq!(told.to_string(), model.refuse(&json!(" ")));
     assert_eq!(harness.settings().await.unwrap(), settings);
 }
 
@@ -92,7 +93,7 @@ async fn a_name_that_no_tool_has_drops_out_until_one_has_it() {
     assert_eq!(names(&harness.tools()), ["b"]);
 }
 
-/// Spec: [LIB-23] [LIB-24]
+/// Spec: [CONV-89] [LIB-24]
 #[actix::test]
 async fn the_model_is_offered_the_tools_that_are_named() {
     let (model, mut options) = scripted();

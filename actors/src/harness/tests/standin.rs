@@ -141,7 +141,8 @@ async fn a_limit_ends_a_prompt_well_and_a_failure_does_not() {
     config.settings.max_turns = 1;
     let harness = Harness::new(config, vec![Arc::new(Shout)], None).unwrap();
     script.push(Message::new().tool_use("t1", "shout", json!({"text": "hey"})));
-    assert_eq!(harness.prompt("go on").await, Ok(()));
+    let limited = harness.prompt("go on").await.unwrap();
+    assert!(!limited.outcome.is_completed());
     script.push(Reply::error(400, "invalid_request_error", "no"));
     let failed = harness.prompt("again").await;
     assert!(matches!(failed, Err(HarnessError::Failed(_))), "{failed:?}");
@@ -163,5 +164,5 @@ async fn one_prompt_at_a_time_and_a_cancel_ends_it() {
     assert!(harness.cancel().await);
     assert_eq!(first.await.unwrap(), Err(HarnessError::Cancelled));
     script.push(Reply::text("well"));
-    assert_eq!(harness.prompt("three").await, Ok(()));
+    assert_eq!(harness.prompt("three").await.unwrap().text, "well");
 }

@@ -1,4 +1,4 @@
-//! What the tests of the library have in common.
+//! Helpers that the tests of the library have in common.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::directory::Seams;
+use crate::directory::Extensions;
 use crate::model::{ModelError, ScriptedReply, ScriptedTransport};
 use crate::reply::Object;
 use crate::tool::{Cancellation, ToolFuture};
@@ -16,9 +16,9 @@ use crate::tool::{Cancellation, ToolFuture};
 pub(super) fn scripted() -> (ScriptedTransport, Options) {
     let model = ScriptedTransport::default();
     let options = Options {
-        seams: Seams {
+        extensions: Extensions {
             transport: Some(Arc::new(model.clone())),
-            ..Seams::default()
+            ..Extensions::default()
         },
         ..Options::new(Config::for_model("first"))
     };
@@ -108,7 +108,7 @@ pub(super) fn offered(request: &Value) -> Vec<&str> {
     tools.map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-/// What messages say, one line a block.
+/// The content of messages, one line a block.
 pub(super) fn said(messages: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for message in messages.as_array().unwrap() {
@@ -132,7 +132,7 @@ pub(super) fn said(messages: &Value) -> Vec<String> {
     lines
 }
 
-/// What each request so far says.
+/// The content of each request so far.
 pub(super) fn requests(model: &ScriptedTransport) -> Vec<Vec<String>> {
     let requests = model.requests();
     requests.iter().map(|it| said(&it["messages"])).collect()

@@ -298,7 +298,7 @@ impl FileJournal {
         refusal
     }
 
-    /// What cannot be written.
+    /// The error for something that cannot be written.
     pub(super) fn refused(&self, reason: String) -> AppendError {
         AppendError::Storage(StorageError {
             doing: "write".to_owned(),

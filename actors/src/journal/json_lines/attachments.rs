@@ -28,7 +28,7 @@ pub struct FolderAttachments {
     pool: Pool,
 }
 
-/// What was found of the attachments of a state folder.
+/// The findings about the attachments of a state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AttachmentsReport {
     /// How many contents are there.
@@ -111,7 +111,7 @@ impl FolderAttachments {
         let (reply, answer) = oneshot::channel();
         let contents = Arc::clone(&self.contents);
         self.pool.run(move || {
-            // Who does not wait any more does not need it.
+            // The receiver may be gone; nothing to do then.
             drop(reply.send(question(&contents)));
         });
         Box::pin(async move {
@@ -136,7 +136,7 @@ impl AttachmentStore for FolderAttachments {
         let contents = Arc::clone(&self.contents);
         self.pool.run(move || {
             let held = contents.hold(&content);
-            // Who does not wait any more gives no order.
+            // The receiver may be gone; nothing to do then.
             if let Err(Ok(sha256)) = reply.send(held) {
                 contents.settle(&sha256, Fate::Refused);
             }

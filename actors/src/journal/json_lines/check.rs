@@ -17,7 +17,7 @@ use crate::storage::StorageError;
 /// How many bytes are looked at at once: readers of other journals wait for no more than that.
 pub(super) const PART: u64 = 8 * 1024 * 1024;
 
-/// What was looked at.
+/// The findings of a check.
 #[derive(Default)]
 pub(super) struct Checked {
     /// Which life of the journal.
@@ -26,9 +26,9 @@ pub(super) struct Checked {
     upto: u64,
     /// The number of the last record before that.
     last: u64,
-    /// What was found there.
+    /// The damage that was found there.
     found: Damage,
-    /// What was cut off behind it.
+    /// The damage that was cut off behind it.
     cut: Damage,
 }
 

@@ -1,4 +1,4 @@
-//! Who has a use for the content of an attachment while an order that names it is under way.
+//! The uses of an attachment's content while an order that names it is under way.
 //!
 //! Invariant: a content is removed only while nobody claims it, and only if it was not there before
 //! the first of those who claimed it since, and none of their orders was taken.
@@ -11,7 +11,7 @@ use crate::attachment::Fate;
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     claimed: HashMap<String, Claim>,
-    /// What was claimed since a sweep began, while one goes on.
+    /// The contents that were claimed since a sweep began, while one goes on.
     pub(super) since_sweep: Option<HashSet<String>>,
 }
 

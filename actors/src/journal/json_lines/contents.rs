@@ -46,7 +46,7 @@ impl Contents {
         self.disk.sync_folder(&self.home)
     }
 
-    /// Removes what a crash left unfinished. Whoever is making a file holds its lock.
+    /// Removes files that a crash left unfinished. A process that is making one holds its lock.
     pub(super) fn sweep(&self) -> io::Result<()> {
         for name in self.disk.names(&self.folder)? {
             if !name.starts_with('.') || !name.ends_with(UNFINISHED) {

@@ -14,9 +14,9 @@ use super::lines::{Lines, MANY};
 pub(super) struct Part<'a> {
     /// Where it begins.
     pub(super) offset: u64,
-    /// What is there.
+    /// Its bytes.
     pub(super) bytes: &'a [u8],
-    /// What is wrong with it.
+    /// The fault in it.
     pub(super) reason: &'a str,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Aside<'a> {
     /// Adds a part and warns of it; nothing if it is there already.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn add(&mut self, part: &Part<'_>) -> io::Result<()> {
         let path = self.folder.damage(self.id);
         let (file, mut known) = match self.opened.take() {
@@ -122,7 +122,7 @@ impl<'a> Aside<'a> {
     /// Makes what was added durable.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn finish(self) -> io::Result<()> {
         let Some((file, _)) = self.opened else {
             return Ok(());

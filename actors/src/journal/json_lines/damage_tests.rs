@@ -40,7 +40,7 @@ fn lines() -> Vec<Vec<u8>> {
     lines
 }
 
-/// What the damage file of a journal holds.
+/// The content of a journal's damage file.
 fn set_aside(disk: &SimulatedDisk, name: &str) -> Vec<Vec<u8>> {
     let path = PathBuf::from(format!("/c/{name}.damaged"));
     let content = disk.content(&path).unwrap_or_default();

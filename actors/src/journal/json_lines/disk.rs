@@ -20,10 +20,10 @@ pub enum Opening {
     New,
 }
 
-/// What is known of a file without its content.
+/// The facts about a file without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// The device and the number that name it, whatever its path.
     pub inode: (u64, u64),
@@ -35,7 +35,7 @@ pub struct Stat {
     pub changed_at: u64,
 }
 
-/// What lies at a path.
+/// The kind of a file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A file.
@@ -51,62 +51,62 @@ pub trait Disk: Send + Sync + 'static {
     /// Opens a file, private to its owner if it is new or is written.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Looks at a path without following a link.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
 
     /// The names in a folder.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
 
     /// Moves a file, in place of one that may be there.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Moves a file to a path where nothing is yet.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Gives a file a second path.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Makes a folder, and those above it, private to their owner. One that is there is made
     /// private.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn make_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Opens a folder, so that its names can be made durable later without another open file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn open_folder(&self, folder: &Path) -> io::Result<Arc<dyn DiskFolder>>;
 
     /// Makes the names in a folder outlive a power cut.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         self.open_folder(folder)?.sync()
     }
@@ -117,46 +117,46 @@ pub trait DiskFolder: Send + Sync + 'static {
     /// Makes the names in it outlive a power cut.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn sync(&self) -> io::Result<()>;
 }
 
 /// An open file; it is closed, and its lock is gone, with the last clone of its `Arc`.
 pub trait DiskFile: Send + Sync + 'static {
-    /// What is known of it.
+    /// The facts about it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn stat(&self) -> io::Result<Stat>;
 
     /// Reads what is there, as much as there is; 0 at the end.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Writes at the end, and tells how much.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Cuts the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn truncate(&self, length: u64) -> io::Result<()>;
 
     /// Makes the content outlive a power cut.
     ///
     /// # Errors
-    /// What the system says. What was not synced may be lost even if a later call succeeds.
+    /// The system's error. Bytes that were not synced may be lost even if a later call succeeds.
     fn sync(&self) -> io::Result<()>;
 
     /// Takes the file for this process, if no other has it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn try_lock(&self) -> io::Result<bool>;
 }
 
@@ -177,7 +177,7 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
 /// Writes all of it at the end.
 ///
 /// # Errors
-/// What the system says; a part may be written then.
+/// The system's error; a part may be written then.
 pub(super) fn append_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.append(bytes) {

@@ -50,7 +50,7 @@ pub struct Report {
     pub error: Option<OpenError>,
 }
 
-/// What a repair did.
+/// The outcome of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
     /// How many records the journal has now.
@@ -79,6 +79,14 @@ impl Doctor {
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
         Self(Folder::at(home, Arc::new(SystemDisk), clock))
+    }
+
+    /// For the journals of the workflows of a state folder.
+    #[must_use]
+    pub fn of_workflows(home: &Path, clock: Clock) -> Self {
+        let folder = Folder::at(home, Arc::new(SystemDisk), clock);
+        let path = home.join("workflows");
+        Self(Folder { path, ..folder })
     }
 
     /// Looks at all journals, and changes nothing.

@@ -14,7 +14,7 @@ const WINDOW: u64 = 64 * 1024;
 
 /// The first line of a file.
 pub(super) struct Head {
-    /// What it says.
+    /// Its header.
     pub(super) header: Header,
     /// Where a journal without records ends.
     pub(super) end: End,

@@ -17,12 +17,12 @@ fn new(store: &JsonLinesStore, name: &str) -> Arc<dyn Journal> {
     wait(store.open_or_new(header(name))).unwrap()
 }
 
-/// What a conversation was told.
+/// The orders to a conversation.
 #[derive(Default)]
 struct Told {
-    /// What it tried to say.
+    /// The texts that were tried.
     tried: Vec<String>,
-    /// What was taken.
+    /// The texts that were accepted.
     taken: Vec<String>,
     /// How much of that has to outlive a power cut.
     durable: usize,
@@ -55,7 +55,7 @@ impl Told {
     }
 }
 
-/// Does everything that a store can, and tells what came of it. Goes on after errors.
+/// Does everything that a store can, and tells the results. Goes on after errors.
 fn life(disk: &SimulatedDisk) -> (Told, bool) {
     let store = store_on(disk);
     let mut told = Told::default();
@@ -90,14 +90,14 @@ fn entries_or_none(journal: &Arc<dyn Journal>) -> Vec<Bytes> {
     page.entries.into_iter().map(|entry| entry.json).collect()
 }
 
-/// What is shown; nothing if the disk is dead.
+/// The prompts that are shown; nothing if the disk is dead.
 fn prompts_or_none(journal: &Arc<dyn Journal>) -> Option<Vec<String>> {
     wait(journal.read(0, ALL)).ok()?;
     Some(prompts(journal))
 }
 
 impl Told {
-    /// What must be shown; nothing if the disk is dead.
+    /// The prompts that must be shown; nothing if the disk is dead.
     fn taken_if(&self, disk: &SimulatedDisk) -> Option<Vec<String>> {
         (!disk.is_dead() || self.taken.is_empty()).then(|| self.taken.clone())
     }

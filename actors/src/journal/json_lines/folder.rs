@@ -82,7 +82,7 @@ impl Folder {
         })
     }
 
-    /// Removes what a crash left unfinished. Whoever is making a file holds its lock.
+    /// Removes files that a crash left unfinished. A process that is making one holds its lock.
     pub(super) fn sweep(&self) -> io::Result<()> {
         let names = self.disk.names(&self.path)?;
         for name in &names {
@@ -312,7 +312,7 @@ pub(super) fn short(path: &Path) -> String {
     names.join("/")
 }
 
-/// What the system said about a path.
+/// The system's error about a path.
 pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> StorageError {
     StorageError {
         doing: doing.to_owned(),

@@ -1,4 +1,4 @@
-//! What a journal is to do, in order.
+//! The work of a journal, in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -51,11 +51,11 @@ pub(super) struct Orders {
     is_away: bool,
 }
 
-/// Tells what came of an order. Called by a thread that has let go of the journal, so that who
+/// Tells the result of an order. Called by a thread that has let go of the journal, so that who
 /// drops the last handle after an answer has closed it.
 pub(super) type Answer = Box<dyn FnOnce() + Send>;
 
-/// Sends an answer later. Who does not wait for it any more does not get it.
+/// Sends an answer later. If the receiver is gone, there is nothing to do.
 pub(super) fn answer<T: Send + 'static>(reply: oneshot::Sender<T>, answer: T) -> Answer {
     Box::new(move || drop(reply.send(answer)))
 }

@@ -24,7 +24,7 @@ use super::whole::Whole;
 use crate::storage::{StorageError, StorageFuture};
 use crate::threads::PASSES;
 
-/// What another process did that made a file where there was none.
+/// The reason where another process made a file that was not there before.
 pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";
 
 /// A journal that is open in this process. All handles of a conversation share it.
@@ -50,7 +50,7 @@ pub(super) struct FileJournal {
     pub(super) checked: Mutex<Checked>,
 }
 
-/// What readers see.
+/// The state that readers see.
 #[derive(Clone)]
 pub(super) struct Shown {
     pub(super) header: Header,
@@ -64,7 +64,7 @@ pub(super) struct Shown {
     pub(super) torn: u64,
 }
 
-/// What the writer knows.
+/// The state that the writer knows.
 pub(super) struct Writing {
     pub(super) life: Life,
     /// Where the next record goes; further than what is shown while a flush is awaited.
@@ -190,7 +190,7 @@ impl FileJournal {
         Ok(Self::new(shared, shown, Life::Found { inode }))
     }
 
-    /// What readers see now.
+    /// The state that readers see now.
     pub(super) fn shown(&self) -> Shown {
         lock(&self.shown).clone()
     }
@@ -213,7 +213,7 @@ impl FileJournal {
         short(&self.shared.folder.journal(&self.id))
     }
 
-    /// What the system said about the journal.
+    /// The system's error about the journal.
     pub(super) fn failed(&self, doing: &str, error: &std::io::Error) -> StorageError {
         failed(doing, &self.shared.folder.journal(&self.id), error)
     }
@@ -242,7 +242,7 @@ impl FileJournal {
 }
 
 impl Drop for FileJournal {
-    /// Closes the files first: whoever opens the journal again waits for the lock to be gone.
+    /// Closes the files first: a store that opens the journal again waits for the lock to be gone.
     fn drop(&mut self) {
         lock(&self.writing).life = Life::New;
         lock(&self.shown).file = None;
@@ -254,7 +254,7 @@ impl Drop for FileJournal {
 /// A handle that actors hold.
 pub(super) struct Handle(pub(super) Arc<FileJournal>);
 
-/// What is said when the store has no thread to do something.
+/// The error where the store has no thread to do something.
 pub(super) fn gone(path: String) -> StorageError {
     StorageError {
         doing: "use".to_owned(),

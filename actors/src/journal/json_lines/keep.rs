@@ -1,8 +1,8 @@
-//! What of a reply is no record yet: a file beside the journal that a crash of the process leaves.
+//! The unfinished part of a reply: a file beside the journal that a crash of the process leaves.
 //!
 //! It is written and never flushed, cut when a record ends the block, and gone when the run ends.
-//! What it holds is proved by nothing but the journal: a line that names another life of the journal,
-//! or an earlier record than the one that ended the last block, counts for nothing.
+//! Only the journal proves its content: a line that names another life of the journal, or an earlier
+//! record than the one that ended the last block, counts for nothing.
 
 use std::io;
 use std::sync::Arc;

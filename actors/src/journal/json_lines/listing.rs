@@ -13,7 +13,7 @@ use crate::storage::StorageError;
 /// For how long the pages behind the first one come from the same look.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// What the last look at the folder found.
+/// The result of the last look at the folder.
 #[derive(Default)]
 pub(super) struct Listing(Mutex<Option<Look>>);
 

@@ -79,6 +79,18 @@ impl JsonLinesStore {
         Self::of(Folder { size, ..folder })
     }
 
+    /// The journals of the workflows of a state folder of a bounded size.
+    #[must_use]
+    pub fn of_workflows(home: &Path, clock: Clock, size: StateSize) -> Self {
+        let folder = Folder::at(home, Arc::new(StateDisk::of(home)), clock);
+        let path = home.join("workflows");
+        Self::of(Folder {
+            path,
+            size,
+            ..folder
+        })
+    }
+
     fn of(folder: Folder) -> Self {
         let prepared = folder.disk.make_folder(&folder.path);
         if let Err(error) = prepared.and_then(|()| folder.sweep()) {
@@ -97,7 +109,7 @@ impl JsonLinesStore {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
         self.0.readers.run(move || {
-            // Who does not wait any more does not need it.
+            // The receiver may be gone; nothing to do then.
             drop(reply.send(question(&shared)));
         });
         self.answered(id, answer)
@@ -142,7 +154,7 @@ impl JournalStore for JsonLinesStore {
         self.0.slow.run(move || {
             let created = shared.create(header, entries);
             let created = created.map(|journal| Arc::new(Handle(journal)) as Arc<dyn Journal>);
-            // Who does not wait any more does not need it.
+            // The receiver may be gone; nothing to do then.
             drop(reply.send(created));
         });
         self.answered(&name, answer)
@@ -156,7 +168,7 @@ impl JournalStore for JsonLinesStore {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
         self.0.readers.run(move || {
-            // Who does not wait any more does not need it.
+            // The receiver may be gone; nothing to do then.
             drop(reply.send(shared.list(after.as_ref(), limit)));
         });
         let path = self.0.folder.path.display().to_string();
@@ -183,3 +195,6 @@ mod fault_tests;
 mod file_tests;
 #[cfg(test)]
 mod huge_tests;
+#[cfg(test)]
+#[path = "workflow_tests.rs"]
+mod workflow_tests;

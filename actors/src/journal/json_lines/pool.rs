@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::threads::start_thread;
 
-/// What a thread is to do.
+/// The work of a thread.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
 /// A few threads with one queue. They end when the pool is dropped and the queue is empty.
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::threads::testing::without_threads;
 
-    /// What a job that adds one to a number comes to; nothing if there is no thread.
+    /// The result of a job that adds one to a number; nothing if there is no thread.
     fn added(pool: &Pool) -> Option<u32> {
         let (reply, answer) = channel();
         pool.run(move || reply.send(1 + 1).unwrap());

@@ -15,7 +15,7 @@ pub(super) struct Scan {
     pub(super) last: u64,
     /// How many records were found.
     pub(super) records: u64,
-    /// What else was found; copied nowhere yet.
+    /// Further damage; copied nowhere yet.
     pub(super) damage: Damage,
 }
 

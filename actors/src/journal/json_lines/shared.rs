@@ -1,4 +1,4 @@
-//! What all journals of a store share.
+//! The state that all journals of a store share.
 
 use std::collections::HashMap;
 use std::io;
@@ -198,7 +198,7 @@ impl Shared {
             Ok(None) => self.throw_away(id),
             Err(error) => Err(error),
         };
-        // Who does not wait any more is not told.
+        // The receiver may be gone; nothing to do then.
         drop(reply.send(removed));
     }
 

@@ -21,7 +21,7 @@ pub(in super::super) enum Fault {
     Crash,
 }
 
-/// What is left of the disk.
+/// The loss that a disk suffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Loss {
     /// Nothing is lost: the process was killed.
@@ -239,7 +239,7 @@ impl SimulatedDisk {
         lock(&self.0).is_dead
     }
 
-    /// What is in a file.
+    /// The content of a file.
     pub(in super::super) fn content(&self, path: &Path) -> Option<Vec<u8>> {
         let mut world = lock(&self.0);
         let inode = world.inode(path).ok()?;

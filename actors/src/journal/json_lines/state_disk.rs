@@ -11,14 +11,14 @@ use nix::fcntl::OFlag;
 use super::disk::{Away, Disk, DiskFile, DiskFolder, Opening, Stat};
 use super::system_disk::SystemDisk;
 
-/// What is below the state folder and is not made anew either, since it holds what was kept.
-const KEPT: [&str; 2] = ["conversations", "attachments"];
+/// The folders below the state folder that are not made anew either, since they hold what was kept.
+const KEPT: [&str; 3] = ["conversations", "attachments", "workflows"];
 
 /// The machine's file system, for as long as the folders are the ones of the start: a disk may be
 /// unmounted, a folder moved, or another one put in its place. Then everything that goes by a path
 /// fails, until the right folders are back.
 #[derive(Debug)]
-pub struct StateDisk([Place; 3]);
+pub struct StateDisk([Place; 4]);
 
 /// A folder that stays the same one.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ impl StateDisk {
     /// one that is missing is the one that is made first.
     #[must_use]
     pub fn of(home: &Path) -> Self {
-        let [conversations, attachments] = KEPT.map(|name| home.join(name));
-        let places = [home.to_owned(), conversations, attachments];
+        let [conversations, attachments, workflows] = KEPT.map(|name| home.join(name));
+        let places = [home.to_owned(), conversations, attachments, workflows];
         Self(places.map(|path| {
             let folder = open(&path).map_or_else(|_| OnceLock::new(), OnceLock::from);
             Place { path, folder }

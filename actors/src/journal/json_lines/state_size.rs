@@ -16,7 +16,7 @@ use crate::threads::start_thread;
 
 /// How often a full folder is counted: somebody may be making room.
 const RECOUNT: Duration = Duration::from_secs(2);
-/// What counts, below the state folder.
+/// The folders that count, below the state folder.
 const FOLDERS: [&str; 3] = ["conversations", "attachments", "trash"];
 
 /// The size of a state folder. Clones share it.
@@ -27,9 +27,9 @@ struct Size {
     home: PathBuf,
     disk: Arc<dyn Disk>,
     max: u64,
-    /// What the last count found, with what was written since it began.
+    /// The result of the last count, with the bytes that were written since it began.
     bytes: AtomicU64,
-    /// What was written since the last count began.
+    /// The bytes that were written since the last count began.
     written: AtomicU64,
     is_wanted: AtomicBool,
     /// Asks for a count; the thread that counts ends with it.

@@ -32,7 +32,7 @@ impl Waiting {
     /// Tells all of them why their records are not there.
     pub(super) fn dismiss(&mut self, error: &AppendError) {
         for waiter in self.appends.drain(..) {
-            // Who does not wait any more is not told.
+            // The receiver may be gone; nothing to do then.
             drop(waiter.reply.send(Err(error.clone())));
         }
     }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::fcntl::OFlag;
 
@@ -23,7 +24,8 @@ const OTHERS: u32 = 0o077;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemDisk;
 
-struct SystemFile(File);
+/// A file, and whether it is locked.
+struct SystemFile(File, AtomicBool);
 
 struct SystemFolder(File);
 
@@ -88,7 +90,7 @@ impl Disk for SystemDisk {
         if opening != Opening::Read {
             make_private(&file, FILE)?;
         }
-        Ok(Arc::new(SystemFile(file)))
+        Ok(Arc::new(SystemFile(file, AtomicBool::new(false))))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -182,9 +184,53 @@ impl DiskFile for SystemFile {
 
     fn try_lock(&self) -> io::Result<bool> {
         match self.0.try_lock() {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.1.store(true, Ordering::Relaxed);
+                Ok(true)
+            }
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+}
+
+/// A program that is being started has a copy of every descriptor until it is there, and the lock would last as
+/// long.
+impl Drop for SystemFile {
+    fn drop(&mut self) {
+        if *self.1.get_mut()
+            && let Err(error) = self.0.unlock()
+        {
+            log::warn!("a file stays locked until no program has it any more: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [JRNL-122]
+    #[test]
+    fn a_lock_ends_with_its_file_also_while_a_program_that_starts_has_a_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let open = || {
+            let file = File::options()
+                .create(true)
+                .append(true)
+                .open(&path)
+                .unwrap();
+            SystemFile(file, AtomicBool::new(false))
+        };
+        let first = open();
+        assert!(first.try_lock().unwrap());
+        let copy = first.0.try_clone().unwrap();
+        let second = open();
+        assert!(!second.try_lock().unwrap());
+        drop(first);
+        assert!(second.try_lock().unwrap());
+        drop(copy);
+        assert!(!open().try_lock().unwrap());
     }
 }

@@ -68,7 +68,7 @@ impl Whole {
     /// they come. Each part of it is written if a state folder of that size has room for it.
     ///
     /// # Errors
-    /// What the system says, or why there is no such journal.
+    /// The system's error, or the reason why there is no such journal.
     pub(super) fn write(
         &mut self,
         mut entries: Entries,

@@ -90,7 +90,7 @@ impl Bash {
             ending: Ending::Own,
             took: began.elapsed(),
             folder: None,
-            put_back: Vec::new(),
+            places: Vec::new(),
         };
         Ok(finished.outcome())
     }
@@ -125,7 +125,7 @@ async fn stop(lifeline: &Lifeline, starting: &mut Starting) {
     }
 }
 
-/// What the model is told of a job that was started.
+/// The model's answer to the start of a job.
 async fn begun(jobs: &Jobs, job: Job, context: &ToolContext) -> ToolOutcome {
     let Job { job, command, .. } = job;
     let (jobs, conversation) = (jobs.clone(), context.conversation.clone());

@@ -1,4 +1,4 @@
-//! What a command writes: its start and its end for the model, and all of it in a bounded file.
+//! The output of a command: its start and its end for the model, and all of it in a bounded file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,7 +13,7 @@ const HEAD: usize = 8 * 1024;
 /// How much of the end, in bytes.
 const TAIL: usize = 24 * 1024;
 
-/// What a command has written so far. Its size does not depend on how much that is.
+/// The output of a command so far. Its size in memory does not depend on how much that is.
 #[derive(Debug)]
 pub(super) struct Capture {
     redaction: Redaction,
@@ -34,7 +34,7 @@ pub(super) struct Capture {
     error: Option<io::Error>,
 }
 
-/// What the model is shown of an output.
+/// The part of an output that the model sees.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) text: String,
@@ -140,7 +140,7 @@ impl Capture {
         from_line(&text, most).to_owned()
     }
 
-    /// What the model is shown.
+    /// The part that the model sees.
     pub(super) fn told(&self) -> Told {
         if self.total <= (HEAD + TAIL) as u64 {
             let text = String::from_utf8_lossy(&self.start).into_owned();

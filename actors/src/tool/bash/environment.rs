@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What is passed on from the service, if it is there.
+/// Variables that are passed on from the service, if they are there.
 const PASSED: &[&str] = &[
     "PATH",
     "HOME",
@@ -46,7 +46,7 @@ const PASSED: &[&str] = &[
     "SSL_CERT_DIR",
 ];
 
-/// What commands are told so that nothing waits for a person and nothing colours its output.
+/// Variables that commands get so that nothing waits for a person and nothing colours its output.
 const SET: &[(&str, &str)] = &[
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -66,10 +66,14 @@ const SET: &[(&str, &str)] = &[
     ("GIT_SSH_COMMAND", "ssh -o BatchMode=yes"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("PIP_NO_INPUT", "1"),
+    // Without the network npm tries for more than a minute to hear of its newer versions.
+    ("NPM_CONFIG_UPDATE_NOTIFIER", "false"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PYTHONUNBUFFERED", "1"),
 ];
 
-/// What is not passed on, even if an operator names it: it makes every program run something else.
+/// Variables that are not passed on, even if an operator names them: they make every program run
+/// something else.
 const NEVER: &[&str] = &[
     "BASH_ENV",
     "ENV",
@@ -93,7 +97,7 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The environment of a command: of the service's own variables those that tools need and those that the
 /// operator names, and nothing that is named like a secret.
-pub(super) fn environment(
+pub(crate) fn environment(
     own: impl Iterator<Item = (String, String)>,
     named: &[String],
     temp: &Path,

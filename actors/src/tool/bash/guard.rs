@@ -1,5 +1,4 @@
-//! What becomes of protected places while a command runs: what was changed is put back, and what was made
-//! is put aside.
+//! Guards protected places while a command runs: changes are put back, and new files are put aside.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -15,7 +14,7 @@ const DEPTH: usize = 6;
 /// How many names are tried for what is put aside.
 const MAX_ASIDE: usize = 1000;
 
-/// What was at protected places before a command.
+/// The state of protected places before a command.
 #[derive(Debug)]
 pub(super) struct Guard {
     places: Vec<(PathBuf, Found)>,

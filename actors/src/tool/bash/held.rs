@@ -38,7 +38,7 @@ pub(super) struct Entry {
     pub(super) lifeline: Lifeline,
     pub(super) capture: Arc<Mutex<Capture>>,
     pub(super) end: watch::Sender<Option<End>>,
-    /// Who asked first to end it.
+    /// The first who asked to end it.
     pub(super) stopper: Option<Stopper>,
     /// Whether it is a job by now: what ends at once is none.
     pub(super) is_begun: bool,
@@ -46,7 +46,7 @@ pub(super) struct Entry {
     pub(super) looked_at: u64,
 }
 
-/// Who ends a job.
+/// The kind of actor that ends a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stopper {
     /// An operator, or the model.

@@ -99,7 +99,7 @@ fn end_of(note: &JobNote) -> JobEnd {
     note.end.clone().unwrap_or(JobEnd::WithService)
 }
 
-/// What is told of a job that only the records know, with the end of its output, if that is kept. Blocks.
+/// The text about a job that only the records know, with the end of its output, if that is kept. Blocks.
 fn past(context: &ToolContext, job: u64, most: usize) -> Option<String> {
     let note = context.jobs.iter().find(|note| note.job == job)?;
     let outputs = context.outputs.as_ref();
@@ -190,7 +190,8 @@ impl Tool for JobTool {
         })
     }
 
-    /// What it ends was allowed, and it changes nothing else: it is of use in a mode without changes.
+    /// The command that it ends was allowed, and it changes nothing else, so that it is of use in a
+    /// mode without changes.
     fn has_effects(&self) -> bool {
         false
     }

@@ -59,7 +59,7 @@ pub(super) struct Running {
     key: Key,
 }
 
-/// What a look at a job tells.
+/// The result of a look at a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) job: Job,
@@ -158,7 +158,7 @@ impl Jobs {
             held.news.retain(|other| other != conversation);
             held.end(&|entry| {
                 let is_meant = entry.conversation == *conversation;
-                // Nobody is told of its end any more.
+                // No client is told of its end any more.
                 entry.is_begun &= !is_meant;
                 is_meant
             })

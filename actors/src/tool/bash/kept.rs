@@ -12,7 +12,8 @@ use crate::secret::Redaction;
 /// How much is read at once, in bytes.
 const PIECE: usize = 256 * 1024;
 
-/// What of an output is wanted. Bytes and lines are those of what is shown, without what is secret.
+/// The part of an output that is wanted. Bytes and lines are those of the shown text, without
+/// secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputRange {
     /// All of it.
@@ -27,7 +28,7 @@ impl Outputs {
     /// The kept output of a call, or a range of it; what is behind the end is empty. Blocks.
     ///
     /// # Errors
-    /// What the disk says; also if nothing is kept.
+    /// The disk's error; also if nothing is kept.
     pub fn read(
         &self,
         conversation: &ConversationId,
@@ -62,7 +63,7 @@ impl Outputs {
     /// The end of an output, whole lines of at most so many bytes, without what is secret. Blocks.
     ///
     /// # Errors
-    /// What the disk says; also if there is none.
+    /// The disk's error; also if there is none.
     pub(super) fn tail(
         &self,
         conversation: &ConversationId,

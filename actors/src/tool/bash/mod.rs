@@ -2,9 +2,12 @@
 
 mod background;
 mod capture;
+mod denied;
 mod environment;
 mod guard;
 mod held;
+mod held_contents;
+mod inventory;
 mod job;
 mod jobs;
 mod kept;
@@ -19,7 +22,7 @@ mod workdir;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use harness_protocol::{Access, CommandPlan, Subject};
@@ -28,22 +31,25 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::capture::Capture;
-use self::environment::environment;
 use self::guard::Guard;
-use self::process::{Ended, GRACE, Lifeline};
+use self::inventory::Inventory;
+use self::process::GRACE;
 use self::reach::Reach;
 use self::result::{Ending, Finished};
-use self::temp::TempFolder;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input};
 use crate::blocking;
 use crate::reply::Object;
 
+pub(crate) use environment::environment;
 pub use job::JobTool;
 pub use jobs::Jobs;
 pub use kept::OutputRange;
 pub use outputs::Outputs;
+pub(crate) use process::{Ended, Lifeline, run_into};
+pub(crate) use reach::linked;
+pub(crate) use temp::TempFolder;
 
 /// How long a command may run that asks for no other time, in seconds.
 const DEFAULT_TIMEOUT: u64 = 120;
@@ -54,18 +60,22 @@ const MAX_COMMAND: usize = 120 * 1024;
 /// How long the model's reason may be, in bytes.
 const MAX_WHY: usize = 1024;
 
-/// What the shell runs: the command in its argument, and at the end it notes where it was. `eval` gives the
-/// command the lines of its own text in what the shell says of errors.
+/// The shell's script: it runs the command in its argument, and at the end it notes where it was. With
+/// `eval` the shell's own errors name the lines of the command's text.
 const SCRIPT: &str = r#"trap 'pwd -P >"$TMPDIR/.folder"' EXIT
 eval "$1""#;
+
+/// The shell's exit code for a file that is no program.
+const NO_PROGRAM: i32 = 126;
 
 /// Runs commands.
 #[derive(Clone)]
 pub struct Bash {
     launcher: Arc<dyn Launcher>,
-    /// What operators pass on of the service's environment, besides what all programs need.
+    /// Variables of the service's environment that operators pass on, besides those that all
+    /// programs need.
     environment: Arc<[String]>,
-    /// What runs in the background.
+    /// The jobs in the background.
     jobs: Jobs,
 }
 
@@ -176,18 +186,25 @@ impl Bash {
         let limit = Duration::from_secs(ready.plan.timeout_s);
         let (command, workspace) = (ready.plan.command.clone(), ready.workspace.clone());
         let mut work = {
-            let (capture, live) = (Arc::clone(&capture), context.output.clone());
+            let live = context.output.clone();
             let line = lifeline.clone();
-            let closed = Arc::clone(&context.closed);
+            let context = context.clone();
             let work = move || {
                 let temp = TempFolder::new()?;
-                let (order, reach) = self.order(&ready, &temp, closed);
+                let (order, reach) = self.order(&ready, &temp, Arc::clone(&context.closed));
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
-                match ready.plan.access {
-                    Access::Write => guarded(&ready.workspace, &reach, run),
+                let take = || Inventory::take(&ready.workspace, &context.seen.paths());
+                let before = may_write(&ready.plan).then(take);
+                let (ended, put_back) = match ready.plan.access {
+                    Access::Write => guarded(&ready.workspace, &reach, run)?,
                     // The one can write nothing, the other everything.
-                    Access::Read | Access::Full | Access::Unknown => Ok((run()?, Vec::new())),
-                }
+                    Access::Read | Access::Full | Access::Unknown => (run()?, Vec::new()),
+                };
+                let found = before.map(|before| before.compare(&context));
+                let told = lock(&capture).told();
+                let denied = self.denied(&order, &ended, &told.text);
+                let notes = put_back.into_iter().chain(denied).collect();
+                Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
             };
             Box::pin(blocking(work))
         };
@@ -200,13 +217,9 @@ impl Bash {
             }
         };
         drop(cut);
-        let (ended, put_back) = done
+        let (ended, told, places, found) = done
             .map_err(|error| failed(&error))?
             .map_err(|error| failed(&error))?;
-        let told = capture
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .told();
         let last = context.command_folder.clone();
         let folder = ended.folder.clone().filter(|folder| {
             let was = last.as_deref().unwrap_or(&workspace);
@@ -223,12 +236,26 @@ impl Bash {
             ending,
             took: began.elapsed(),
             folder: shown,
-            put_back,
+            places,
         };
         Ok(ToolOutcome {
             folder: folder.map(|folder| folder.to_string_lossy().into_owned()),
+            changes: found.changes,
+            changes_note: found.note,
             ..finished.outcome()
         })
+    }
+
+    /// The words about the places that a failed command was denied, by its output. Looks at files.
+    fn denied(&self, order: &LaunchOrder, ended: &Ended, text: &str) -> Vec<String> {
+        let has_failed = ended.code.is_some_and(|code| code != 0);
+        // A file that is no program is denied to everybody.
+        if !has_failed || ended.code == Some(NO_PROGRAM) {
+            return Vec::new();
+        }
+        let folders: Vec<&Path> = ended.folder.iter().map(PathBuf::as_path).collect();
+        let folders = [&[order.folder.as_path()][..], &folders].concat();
+        denied::notes(text, &folders, |place| self.launcher.denial(order, place))
     }
 
     fn order(
@@ -260,6 +287,11 @@ impl Bash {
     }
 }
 
+/// Whether a command can change files.
+fn may_write(plan: &CommandPlan) -> bool {
+    !(plan.access == Access::Read && plan.contained)
+}
+
 /// Runs a command that may write; what it did at protected places is taken back, a line for each. Blocks.
 fn guarded(
     workspace: &Path,
@@ -274,6 +306,10 @@ fn guarded(
         notes.extend(new_repository::check(workspace));
     }
     Ok((ended?, notes))
+}
+
+fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+    capture.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Asks a command to end and waits for that; ends it when it takes too long.

@@ -57,7 +57,7 @@ impl Outputs {
     /// Removes the outputs of a conversation. Blocks.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     pub fn remove(&self, conversation: &ConversationId) -> io::Result<()> {
         let start = format!("{conversation}.");
         for (_, _, path) in all(&self.folder)? {

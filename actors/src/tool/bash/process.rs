@@ -18,20 +18,20 @@ const MAX_REPORTS: u64 = 256 * 1024;
 
 /// How a command ended.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) code: Option<i32>,
-    pub(super) signal: Option<i32>,
-    /// What still ran and was ended.
-    pub(super) left: Vec<String>,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    /// Processes that still ran and were ended.
+    pub(crate) left: Vec<String>,
     /// Where the shell was.
-    pub(super) folder: Option<std::path::PathBuf>,
+    pub(crate) folder: Option<std::path::PathBuf>,
     /// It took too much: which, and how much there may be.
-    pub(super) over: Option<String>,
+    pub(crate) over: Option<String>,
 }
 
 /// Ends a command: gently, or at once. Clones end the same one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lifeline(Arc<Mutex<Line>>);
+pub(crate) struct Lifeline(Arc<Mutex<Line>>);
 
 #[derive(Debug, Default)]
 enum Line {
@@ -45,7 +45,7 @@ enum Line {
 
 impl Lifeline {
     /// Asks the command to end, and ends it a little later.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         let mut line = self.lock();
         let is_asked = match &mut *line {
             Line::Open(input) => input.write_all(b"stop\n").is_ok(),
@@ -58,7 +58,7 @@ impl Lifeline {
     }
 
     /// Ends the command at once.
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         *self.lock() = Line::Cut;
     }
 
@@ -81,7 +81,7 @@ impl Lifeline {
     }
 }
 
-/// Runs a command to its end. Blocks for as long as it runs.
+/// Runs a command to its end and shows what it writes. Blocks for as long as it runs.
 ///
 /// # Errors
 /// Why it was not started, or how its launcher failed.
@@ -91,6 +91,26 @@ pub(super) fn run(
     lifeline: &Lifeline,
     capture: &Mutex<Capture>,
     live: &LiveOutput,
+) -> io::Result<Ended> {
+    let mut text = Characters::default();
+    run_into(launcher, order, lifeline, &mut |bytes| {
+        capture
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(bytes);
+        live.write(&text.next(bytes));
+    })
+}
+
+/// Runs a command to its end; `sink` gets what it writes, piece by piece. Blocks for as long as it runs.
+///
+/// # Errors
+/// Why it was not started, or how its launcher failed.
+pub(crate) fn run_into(
+    launcher: &dyn Launcher,
+    order: &LaunchOrder,
+    lifeline: &Lifeline,
+    sink: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Ended> {
     if lifeline.is_cut() {
         return Err(io::Error::other("cancelled before it started"));
@@ -104,7 +124,7 @@ pub(super) fn run(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let worked = follow(&mut child, &first, lifeline, capture, live);
+    let worked = follow(&mut child, &first, lifeline, sink);
     lifeline.cut();
     // With its input closed it ends.
     child.wait()?;
@@ -115,8 +135,7 @@ fn follow(
     child: &mut Child,
     first: &[u8],
     lifeline: &Lifeline,
-    capture: &Mutex<Capture>,
-    live: &LiveOutput,
+    sink: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Ended> {
     let (Some(mut input), Some(mut output), Some(reports)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -129,18 +148,10 @@ fn follow(
         return Err(io::Error::other("cancelled before it started"));
     }
     let mut piece = vec![0; PIECE];
-    let mut text = Characters::default();
     loop {
         match output.read(&mut piece) {
             Ok(0) => break,
-            Ok(count) => {
-                let bytes = &piece[..count];
-                capture
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .add(bytes);
-                live.write(&text.next(bytes));
-            }
+            Ok(count) => sink(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -150,7 +161,7 @@ fn follow(
     ended(&lines)
 }
 
-/// What the reports of a launcher come to.
+/// The end that a launcher's reports tell.
 fn ended(lines: &str) -> io::Result<Ended> {
     let mut over = None;
     let mut end = None;
@@ -198,7 +209,7 @@ impl Characters {
         text
     }
 
-    /// What is left at the end.
+    /// The bytes that are left at the end.
     pub(super) fn rest(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
     }

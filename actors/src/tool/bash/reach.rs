@@ -1,23 +1,24 @@
-//! What a command may write in the folder of its conversation, and what not.
+//! The places in a conversation's folder that a command may write, and those that it may not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::tool::change::is_protected_name;
 
-/// What of git's own folder tells git what to run.
+/// The files in git's own folder that tell git what to run.
 const OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
 /// How deep folders of submodules are looked for.
 const DEPTH: usize = 4;
 /// How many places are protected at most; more are in no folder that people work in.
 const MOST: usize = 512;
 
-/// What a command may write, and what of it is protected. Paths are absolute and without links.
+/// The places that a command may write, and the protected ones among them. Paths are absolute and
+/// without links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Folders besides that of the conversation: those of the repository of a linked worktree.
     pub(super) writable: Vec<PathBuf>,
-    /// What may not be changed, whether it is there or not.
+    /// Paths that may not be changed, whether they are there or not.
     pub(super) protected: Vec<PathBuf>,
 }
 
@@ -94,10 +95,10 @@ fn add_modules(folder: &Path, depth: usize, reach: &mut Reach) {
 }
 
 /// The folders of a linked worktree: its own, and the one of its repository. The file `.git` is in the
-/// hands of whoever writes in the worktree, so the repository has to name the worktree as well.
+/// hands of the one who writes in the worktree, so the repository has to name the worktree as well.
 ///
 /// Source: gitrepository-layout(5): `gitdir`, `commondir`.
-fn linked(file: &Path) -> Option<(PathBuf, PathBuf)> {
+pub(crate) fn linked(file: &Path) -> Option<(PathBuf, PathBuf)> {
     let text = fs::read_to_string(file).ok()?;
     let named = text.strip_prefix("gitdir:")?.trim();
     let own = fs::canonicalize(file.parent()?.join(named)).ok()?;

@@ -1,4 +1,4 @@
-//! What the model is told of a command that ended.
+//! The model's result of a command that ended.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) enum Ending {
     TimedOut(Duration),
 }
 
-/// What a command came to.
+/// The facts about a command that ended.
 pub(super) struct Finished<'a> {
     pub(super) command: &'a str,
     pub(super) call: &'a str,
@@ -25,8 +25,9 @@ pub(super) struct Finished<'a> {
     pub(super) took: Duration,
     /// The folder that the next command starts in, if it is another, as it is shown.
     pub(super) folder: Option<String>,
-    /// What it did at protected places, and what became of that.
-    pub(super) put_back: Vec<String>,
+    /// The places that are to be known of: what was changed at protected ones and put back, and which were
+    /// denied.
+    pub(super) places: Vec<String>,
 }
 
 impl Finished<'_> {
@@ -40,7 +41,7 @@ impl Finished<'_> {
             ending,
             took,
             folder,
-            put_back,
+            places,
         } = self;
         let mut notes = vec![match (&ended, ending) {
             (
@@ -84,7 +85,7 @@ impl Finished<'_> {
                 "still running and ended: {left}; to keep something running use background"
             ));
         }
-        notes.extend(put_back);
+        notes.extend(places);
         let own_end = ended.over.is_none() && ending == Ending::Own;
         let is_fine = own_end
             && ended
@@ -141,7 +142,7 @@ mod tests {
             ending,
             took: Duration::from_millis(1234),
             folder: None,
-            put_back: Vec::new(),
+            places: Vec::new(),
         }
         .outcome();
         (outcome.result, outcome.is_error)

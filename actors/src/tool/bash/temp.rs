@@ -11,14 +11,14 @@ const TRIES: usize = 16;
 /// A folder that nobody else can use. It is removed with all that is in it when this is dropped, which
 /// blocks.
 #[derive(Debug)]
-pub(super) struct TempFolder(PathBuf);
+pub(crate) struct TempFolder(PathBuf);
 
 impl TempFolder {
     /// Makes one. Blocks.
     ///
     /// # Errors
-    /// What the disk says.
-    pub(super) fn new() -> io::Result<Self> {
+    /// The disk's error.
+    pub(crate) fn new() -> io::Result<Self> {
         let above = fs::canonicalize(std::env::temp_dir())?;
         for _ in 0..TRIES {
             let path = above.join(format!("harness-{:016x}", fastrand::u64(..)));
@@ -31,7 +31,7 @@ impl TempFolder {
         Err(io::Error::from(ErrorKind::AlreadyExists))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }

@@ -45,7 +45,7 @@ impl BeforeStore {
     /// Keeps a content, flushed, under its hash. Blocks.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     pub(crate) fn put(&self, hash: &str, content: &[u8]) -> io::Result<()> {
         let Kept {
             folder,

@@ -25,6 +25,19 @@ pub(in crate::tool) struct Diff {
     pub(in crate::tool) is_cut: bool,
 }
 
+impl Diff {
+    /// The same with a text of at most so many bytes, whole lines.
+    pub(in crate::tool) fn cut(mut self, most: usize) -> Self {
+        if self.text.len() > most {
+            let start = &self.text[..self.text.floor_char_boundary(most)];
+            let end = start.rfind('\n').map_or(0, |end| end + 1);
+            self.text.truncate(end);
+            self.is_cut = true;
+        }
+        self
+    }
+}
+
 /// The difference of two contents. What is not UTF-8 is shown replaced.
 pub(in crate::tool) fn diff(before: &[u8], after: &[u8]) -> Diff {
     let (before, after) = (
@@ -43,16 +56,8 @@ pub(in crate::tool) fn diff(before: &[u8], after: &[u8]) -> Diff {
             ChangeTag::Equal => {}
         }
     }
-    let text = diff.unified_diff().context_radius(CONTEXT).to_string();
-    found.is_cut = text.len() > MAX_DIFF;
-    found.text = if found.is_cut {
-        let start = &text[..text.floor_char_boundary(MAX_DIFF)];
-        let end = start.rfind('\n').map_or(0, |end| end + 1);
-        start[..end].to_owned()
-    } else {
-        text
-    };
-    found
+    found.text = diff.unified_diff().context_radius(CONTEXT).to_string();
+    found.cut(MAX_DIFF)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl Level {
         self == Self::LookAlikes
     }
 
-    /// What was passed over, for the model; nothing at the first level.
+    /// The differences that were passed over, for the model; nothing at the first level.
     pub(in crate::tool) fn note(self) -> Option<&'static str> {
         match self {
             Self::Exact => None,

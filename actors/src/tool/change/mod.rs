@@ -3,6 +3,7 @@
 mod at_once;
 mod before;
 mod diff;
+mod folders;
 mod line_ends;
 mod matching;
 mod near;
@@ -14,10 +15,11 @@ mod undo;
 
 pub(super) use at_once::carry_out_at_once;
 pub use before::BeforeStore;
+pub(super) use diff::{Diff, diff};
 pub(super) use line_ends::with_line_ends_of;
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
-pub(super) use place::is_protected_name;
+pub(super) use place::{is_protected_name, place_of};
 pub(super) use planned::planned;
-pub(super) use replace::{Known, check_size, has_happened};
+pub(super) use replace::{Known, check_size, has_happened, read_bytes};
 pub use undo::Undo;

@@ -47,7 +47,7 @@ const PROTECTED: &[&str] = &[
 ];
 /// Files below a folder of that name.
 const PROTECTED_IN: &[(&str, &str)] = &[(".cargo", "config*"), (".config", "fish")];
-/// What makes a bare repository of a folder: git runs its hooks.
+/// The files that make a bare repository of a folder: git runs its hooks.
 const BARE: &[&str] = &["HEAD", "objects", "refs", "hooks", "config"];
 
 /// A file that is to be made or changed.
@@ -80,11 +80,7 @@ pub(in crate::tool) fn find(
         Err(_) => resolve_new(&asked)?,
     };
     closed::check_path(&path, closed_paths)?;
-    let place = match path.strip_prefix(&folder) {
-        Ok(below) if is_protected(below) => Place::Protected,
-        Ok(_) => Place::Workspace,
-        Err(_) => Place::Outside,
-    };
+    let place = place_of(&folder, &path);
     let asked = Some(lexical(&asked)).filter(|asked| *asked != path);
     Ok(Found {
         path,
@@ -92,6 +88,15 @@ pub(in crate::tool) fn find(
         place,
         missing,
     })
+}
+
+/// Where a file is, by a path without links.
+pub(in crate::tool) fn place_of(folder: &Path, path: &Path) -> Place {
+    match path.strip_prefix(folder) {
+        Ok(below) if is_protected(below) => Place::Protected,
+        Ok(_) => Place::Workspace,
+        Err(_) => Place::Outside,
+    }
 }
 
 /// A path of which the last names are not there yet, and the folders among them.

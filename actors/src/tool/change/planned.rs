@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use harness_protocol::{ChangeAction, FileChange, Subject};
+use harness_protocol::{ChangeAction, Extent, FileChange, Subject};
 
 use super::diff::diff;
 use super::place::{self, Found};
@@ -48,7 +48,9 @@ pub(in crate::tool) fn planned(
             None => ChangeAction::Made,
         },
         before: known.as_ref().map(|known| known.hash.clone()),
-        after: sha256(&content),
+        after: Some(sha256(&content)),
+        by_command: false,
+        mode: None,
         added: diff.added,
         removed: diff.removed,
         diff: context.redaction.apply(diff.text),
@@ -81,12 +83,12 @@ fn carry_out(
 ) -> Result<ToolOutcome, EffectError> {
     let unkept = keep(known, context);
     let notes = in_new_folders(&found.missing, || replace(&found.path, known, content))?;
-    context.seen.note(&found.path, change.after.clone());
+    context.seen.note(&found.path, sha256(content));
     let mut change = change;
     change.notes.extend(notes.into_iter().chain(unkept));
     let done = match change.action {
         ChangeAction::Made => "made",
-        ChangeAction::Changed | ChangeAction::Unknown => "changed",
+        ChangeAction::Changed | ChangeAction::Removed | ChangeAction::Unknown => "changed",
     };
     let mut result = format!(
         "{done} {} (+{} -{} lines)",
@@ -97,6 +99,11 @@ fn carry_out(
         result.push_str(note);
     }
     Ok(ToolOutcome {
+        extent: Some(Box::new(Extent {
+            added: Some(change.added),
+            removed: Some(change.removed),
+            ..Extent::default()
+        })),
         changes: vec![change],
         ..ToolOutcome::from(Ok(result))
     })

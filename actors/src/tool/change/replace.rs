@@ -36,7 +36,7 @@ pub(in crate::tool) struct Known {
     pub(in crate::tool) names: u64,
 }
 
-/// What there is to say of a file that was replaced.
+/// Remarks about a file that was replaced.
 pub(in crate::tool) type Notes = Vec<String>;
 
 /// Reads a file that is to be changed; nothing if there is none.
@@ -98,6 +98,21 @@ pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolErro
     }))
 }
 
+/// The bytes of a regular file of at most so many; none if it is a link, larger, or cannot be read.
+pub(in crate::tool) fn read_bytes(place: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits());
+    let file = options.open(place).ok()?;
+    let found = file.metadata().ok()?;
+    if !found.is_file() || found.len() > most || procfs::check_file(&file).is_err() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= most).then_some(bytes)
+}
+
 /// Whether a change that was begun has been made, as far as the file tells. What it left beside the file is
 /// removed. Blocks.
 pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
@@ -109,7 +124,7 @@ pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
         Ok(now) => now.map(|now| now.hash),
         Err(_) => return None,
     };
-    if now.as_ref() == Some(&change.after) {
+    if now == change.after {
         return Some(true);
     }
     (now == change.before).then_some(false)
@@ -207,6 +222,16 @@ pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
     folder.sync_all().map_err(failed)
 }
 
+/// Gives a file of ours those permissions, if its path leads to it without links.
+pub(super) fn set_mode(place: &Path, mode: u32) -> Result<(), EffectError> {
+    let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
+    let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let file = openat(&folder, name, flags, Mode::empty()).map_err(failed)?;
+    let mode = fs::Permissions::from_mode(mode & 0o777);
+    File::from(file).set_permissions(mode).map_err(failed)
+}
+
 /// Waits until no other change of that file is put in its place. Some files share a turn.
 fn turn(place: &Path) -> MutexGuard<'static, ()> {
     static TURNS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
@@ -218,7 +243,7 @@ fn turn(place: &Path) -> MutexGuard<'static, ()> {
 
 /// Opens a folder by a path without links.
 #[cfg(target_os = "linux")]
-fn open_folder(folder: &Path) -> Result<File, EffectError> {
+pub(super) fn open_folder(folder: &Path) -> Result<File, EffectError> {
     use nix::fcntl::{AT_FDCWD, OpenHow, ResolveFlag, openat2};
 
     let how = OpenHow::new()
@@ -232,7 +257,7 @@ fn open_folder(folder: &Path) -> Result<File, EffectError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_folder(folder: &Path) -> Result<File, EffectError> {
+pub(super) fn open_folder(folder: &Path) -> Result<File, EffectError> {
     File::open(folder).map_err(failed)
 }
 

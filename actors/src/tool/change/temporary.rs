@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, statat};
 
 use crate::tool::{EffectError, path};
 
-/// What the names begin with; sixteen hexadecimal digits follow.
+/// The start of the names; sixteen hexadecimal digits follow.
 const PREFIX: &str = ".harness-";
 const DIGITS: usize = 16;
 

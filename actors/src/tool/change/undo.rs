@@ -1,29 +1,29 @@
 //! Taking changes back: a file gets the content from before, if it is as the changes left it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness_protocol::{FileChange, UndoOutcome, UndoneFile};
+use harness_protocol::{ChangeAction, FileChange, UndoOutcome, UndoneFile};
 
 use super::before::BeforeStore;
 use super::diff::diff;
-use super::replace::{Known, read_file, remove, replace};
+use super::folders::{make_folders, remove_folders};
+use super::replace::{Known, read_file, remove, replace, set_mode};
 use crate::secret::Redaction;
 use crate::tool::closed;
 
-/// What is needed to take changes back.
+/// The means to take changes back.
 #[derive(Debug, Clone)]
 pub struct Undo {
     /// The contents from before.
     pub before: Option<BeforeStore>,
     /// Files and folders that are closed.
     pub closed: std::sync::Arc<[PathBuf]>,
-    /// What no diff may show.
+    /// Secrets that no diff may show.
     pub redaction: Redaction,
 }
 
-/// What a file has to become, or why it stays.
+/// The content that a file has to get, or the reason why it stays.
 type Aim = Result<Option<Vec<u8>>, String>;
 
 impl Undo {
@@ -95,11 +95,17 @@ impl Undo {
         };
         let now = now.map(|now| &now.hash);
         let is_back = now == first.before.as_ref();
-        if !is_back && now != Some(&last.after) {
+        if let Some(unknown) = changes.iter().find(|change| !is_known(change)) {
+            return Err(match unknown.by_command {
+                true => "a command changed it, and its content is not known".to_owned(),
+                false => "its content is not known".to_owned(),
+            });
+        }
+        if !is_back && now != last.after.as_ref() {
             return Err("it was changed since".to_owned());
         }
         let mut pairs = changes.windows(2);
-        if !is_back && pairs.any(|pair| pair[1].before.as_ref() != Some(&pair[0].after)) {
+        if !is_back && pairs.any(|pair| pair[1].before != pair[0].after) {
             return Err("somebody else changed it in between".to_owned());
         }
         let Some(hash) = &first.before else {
@@ -111,6 +117,16 @@ impl Undo {
     }
 }
 
+/// Whether both contents of a change are known, or that there was or is none.
+fn is_known(change: &FileChange) -> bool {
+    let has = (change.before.is_some(), change.after.is_some());
+    match change.action {
+        ChangeAction::Made => has == (false, true),
+        ChangeAction::Removed => has == (true, false),
+        ChangeAction::Changed | ChangeAction::Unknown => has == (true, true),
+    }
+}
+
 /// Gives the file that content, or removes it with the folders that were made for it.
 fn put(
     path: &str,
@@ -119,29 +135,33 @@ fn put(
     changes: &[&FileChange],
 ) -> Result<(), String> {
     let place = Path::new(path);
+    let folders_of = |action| {
+        let those = changes.iter().filter(move |change| change.action == action);
+        those.flat_map(|change| &change.folders)
+    };
     let done = match (now, aim) {
-        (now, Some(content)) => replace(place, now, content).map(drop),
+        (Some(now), Some(content)) => replace(place, Some(now), content).map(drop),
+        (None, Some(content)) => make_folders(folders_of(ChangeAction::Removed))
+            .and_then(|()| replace(place, None, content))
+            .and_then(|_| match changes.iter().find_map(|change| change.mode) {
+                Some(mode) => set_mode(place, mode),
+                None => Ok(()),
+            }),
         (Some(now), None) => remove(place, now),
         (None, None) => Ok(()),
     };
     done.map_err(|error| error.to_string())?;
     if aim.is_none() {
-        let made = changes
-            .iter()
-            .flat_map(|change| change.folders.iter().rev());
-        for folder in made {
-            if let Err(error) = fs::remove_dir(folder) {
-                // Others have put something there.
-                log::debug!("the folder {folder} stays: {error}");
-            }
-        }
+        remove_folders(folders_of(ChangeAction::Made));
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use harness_protocol::{ChangeAction, Place};
+    use std::fs;
+
+    use harness_protocol::Place;
 
     use super::*;
     use crate::attachment::sha256;
@@ -178,9 +198,14 @@ mod tests {
             FileChange {
                 path: self.at(name).display().to_string(),
                 asked: None,
-                action: ChangeAction::Changed,
+                action: match before {
+                    Some(_) => ChangeAction::Changed,
+                    None => ChangeAction::Made,
+                },
                 before: before.map(|bytes| sha256(&bytes)),
-                after: sha256(after.as_bytes()),
+                after: Some(sha256(after.as_bytes())),
+                by_command: false,
+                mode: None,
                 added: 0,
                 removed: 0,
                 diff: String::new(),

@@ -2,23 +2,50 @@
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
+use crate::client::commands::common::Json;
 use crate::client::error::CommandError;
+use crate::client::named;
+use crate::client::question::{is_at_terminal, is_confirmed};
+use crate::visible;
+
+/// How many characters of a title are shown.
+const MAX_TITLE: usize = 60;
 
 /// The flags of `harness conversations delete`.
 #[derive(Debug, Args)]
 pub(crate) struct Delete {
-    /// The conversation
+    /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
+    /// Do not ask at a terminal
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub(super) form: Json,
 }
 
-/// Deletes a conversation; where its journal was moved.
+/// Deletes a conversation, after a question at a terminal; the answer of the service.
 ///
 /// # Errors
-/// If it cannot be deleted.
-pub(super) async fn run(delete: &Delete, service: &Connection) -> Result<String, CommandError> {
-    Ok(service.ask(&routes::delete(&delete.id)).await?.trash)
+/// If it cannot be deleted, or is not to be.
+pub(super) async fn run(delete: &Delete, service: &Connection) -> Result<Value, CommandError> {
+    let id = named::conversation(&delete.id, service).await?;
+    if !delete.yes && is_at_terminal() {
+        let summary = service.ask(&routes::snapshot(&id, 1)).await?.summary;
+        let title = summary.title.as_deref().unwrap_or("without a title");
+        let (id, title) = (visible::line(&id), visible::short(title, MAX_TITLE));
+        let question = format!(
+            "Move {id} ({title}, {} prompts) to the trash?",
+            summary.prompts
+        );
+        if !is_confirmed(&question) {
+            return Err(CommandError::Kept { id });
+        }
+    }
+    Ok(service.ask(&routes::delete(&id).answered_as()).await?)
 }

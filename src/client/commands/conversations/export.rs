@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::routes;
 use crate::client::error::CommandError;
+use crate::client::named;
 use crate::client::output::Output;
 
 /// How many events are asked for at once.
@@ -25,7 +26,7 @@ struct Page {
 /// The flags of `harness conversations export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The conversation
+    /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
     /// How to write it
@@ -36,7 +37,7 @@ pub(crate) struct Export {
 /// How an export is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// One JSON object {seq, id, event} a line
+    /// One JSON object a line, as `harness events --json` prints it
     Jsonl,
     /// A document to read
     Markdown,
@@ -51,18 +52,19 @@ pub(crate) async fn run(
     service: &Connection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let snapshot = service.ask(&routes::snapshot(&export.id, 1)).await?;
+    let id = named::conversation(&export.id, service).await?;
+    let snapshot = service.ask(&routes::snapshot(&id, 1)).await?;
     if export.format == Format::Markdown {
         let Summary { id, title, .. } = snapshot.summary;
         output.text(&format!("# {}\n\n", title.unwrap_or(id)))?;
     }
     let mut after = 0;
     loop {
-        let page = routes::history_after(&export.id, after, PAGE).answered_as();
+        let page = routes::history_after(&id, after, PAGE).answered_as();
         let page: Page = service.ask(&page).await?;
         for past in page.events {
             match export.format {
-                Format::Jsonl => output.json(&past)?,
+                Format::Jsonl => output.json(&with_position(past))?,
                 Format::Markdown => output.text(&section(&event(&past)?))?,
             }
         }
@@ -76,14 +78,24 @@ pub(crate) async fn run(
     }
     for event in &snapshot.unfinished {
         match export.format {
-            Format::Jsonl => output.json(&serde_json::json!({ "event": event }))?,
+            Format::Jsonl => output.json(event)?,
             Format::Markdown => output.text(&cut_short(event))?,
         }
     }
     Ok(())
 }
 
-/// What a reader of the document sees of a block that a crash left unfinished.
+/// An event of the past as the stream has it: with its position in it.
+fn with_position(mut past: Value) -> Value {
+    let position = past["id"].take();
+    let mut event = past["event"].take();
+    if let Some(event) = event.as_object_mut() {
+        event.insert("position".to_owned(), position);
+    }
+    event
+}
+
+/// The part of the document for a block that a crash left unfinished.
 fn cut_short(event: &Event) -> String {
     match event {
         Event::Delta {
@@ -101,7 +113,7 @@ fn event(past: &Value) -> Result<Event, RequestError> {
     })
 }
 
-/// What a reader of the document sees of an event; nothing of most.
+/// The part of the document for an event; nothing for most.
 fn section(event: &Event) -> String {
     match event {
         Event::User { content, .. } => format!("## Prompt\n\n{}\n\n", content.trim_end()),
@@ -195,12 +207,15 @@ mod tests {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        let seqs: Vec<_> = lines
+        let places: Vec<_> = lines
             .iter()
-            .map(|line| line["seq"].as_u64().unwrap())
+            .map(|line| line["position"].as_str().unwrap())
             .collect();
-        assert_eq!(seqs, [1, 2, 3]);
-        assert_eq!(lines[1]["event"]["x"], 1);
+        assert_eq!(places, ["e-1-0", "e-2-0", "e-3-0"]);
+        assert_eq!(
+            lines[1],
+            json!({"type": "later", "x": 1, "position": "e-2-0"})
+        );
         let paths: Vec<_> = server
             .requests()
             .iter()

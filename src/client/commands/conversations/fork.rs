@@ -3,15 +3,18 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::ForkOrder;
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
+use crate::client::commands::common::Json;
 use crate::client::error::CommandError;
+use crate::client::named;
 
 /// The flags of `harness conversations fork`.
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
-    /// The conversation to copy
+    /// The conversation to copy, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
     /// The last record that the copy has; all of them if left out
@@ -20,16 +23,23 @@ pub(crate) struct Fork {
     /// The title of the copy; that of the original if left out
     #[arg(long, value_name = "TITLE")]
     pub(super) title: Option<String>,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub(super) form: Json,
 }
 
-/// Copies a conversation; the id of the copy.
+/// Copies a conversation; what the service says of the copy.
 ///
 /// # Errors
 /// If it cannot be copied.
-pub(super) async fn run(fork: &Fork, service: &Connection) -> Result<String, CommandError> {
+pub(super) async fn run(fork: &Fork, service: &Connection) -> Result<Value, CommandError> {
     let order = ForkOrder {
         seq: fork.at,
         title: fork.title.clone(),
+        by: None,
     };
-    Ok(service.ask(&routes::fork(&fork.id, &order)).await?.id)
+    let id = named::conversation(&fork.id, service).await?;
+    Ok(service
+        .ask(&routes::fork(&id, &order).answered_as())
+        .await?)
 }

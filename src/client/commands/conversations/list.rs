@@ -4,7 +4,7 @@ use clap::Args;
 use harness_actors::Clock;
 use harness_protocol::{Summary, words};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
@@ -36,7 +36,7 @@ pub(crate) struct List {
     /// List only the conversations of this folder
     #[arg(long)]
     pub(crate) here: bool,
-    /// Print JSON Lines, one conversation a line
+    /// Print a JSON object with `items`, a conversation each
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -54,6 +54,7 @@ pub(crate) async fn run(
     let here = list.here.then(folder::here).transpose()?;
     let mut cursor: Option<String> = None;
     let mut summaries: Vec<Summary> = Vec::new();
+    let mut items: Vec<Value> = Vec::new();
     loop {
         let page = match &here {
             None => routes::conversations(PAGE, cursor.as_deref()),
@@ -63,7 +64,7 @@ pub(crate) async fn run(
         let page: Page = service.ask(&page).await?;
         for conversation in page.conversations {
             if list.json {
-                output.json(&conversation)?;
+                items.push(conversation);
             } else {
                 summaries.push(parsed(conversation)?);
             }
@@ -76,10 +77,11 @@ pub(crate) async fn run(
         }
         cursor = page.next;
     }
-    if !list.json {
-        for line in lines(&summaries, clock.unix_seconds()) {
-            output.line(&line)?;
-        }
+    if list.json {
+        return Ok(output.json(&json!({ "items": items }))?);
+    }
+    for line in lines(&summaries, clock.unix_seconds()) {
+        output.line(&line)?;
     }
     Ok(())
 }
@@ -117,8 +119,6 @@ pub(crate) fn ago(now: u64, then: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::client::testing::{Server, answer, clock, recorded, summary};
 
@@ -183,13 +183,16 @@ mod tests {
 
     /// Spec: [CLI-21]
     #[actix::test]
-    async fn json_lines_keep_what_this_version_does_not_know() {
+    async fn json_keeps_what_this_version_does_not_know_and_an_empty_list_is_one() {
         let mut newer = summary("a");
         newer["later"] = json!({"x": 1});
         let pages = vec![answer(200, &json!({"conversations": [newer]}))];
         let (result, out, _) = list(true, pages).await;
         result.unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), newer);
+        let items = |items: Value| format!("{}\n", json!({ "items": items }));
+        assert_eq!(out, items(json!([newer])));
+        let (_, out, _) = list(true, vec![page(&[], None)]).await;
+        assert_eq!(out, items(json!([])));
     }
 
     /// Spec: [CLI-20]

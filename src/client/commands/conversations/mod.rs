@@ -10,8 +10,11 @@ mod show;
 
 use clap::{Args, Subcommand};
 use harness_actors::Clock;
+use harness_protocol::{Deleted, Summary};
 
+use crate::before_subcommand::WithoutSubcommand;
 use crate::client::api::connection::Connection;
+use crate::client::commands::common;
 use crate::client::commands::conversations::delete::Delete;
 use crate::client::commands::conversations::export::Export;
 use crate::client::commands::conversations::fork::Fork;
@@ -34,17 +37,17 @@ Examples:
 
 /// The flags of `harness conversations`.
 #[derive(Debug, Args)]
-#[command(after_help = asks(CONVERSATIONS_HELP), args_conflicts_with_subcommands = true)]
+#[command(after_help = asks(CONVERSATIONS_HELP))]
 pub(crate) struct Conversations {
-    /// What to do; lists them if left out.
-    #[command(subcommand)]
-    pub(super) action: Option<Action>,
     /// How to list them.
     #[command(flatten)]
-    pub(super) list: List,
+    pub(super) list: WithoutSubcommand<List>,
+    /// The action; lists them if left out.
+    #[command(subcommand)]
+    pub(super) action: Option<Action>,
 }
 
-/// What can be done with conversations.
+/// The actions on conversations.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// List all conversations, the last active first
@@ -73,18 +76,29 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let clock = Clock::system();
-    let said = match &conversations.action {
-        None => return list::run(&conversations.list, service, clock, output).await,
-        Some(Action::List(list)) => return list::run(list, service, clock, output).await,
-        Some(Action::Show(show)) => return show::run(show, service, clock, output).await,
-        Some(Action::Export(export)) => return export::run(export, service, output).await,
-        Some(Action::New(new)) => new::run(new, service).await?,
-        Some(Action::Fork(fork)) => fork::run(fork, service).await?,
-        Some(Action::Rename(rename)) => rename::run(rename, service).await?,
-        Some(Action::Delete(delete)) => delete::run(delete, service).await?,
-    };
-    output.line(&visible::line(&said))?;
-    Ok(())
+    // What scripts need, alone on a line.
+    let id = |it: Summary| vec![visible::line(&it.id)];
+    let title = |it: Summary| vec![visible::line(&it.title.unwrap_or_default())];
+    let trash = |it: Deleted| vec![visible::line(&it.trash)];
+    match &conversations.action {
+        None => list::run(&conversations.list, service, clock, output).await,
+        Some(Action::List(list)) => list::run(list, service, clock, output).await,
+        Some(Action::Show(show)) => show::run(show, service, clock, output).await,
+        Some(Action::Export(export)) => export::run(export, service, output).await,
+        Some(Action::New(it)) => {
+            let raw = new::run(it, service, output).await?;
+            common::print(raw, it.form.json, output, id)
+        }
+        Some(Action::Fork(it)) => {
+            common::print(fork::run(it, service).await?, it.form.json, output, id)
+        }
+        Some(Action::Rename(it)) => {
+            common::print(rename::run(it, service).await?, it.form.json, output, title)
+        }
+        Some(Action::Delete(it)) => {
+            common::print(delete::run(it, service).await?, it.form.json, output, trash)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +141,7 @@ mod tests {
                 "Title\n",
                 r#"{"title":"Other","by":"ana"}"#,
             ),
-            (&["delete", "c-2"], "/s/trash/c-2.jsonl\n", ""),
+            (&["delete", "c-2", "--yes"], "/s/trash/c-2.jsonl\n", ""),
             (
                 &[
                     "new",

@@ -1,13 +1,14 @@
 //! `harness conversations new`: makes a conversation in this folder.
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::client::api::connection::Connection;
-use crate::client::api::routes;
+use crate::client::commands::common::Json;
 use crate::client::commands::settings::values;
 use crate::client::error::CommandError;
-use crate::client::folder;
+use crate::client::output::Output;
+use crate::client::{folder, known_models};
 
 /// The flags of `harness conversations new`.
 #[derive(Debug, Args)]
@@ -36,13 +37,20 @@ pub(crate) struct New {
     /// Any setting, as for `harness settings set`; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) set: Vec<String>,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub(super) form: Json,
 }
 
-/// Makes a conversation; its id.
+/// Makes a conversation; what the service says of it.
 ///
 /// # Errors
 /// If it cannot be made.
-pub(super) async fn run(new: &New, service: &Connection) -> Result<String, CommandError> {
+pub(super) async fn run(
+    new: &New,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<Value, CommandError> {
     let mut settings = Map::new();
     let mut set = |name: &str, value: Option<Value>| {
         settings.extend(value.map(|value| (name.to_owned(), value)));
@@ -55,13 +63,6 @@ pub(super) async fn run(new: &New, service: &Connection) -> Result<String, Comma
     set("active_tools", new.tools.clone().map(Value::from));
     // What they cannot be, the service says in its words.
     settings.extend(values(&new.set)?);
-    let mut order = Map::new();
-    order.extend(
-        new.title
-            .as_ref()
-            .map(|title| ("title".to_owned(), json!(title))),
-    );
-    order.extend(folder::to_work_in(service)?.map(|here| ("workspace".to_owned(), json!(here))));
-    order.insert("settings".to_owned(), settings.into());
-    Ok(service.ask(&routes::create(&order)).await?.id)
+    known_models::warn(&settings, service, output).await;
+    folder::make_raw(new.title.clone(), settings, service).await
 }

@@ -3,35 +3,41 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::ChangeConversation;
+use serde_json::Value;
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::common::Caller;
+use crate::client::commands::common::{Caller, Json};
 use crate::client::error::CommandError;
+use crate::client::named;
 
 /// The flags of `harness conversations rename`.
 #[derive(Debug, Args)]
 pub(crate) struct Rename {
-    /// The conversation
+    /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
     /// The new title
     #[arg(value_name = "TITLE")]
     pub(super) title: String,
-    /// Who renames it.
+    /// The name of the client that renames it.
     #[command(flatten)]
     pub(super) caller: Caller,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub(super) form: Json,
 }
 
-/// Renames a conversation; its title.
+/// Renames a conversation; what the service says of it.
 ///
 /// # Errors
 /// If it cannot be renamed.
-pub(super) async fn run(rename: &Rename, service: &Connection) -> Result<String, CommandError> {
+pub(super) async fn run(rename: &Rename, service: &Connection) -> Result<Value, CommandError> {
     let change = ChangeConversation {
         title: rename.title.clone(),
         by: rename.caller.name(),
     };
-    let renamed = service.ask(&routes::rename(&rename.id, &change)).await?;
-    Ok(renamed.title.unwrap_or_default())
+    let id = named::conversation(&rename.id, service).await?;
+    let route = routes::rename(&id, &change).answered_as();
+    Ok(service.ask(&route).await?)
 }

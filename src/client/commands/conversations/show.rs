@@ -12,6 +12,7 @@ use crate::client::commands::conversations::list::ago;
 use crate::client::commands::queue::waiting;
 use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
+use crate::client::named;
 use crate::client::output::Output;
 use crate::visible;
 
@@ -21,7 +22,7 @@ const TAIL: usize = 20;
 /// The flags of `harness conversations show`.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The conversation
+    /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
     /// Print the snapshot as JSON
@@ -39,7 +40,7 @@ pub(crate) async fn run(
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let route = routes::snapshot(&show.id, TAIL);
+    let route = routes::snapshot(&named::conversation(&show.id, service).await?, TAIL);
     let lines = |snapshot| lines(&snapshot, clock.unix_seconds());
     common::show(route, show.json, service, output, lines).await
 }

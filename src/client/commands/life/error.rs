@@ -16,7 +16,7 @@ pub(crate) enum StopError {
     Look {
         /// The state folder.
         home: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The process that has the lock is not the one that the folder names.
@@ -27,7 +27,7 @@ pub(crate) enum StopError {
     NotNamed {
         /// The process that has the lock.
         holder: u32,
-        /// What the folder names.
+        /// The folder's entry.
         named: String,
         /// The state folder.
         home: String,
@@ -57,7 +57,7 @@ pub(crate) enum StopError {
     Signal {
         /// The process.
         pid: u32,
-        /// What the system said.
+        /// The system's error.
         reason: Errno,
     },
     /// It goes on.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use harness_actors::Clock;
 use nix::fcntl::OFlag;
+use serde_json::json;
 
 use crate::client::api::discovery;
 use crate::client::commands::life::log_lines::{last, since, time_of};
@@ -41,6 +42,9 @@ pub(crate) struct Logs {
     /// Only what was logged in so long a time, such as 30s, 10m or 2h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) since: Option<Duration>,
+    /// Print JSON Lines, an object with `line` each, and `time` where it has one
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// How many lines are shown if nobody says.
@@ -81,8 +85,9 @@ pub(crate) async fn run(
     let following = async {
         loop {
             let news = log.read().map_err(|error| log.failed(&error))?;
-            // A log that was written elsewhere may hold anything.
-            output.text(&visible::text(&news))?;
+            for line in news.lines() {
+                show(line, order.json, output)?;
+            }
             if news.is_empty() {
                 tokio::time::sleep(LOOK).await;
             }
@@ -134,16 +139,28 @@ fn show_past(order: &Logs, log: &mut Reader, output: &mut Output) -> Result<(), 
         None => lines,
     };
     for line in last(&lines, count) {
-        output.text(&visible::text(&format!("{line}\n")))?;
+        show(line, order.json, output)?;
     }
     Ok(())
+}
+
+/// Prints a line. A log that was written elsewhere may hold anything.
+fn show(line: &str, json: bool, output: &mut Output) -> io::Result<()> {
+    if !json {
+        return output.text(&visible::text(&format!("{line}\n")));
+    }
+    let mut shown = json!({ "line": line });
+    if let Some(time) = time_of(line) {
+        shown["time"] = time.into();
+    }
+    output.json(&shown)
 }
 
 /// Reads a log on from where it was, also when the file was put aside and another was begun.
 struct Reader {
     path: PathBuf,
     file: Option<File>,
-    /// What stands behind the last whole line.
+    /// The bytes behind the last whole line.
     rest: Vec<u8>,
 }
 

@@ -1,4 +1,5 @@
-//! What can be known of the service of a state folder, whatever its version and its health.
+//! The state of the service of a state folder, as far as it can be known, whatever its version and
+//! its health.
 
 use std::time::Duration;
 
@@ -15,9 +16,9 @@ const PATIENCE: Duration = Duration::from_millis(3500);
 /// How long it may, for a command that is about something else.
 const IMPATIENCE: Duration = Duration::from_secs(1);
 
-/// What was found.
+/// The result of a look.
 pub(crate) struct Look {
-    /// What the folder says of the service, which may be stale.
+    /// The folder's entry about the service, which may be stale.
     pub(crate) file: Option<Discovery>,
     /// The service itself.
     pub(crate) found: Found,
@@ -84,7 +85,7 @@ impl Found {
         }
     }
 
-    /// What the service says of itself.
+    /// The service's description of itself.
     pub(crate) fn info(&self) -> Option<&ServiceInfo> {
         match self {
             Self::Answers(connection) => connection.info(),

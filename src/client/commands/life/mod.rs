@@ -13,6 +13,7 @@ pub(super) mod stop;
 
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::output::Output;
+use crate::color::ColorFlag;
 use crate::config::{Beside, ClientConfig, Config};
 
 /// The settings of the running service beside those of a configuration; none if no service runs.
@@ -29,7 +30,7 @@ pub(crate) fn beside(config: &Config) -> Option<Beside> {
             Found::Nothing => None,
             found => {
                 let reason = found.reason().unwrap_or_default();
-                Output::of_process().note(&format!(
+                Output::of_process(ColorFlag::default()).note(&format!(
                     "harness: {reason}; only the settings of this shell are shown"
                 ));
                 None

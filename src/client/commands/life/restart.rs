@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use harness_protocol::{ServiceInfo, StartOptions, UpstreamKind};
+use serde_json::json;
 
 use crate::client::api::discovery::VERSION;
 use crate::client::background;
@@ -35,6 +36,9 @@ pub(crate) struct Restart {
     /// Do not wait for the end of runs
     #[arg(long)]
     pub(super) now: bool,
+    /// Print a JSON object: the version, process, folder and log of the service that runs now
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// The time between two looks whether runs are going.
@@ -85,6 +89,18 @@ pub(crate) async fn run(
     stop::stop(home, pid, Insistence::Ask, waits, output).await?;
     let connection = background::start_told(config, serve, output).await?;
     if let Some(info) = connection.info() {
+        if order.json {
+            let ServiceInfo {
+                version,
+                pid,
+                workspace,
+                log,
+                ..
+            } = info;
+            let now = json!({"version": version, "pid": pid, "workspace": workspace, "log": log});
+            output.json(&now)?;
+            return Ok(0);
+        }
         let log = info.log.as_deref().unwrap_or("its standard error");
         let line = format!(
             "restarted in the background: harness {VERSION}, process {}, for {}; its log is {log}",

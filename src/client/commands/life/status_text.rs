@@ -10,7 +10,7 @@ use crate::difference::Difference;
 use crate::lock::LOG_FILE;
 use crate::{lock, log_file};
 
-/// What there is to tell.
+/// The facts to tell.
 pub(crate) struct Facts<'a> {
     pub(crate) look: &'a Look,
     /// The state folder.

@@ -4,13 +4,13 @@
 //! where the system does not list locks, if it has proved itself. A file alone, which may be stale,
 //! ends nothing.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::client::api::discovery;
@@ -18,6 +18,7 @@ use crate::client::commands::life::error::StopError;
 use crate::client::commands::life::look::Look;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::client::question;
 use crate::config::ClientConfig;
 use crate::exit_codes::exits;
 use crate::lock_holder::{Holder, holder};
@@ -38,6 +39,9 @@ pub(crate) struct Stop {
     /// Do not ask, and kill the service if it does not stop
     #[arg(long)]
     pub(super) force: bool,
+    /// Print a JSON object: whether a service was stopped, and its process
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// How long each step may take.
@@ -78,7 +82,11 @@ pub(crate) async fn run(
 ) -> Result<i32, CommandError> {
     let waits = Waits::default();
     let Some(pid) = target(config, waits).await? else {
-        output.line(&format!("no service runs for {}", config.home.display()))?;
+        if order.json {
+            output.json(&json!({"stopped": false, "pid": null}))?;
+        } else {
+            output.line(&format!("no service runs for {}", config.home.display()))?;
+        }
         return Ok(0);
     };
     if !order.force {
@@ -102,7 +110,11 @@ pub(crate) async fn run(
         Insistence::Ask
     };
     stop(&config.home, pid, insistence, waits, output).await?;
-    output.line(&format!("stopped the service, process {pid}"))?;
+    if order.json {
+        output.json(&json!({"stopped": true, "pid": pid}))?;
+    } else {
+        output.line(&format!("stopped the service, process {pid}"))?;
+    }
     Ok(0)
 }
 
@@ -121,7 +133,7 @@ pub(crate) async fn is_still(
     }
 }
 
-/// What to do with a service that does not stop.
+/// The treatment of a service that does not stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Insistence {
     /// Nothing.
@@ -252,14 +264,9 @@ pub(crate) fn runs(count: usize) -> String {
 
 /// Asks on the terminal, if there is one.
 fn is_confirmed(runs: &str) -> bool {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return false;
-    }
-    let question = format!("{runs} going, and would be interrupted. Stop the service? [y/N] ");
-    let mut answer = String::new();
-    let asked = io::stderr().write_all(question.as_bytes());
-    let read = asked.and_then(|()| io::stdin().read_line(&mut answer));
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    question::is_confirmed(&format!(
+        "{runs} going, and would be interrupted. Stop the service?"
+    ))
 }
 
 #[cfg(test)]

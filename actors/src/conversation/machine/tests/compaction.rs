@@ -5,7 +5,7 @@
     reason = "a test fails at whatever it does not name"
 )]
 
-use harness_protocol::{CompactionReason, Event};
+use harness_protocol::{CompactionReason, ContextWindow, Event};
 use serde_json::json;
 
 use super::talk::{Talk, long};
@@ -751,4 +751,28 @@ fn another_model_that_summarizes_is_given_what_any_model_takes() {
         call(&talk).request.prompt.len() / 4
     };
     assert!(pieces(Some("other")) < 200_000);
+}
+
+/// Spec: [CONV-380]
+#[test]
+fn the_end_of_a_reply_names_the_window_and_where_a_summary_begins() {
+    let window = |talk: &Talk| {
+        let mut ends = talk.last.iter().filter_map(|effect| match effect {
+            Effect::Record(Record::ReplyEnded { window, .. }) => Some(*window),
+            _ => None,
+        });
+        ends.next().unwrap()
+    };
+    let mut talk = Talk::new();
+    talk.prompt("small");
+    talk.say("so its window was not looked up");
+    assert_eq!(window(&talk), None);
+    let mut talk = described();
+    talk.described(Some(100_000));
+    talk.say("a reply");
+    let known = ContextWindow {
+        tokens: 100_000,
+        summary_at: Some(100_000 - 16_384),
+    };
+    assert_eq!(window(&talk), Some(known));
 }

@@ -1,4 +1,4 @@
-//! What an order needs, whatever it says.
+//! The conditions of an order, whatever its content.
 
 use harness_protocol::{RenewTools, SettingsPatch};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn full() -> SubmitError {
     SubmitError::NotKept("the disk is full".to_owned())
 }
 
-/// What an order is refused with where there is no room.
+/// The refusal of an order where there is no room.
 fn refusal<O: Order<Answer: std::fmt::Debug, Refusal: std::fmt::Debug>>(
     machine: &mut Machine,
     order: O,
@@ -63,6 +63,7 @@ fn without_room_an_order_that_brings_something_changes_nothing() {
             ContinueRun {
                 resumption,
                 by: None,
+                rules: harness_protocol::RunRules::default(),
             },
         ),
         refusal(&mut machine, RenameConversation { title, by: None }),

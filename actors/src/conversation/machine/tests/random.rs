@@ -25,7 +25,7 @@ use crate::conversation::past::INTERRUPTED;
 enum Action {
     Prompt(&'static str),
     /// The call that is waited for answers, or, with an index, one that has ended long ago.
-    Answer(Answer, Option<Index>),
+    Answer(Box<Answer>, Option<Index>),
     Cancel,
     Stop,
 }
@@ -149,8 +149,11 @@ fn answer() -> impl Strategy<Value = Answer> {
             result: result.to_owned(),
             is_error: false,
             changes: Vec::new(), seen: Vec::new(),
+            changes_note: None,
             folder: None,
             job: None,
+            extent: None,
+            took: None,
         }),
         1 => Just(ToolOutcome::failed("no")),
     ];
@@ -168,9 +171,9 @@ fn answer() -> impl Strategy<Value = Answer> {
 
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        30 => answer().prop_map(|answer| Action::Answer(answer, None)),
+        30 => answer().prop_map(|answer| Action::Answer(Box::new(answer), None)),
         3 => (answer(), any::<Index>())
-            .prop_map(|(answer, late)| Action::Answer(answer, Some(late))),
+            .prop_map(|(answer, late)| Action::Answer(Box::new(answer), Some(late))),
         6 => select(vec!["p", "q", " "]).prop_map(Action::Prompt),
         2 => Just(Action::Cancel),
     ]
@@ -178,7 +181,7 @@ fn action() -> impl Strategy<Value = Action> {
 
 // What must hold.
 
-/// What the machine waits for.
+/// The answer that the machine waits for.
 #[derive(Debug, Clone, PartialEq)]
 enum Waiting {
     Model,
@@ -200,7 +203,7 @@ struct World {
     shown: HashSet<String>,
     ran: HashSet<String>,
     results: HashMap<String, (String, bool)>,
-    /// What the reply has so far: calls of our tools, and of the API's.
+    /// The calls of the reply so far: of our tools, and of the API's.
     called: bool,
     server_called: bool,
     blocks: u64,
@@ -238,14 +241,14 @@ impl World {
             Action::Prompt(content) => self.prompt(content),
             Action::Answer(answer, None) => {
                 if let Some((call_id, waiting)) = self.call.clone() {
-                    self.answer(call_id, &waiting, answer);
+                    self.answer(call_id, &waiting, *answer);
                 }
             }
             Action::Answer(answer, Some(late)) => {
                 if !self.ended_calls.is_empty() {
                     let call_id = late.get(&self.ended_calls).clone();
                     let before = messages(&self.machine);
-                    let effects = self.machine.handle(self.input(call_id, answer));
+                    let effects = self.machine.handle(self.input(call_id, *answer));
                     assert_eq!(effects, [], "a late answer was heard");
                     assert_eq!(messages(&self.machine), before);
                 }
@@ -515,8 +518,11 @@ impl World {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::CommandRan { .. }
+            | Record::Branched { .. }
             | Record::JobStarted { .. }
             | Record::JobEnded { .. }
+            | Record::Workflow(_)
             | Record::Unknown { .. } => {}
         }
     }
@@ -570,7 +576,7 @@ impl World {
     fn settle(&mut self) {
         for _ in 0..2 {
             self.act(Action::Cancel);
-            self.act(Action::Answer(Answer::Lost, None));
+            self.act(Action::Answer(Box::new(Answer::Lost), None));
             assert_eq!(self.running, None);
             self.act(Action::Prompt("and now"));
             assert_eq!(self.running.is_none(), self.stopping);
@@ -632,8 +638,11 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::CommandRan { .. }
+            | Record::Branched { .. }
             | Record::JobStarted { .. }
             | Record::JobEnded { .. }
+            | Record::Workflow(_)
             | Record::Unknown { .. } => {}
         }
     }
@@ -682,8 +691,11 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::CommandRan { .. }
+            | Record::Branched { .. }
             | Record::JobStarted { .. }
             | Record::JobEnded { .. }
+            | Record::Workflow(_)
             | Record::Unknown { .. } => {}
         }
     }
@@ -756,9 +768,12 @@ fn go_on(records: &[Record]) -> Vec<Record> {
         result: "x".to_owned(),
         is_error: false,
         changes: Vec::new(),
+        changes_note: None,
         seen: Vec::new(),
         folder: None,
         job: None,
+        extent: None,
+        took: None,
     };
     machine.handle(world.input(call_id(calls + 1), Answer::Tool(found)));
     valid_request(&machine);
@@ -770,6 +785,8 @@ fn check_closing(records: &[Record], closing: &[Record]) {
         .iter()
         .filter_map(|record| match record {
             Record::ToolResult {
+                duration_ms: None,
+                extent: None,
                 id,
                 result,
                 is_error,

@@ -311,8 +311,11 @@ impl World {
             | Record::FilesChanged { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
+            | Record::CommandRan { .. }
+            | Record::Branched { .. }
             | Record::JobStarted { .. }
             | Record::JobEnded { .. }
+            | Record::Workflow(_)
             | Record::Unknown { .. } => None,
         });
         let messages = messages(&self.talk.machine);

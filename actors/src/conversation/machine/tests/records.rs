@@ -1,4 +1,4 @@
-//! What a run writes down, record by record.
+//! The records of a run, one by one.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -153,6 +153,7 @@ fn a_plain_run_is_written_down_whole() {
             tools: Some(Vec::new()),
         },
         Record::Block {
+            duration_ms: None,
             index: 0,
             block: Block::text("a"),
             partial: false,
@@ -165,6 +166,7 @@ fn a_plain_run_is_written_down_whole() {
             paused: false,
             unanswered: Unanswered::Interrupted,
             overflow: false,
+            window: None,
         },
         Record::TurnEnded {
             run,
@@ -172,6 +174,7 @@ fn a_plain_run_is_written_down_whole() {
             outcome: Outcome::Completed,
         },
         Record::RunEnded {
+            duration_ms: None,
             run,
             outcome: Outcome::Completed,
             message: String::new(),

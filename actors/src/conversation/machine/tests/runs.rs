@@ -1,4 +1,4 @@
-//! What a run does when all goes as it should.
+//! The course of a run when all goes as it should.
 
 use serde_json::{Value, json};
 

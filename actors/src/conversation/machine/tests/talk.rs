@@ -29,7 +29,7 @@ pub(super) struct Talk {
     pub(super) machine: Machine,
     /// The call of the model that is under way.
     pub(super) call: Option<CallId>,
-    /// What made the last one.
+    /// The effect that made the last one.
     pub(super) asked: Option<Effect>,
     /// The tools that run, in the order of their begin.
     pub(super) tools: VecDeque<CallId>,
@@ -169,7 +169,7 @@ impl Talk {
         items
     }
 
-    /// What waits, by its text.
+    /// The waiting messages, by their text.
     pub(super) fn waiting(&self) -> Vec<String> {
         let queue = self.machine.ledger().totals().queue.iter();
         queue.map(|item| item.content.clone()).collect()
@@ -177,7 +177,11 @@ impl Talk {
 
     pub(super) fn resume(&mut self, resumption: Resumption) -> Result<Vec<String>, SubmitError> {
         let by = Some("ann".to_owned());
-        self.obey(ContinueRun { resumption, by })
+        self.obey(ContinueRun {
+            resumption,
+            by,
+            rules: harness_protocol::RunRules::default(),
+        })
     }
 
     pub(super) fn compact(&mut self, force: bool) -> Result<Vec<String>, SubmitError> {
@@ -313,9 +317,12 @@ impl Talk {
             result: result.to_owned(),
             is_error: false,
             changes: Vec::new(),
+            changes_note: None,
             seen: Vec::new(),
             folder: None,
             job: None,
+            extent: None,
+            took: None,
         };
         self.tool(place, outcome)
     }
@@ -339,12 +346,13 @@ impl Talk {
     pub(super) fn changed(&mut self, change: FileChange) -> Vec<String> {
         let outcome = ToolOutcome {
             changes: vec![change],
+            changes_note: None,
             ..ToolOutcome::from(Ok("done".to_owned()))
         };
         self.tool(0, outcome)
     }
 
-    /// What a conversation does that comes back.
+    /// The actions of a conversation that comes back.
     pub(super) fn revive(&mut self) -> Vec<String> {
         let effects = self.machine.resume();
         self.take(effects)
@@ -484,11 +492,15 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::FilesChanged { call, .. } => format!("changed by {call}"),
         Record::JobStarted { job, call, .. } => format!("job {job} by {call}"),
         Record::JobEnded { job, .. } => format!("ended job {job}"),
+        Record::CommandRan { command, .. } => format!("ran {command}"),
+        Record::Branched { conversation, .. } => format!("branched {conversation}"),
         Record::Undone { files, .. } => format!("undone {}", files.len()),
         Record::RulesChanged { added, removed, .. } => {
             format!("rules +{} -{}", added.len(), removed.len())
         }
-        Record::Checkpoint { .. } | Record::Unknown { .. } => panic!("{record:?}"),
+        Record::Checkpoint { .. } | Record::Workflow(_) | Record::Unknown { .. } => {
+            panic!("{record:?}")
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of the machine are written with: inputs, effects and messages in short.
+//! The notation of the machine's tests: inputs, effects and messages in short.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -56,8 +56,8 @@ impl Obeys for Machine {
     }
 }
 
-/// What of a machine's effects the operator of a plain client sees, and the calls. The other
-/// records are left out, and blocks are at place 0.
+/// The part of a machine's effects that the operator of a plain client sees, and the calls. The
+/// other records are left out, and blocks are at place 0.
 pub(super) trait Shown {
     fn shown(&mut self, input: Input) -> Vec<Effect>;
 
@@ -88,6 +88,7 @@ fn shown(effects: Vec<Effect>) -> Vec<Effect> {
 fn at_place_0(record: Record) -> Record {
     match record {
         Record::Block { block, partial, .. } => Record::Block {
+            duration_ms: None,
             index: 0,
             block,
             partial,
@@ -187,9 +188,12 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
         result: result.to_owned(),
         is_error: false,
         changes: Vec::new(),
+        changes_note: None,
         seen: Vec::new(),
         folder: None,
         job: None,
+        extent: None,
+        took: None,
     };
     Input::Tool(ToolEvent::Finished {
         call_id: id(call),
@@ -240,6 +244,7 @@ pub(super) fn said_in_part(content: &str, partial: bool) -> Effect {
 /// A block as clients see it.
 pub(super) fn finished_block(block: Block, partial: bool) -> Effect {
     Effect::Record(Record::Block {
+        duration_ms: None,
         index: 0,
         block,
         partial,
@@ -281,6 +286,8 @@ pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
 /// A result as clients see it.
 pub(super) fn answered(id: &str, result: &str, is_error: bool) -> [Effect; 2] {
     let result = Record::ToolResult {
+        duration_ms: None,
+        extent: None,
         id: id.to_owned(),
         result: result.to_owned(),
         is_error,

@@ -83,9 +83,12 @@ fn late_and_repeated_answers_of_parallel_tools_change_nothing() {
                 result: result.to_owned(),
                 is_error: false,
                 changes: Vec::new(),
+                changes_note: None,
                 seen: Vec::new(),
                 folder: None,
                 job: None,
+                extent: None,
+                took: None,
             },
         })
     };

@@ -39,7 +39,7 @@ pub fn first_violation(messages: &[Value]) -> Option<String> {
     Some(format!("the call {id} has no result"))
 }
 
-/// What is wrong with the results of a message that is to answer these calls.
+/// The fault in the results of a message that is to answer these calls.
 fn wrong_results(blocks: &[Value], called: &[&str]) -> Option<String> {
     let results: Vec<&str> = of_type(blocks, "tool_result", "tool_use_id").collect();
     if let Some(id) = called.iter().find(|id| !results.contains(id)) {

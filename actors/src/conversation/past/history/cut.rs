@@ -146,7 +146,7 @@ impl History {
             .saturating_add(kept)
     }
 
-    /// What is dropped if the past is cut there.
+    /// The part that is dropped if the past is cut there.
     fn dropped(
         &self,
         place: usize,
@@ -189,13 +189,14 @@ impl History {
     }
 }
 
-/// What is dropped by a cut, or what of it is not told yet. Shares its memory with the history.
+/// The part that a cut drops, or the rest of it that is not told yet. Shares its memory with the
+/// history.
 #[derive(Debug, Clone)]
 pub struct Dropped {
     messages: Arc<Messages>,
     /// Where the next piece begins.
     from: compaction::Place,
-    /// What its pieces have in common; none before the first.
+    /// The part that its pieces have in common; none before the first.
     frame: Option<Arc<Frame>>,
 }
 
@@ -204,7 +205,7 @@ struct Messages {
     sealed: Vec<Message>,
     /// Whether the first of them begins with the summary before.
     has_told: bool,
-    /// What of the message at the end is dropped, and of the reply that was paused.
+    /// The dropped part of the message at the end, and of the reply that was paused.
     open: Vec<Value>,
     goal: Goal,
     instructions: Option<String>,

@@ -183,7 +183,7 @@ fn an_old_count_does_not_trigger_again() {
     assert_eq!(history.told_cut(&goal, None, &Registry::default()), None);
 }
 
-/// What came of a conversation in a window of 200,000 tokens.
+/// The life of a conversation in a window of 200,000 tokens.
 struct Lived {
     over: usize,
     cuts: Vec<ToldCut>,

@@ -7,7 +7,7 @@ use crate::reply::{Block, BlockKind};
 /// How many characters a token is taken for.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// What an image or a document counts, in characters.
+/// The weight of an image or a document, in characters.
 const FILE_CHARS: u64 = 4800;
 
 /// Estimates are corrected by at most this factor, in thousandths.
@@ -57,7 +57,7 @@ pub(super) fn attachment(attachment: &Attachment) -> u64 {
     }
 }
 
-/// What the API counted, and how far the own estimates are from it.
+/// The API's counts, and how far the own estimates are from them.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     /// The first count since the past was changed.
@@ -67,14 +67,14 @@ pub(super) struct Meter {
     ratio: Ratio,
 }
 
-/// What the API counted for a request and its reply, and the own estimate of the same messages.
+/// The API's count for a request and its reply, and the own estimate of the same messages.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     tokens: u64,
     own: u64,
 }
 
-/// What the API counts for a token of the own estimate, in thousandths.
+/// The API's count for a token of the own estimate, in thousandths.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ratio {
     /// From one count, which holds what stands before the messages too.
@@ -84,7 +84,7 @@ pub(super) enum Ratio {
 }
 
 impl Ratio {
-    /// What the API would count for so many estimated tokens.
+    /// The API's likely count for so many estimated tokens.
     pub(super) fn corrected(self, tokens: u64) -> u64 {
         let (Self::Guessed(ratio) | Self::Measured(ratio)) = self;
         tokens.saturating_mul(ratio).div_ceil(1000)
@@ -123,7 +123,7 @@ impl Meter {
         self.last = None;
     }
 
-    /// What the API would count for so many estimated tokens.
+    /// The API's likely count for so many estimated tokens.
     pub(super) fn corrected(&self, tokens: u64) -> u64 {
         self.ratio.corrected(tokens)
     }

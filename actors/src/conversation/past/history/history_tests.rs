@@ -1,4 +1,4 @@
-//! What of a conversation is sent to the model, byte by byte.
+//! The part of a conversation that the model is sent, byte by byte.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ mod random_tests;
 #[path = "request_tests.rs"]
 mod request_tests;
 
-/// What happens to a history, and what that is called.
+/// A change of a history, and its name.
 type Change = (&'static str, fn(&mut History));
 
 fn block(json: &Value) -> Block {
@@ -65,7 +65,7 @@ fn assistant(content: &Value) -> Value {
     json!({"role": "assistant", "content": content})
 }
 
-/// What a request holds, byte by byte.
+/// The content of a request, byte by byte.
 fn sent(history: &History) -> String {
     let messages = history.messages().concat();
     format!("[{}]", String::from_utf8(messages).unwrap())

@@ -17,7 +17,7 @@ const USER: &str = r#"{"role":"user","content":["#;
 const ASSISTANT: &str = r#"{"role":"assistant","content":["#;
 const END: &str = "]}";
 
-/// What a message is made of.
+/// The parts of a message.
 #[derive(Debug)]
 pub(super) enum Item {
     /// A content block, serialized.
@@ -267,7 +267,7 @@ pub(super) fn text_block(text: &str) -> String {
     json!({"type": "text", "text": text}).to_string()
 }
 
-/// What stands for a file where its content is not told.
+/// The text for a file where its content is not told.
 fn describe(attachment: &Attachment) -> String {
     json!({"type": "attachment", "attachment": attachment}).to_string()
 }

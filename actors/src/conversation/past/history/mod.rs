@@ -1,4 +1,4 @@
-//! What was said in a conversation, as the Messages API wants to hear it again.
+//! The messages of a conversation, as the Messages API wants to hear them again.
 //!
 //! Messages that no longer change are serialized once and shared by all later requests. What may
 //! still change is the user message at the end: it grows until the model replies to it.
@@ -37,7 +37,7 @@ mod open;
 mod sealed;
 mod sendable;
 
-/// What stands where a damaged journal lacks what a reply is to.
+/// The text where a damaged journal lacks the message that a reply belongs to.
 const LOST: &str = "(what was said here is lost)";
 
 /// The past of a conversation, as later requests tell it. What the API has taken stays as it was,
@@ -52,7 +52,7 @@ pub struct History {
     paused: Vec<Block>,
     /// All ids of tool calls so far, each with the number that its next repetition gets.
     ids: HashMap<String, u64>,
-    /// What stands in place of the beginning.
+    /// The summary in place of the beginning.
     summary: Option<Summary>,
     /// Whether nothing came behind the last reply, so that it can be taken back.
     may_take_back: bool,
@@ -62,7 +62,7 @@ pub struct History {
     meter: Meter,
 }
 
-/// What stands in place of the beginning: the first block of the first message.
+/// The summary in place of the beginning: the first block of the first message.
 #[derive(Debug)]
 struct Summary {
     text: String,
@@ -198,7 +198,7 @@ impl History {
 
     /// Takes the last reply back, as if it had not come; tells whether there was one to take. The
     /// user message before it may grow again. There is none if something came behind it: a
-    /// prompt or a result of a tool. That its calls got no results is no such thing. What of the
+    /// prompt or a result of a tool. Missing results of its calls do not count. What of the
     /// reply was sent back at a pause goes with it. In place of a reply, what was left out of the
     /// user message since the API refused it comes back.
     pub fn take_back_reply(&mut self) -> bool {

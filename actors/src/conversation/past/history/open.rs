@@ -70,7 +70,7 @@ impl Open {
         }
     }
 
-    /// What it was before it was sealed; `skipped` blocks in front of it are left out.
+    /// The open message before it was sealed; `skipped` blocks in front of it are left out.
     pub(super) fn reopened(message: &Message, skipped: usize) -> Option<Self> {
         let message = message.value();
         let content = message.get("content")?.as_array()?;

@@ -12,7 +12,7 @@ use crate::tool::Registry;
 #[derive(Debug, Clone)]
 enum Step {
     Prompt(&'static str, usize),
-    /// What the model says, how many calls it makes, and how many of them have results.
+    /// The model's blocks, the number of its calls, and how many of them have results.
     Reply(Vec<Value>, usize, usize),
     Pause,
     /// Something that changes what was said.

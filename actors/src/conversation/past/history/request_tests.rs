@@ -1,4 +1,4 @@
-//! What a request holds beside what was said: marks, files, thinking; and a reply taken back.
+//! The parts of a request beside the texts: marks, files, thinking; and a reply taken back.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What of a reply is sent back.
+//! The part of a reply that is sent back.
 
 use std::collections::HashSet;
 

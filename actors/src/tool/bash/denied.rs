@@ -1,0 +1,213 @@
+//! The places that a command was denied, as the programs that it ran complain of them.
+//!
+//! Invariant: a complaint only says where to look. Whether the place is denied, and why, says the launcher.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::tool::launch::Denial;
+
+/// The system's words for a place that is denied, in small letters.
+const COMPLAINTS: [&str; 3] = [
+    "permission denied",
+    "read-only file system",
+    "device or resource busy",
+];
+/// How many lines at the end of an output are looked at.
+const MAX_LINES: usize = 200;
+/// How many places are told.
+const MAX_PLACES: usize = 3;
+/// The characters that open and close a name in a message.
+const QUOTES: [(char, char); 5] = [
+    ('\'', '\''),
+    ('"', '"'),
+    ('`', '\''),
+    ('‘', '’'),
+    ('“', '”'),
+];
+
+/// A line for each place that an output complains of and that is denied. A name is one in the first of the
+/// folders in which it can be. Looks at files.
+pub(super) fn notes(
+    text: &str,
+    folders: &[&Path],
+    denial: impl Fn(&Path) -> Option<Denial>,
+) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for line in text.lines().rev().take(MAX_LINES) {
+        for note in of_line(line, folders, &denial) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        if notes.len() >= MAX_PLACES {
+            break;
+        }
+    }
+    notes.reverse();
+    notes
+}
+
+/// The notes of one line, by the surest way in which it names a place.
+fn of_line(
+    line: &str,
+    folders: &[&Path],
+    denial: &impl Fn(&Path) -> Option<Denial>,
+) -> Vec<String> {
+    // Small letters of other scripts may be of another length.
+    let small = line.to_ascii_lowercase();
+    let Some(at) = COMPLAINTS.iter().find_map(|words| small.find(words)) else {
+        return Vec::new();
+    };
+    let before = line[..at].trim_end().trim_end_matches(':');
+    let last = before.rsplit(": ").next().into_iter().collect();
+    for names in [quoted(line), last, words(line)] {
+        let places = names.iter().filter_map(|name| place(name, folders));
+        let notes: Vec<String> = places
+            .filter_map(|place| note(&place, denial(&place)?))
+            .collect();
+        if !notes.is_empty() {
+            return notes;
+        }
+    }
+    Vec::new()
+}
+
+fn note(place: &Path, denial: Denial) -> Option<String> {
+    let place = place.to_str()?;
+    Some(match denial {
+        Denial::Needs(access) => {
+            format!("{place} can be written only with access {}", access.name())
+        }
+        Denial::Protected => format!("{place} is protected: commands do not change it"),
+        Denial::Hidden => format!("{place} is hidden from commands"),
+    })
+}
+
+/// The text in quotes.
+fn quoted(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for (open, close) in QUOTES {
+        let mut rest = line;
+        while let Some((_, behind)) = rest.split_once(open) {
+            let Some((name, behind)) = behind.split_once(close) else {
+                break;
+            };
+            found.push(name);
+            rest = behind;
+        }
+    }
+    found
+}
+
+/// The words that may be paths.
+fn words(line: &str) -> Vec<&str> {
+    let words = line.split_whitespace();
+    let words = words.map(|word| word.trim_matches([':', ',', ';', '(', ')', '\'', '"']));
+    words.filter(|word| word.contains('/')).collect()
+}
+
+/// The place that a name is for, without links: what is there, or what could be in a folder that is there.
+fn place(name: &str, folders: &[&Path]) -> Option<PathBuf> {
+    let name = Path::new(name);
+    let file = name.file_name()?;
+    folders.iter().find_map(|folder| {
+        let whole = folder.join(name);
+        let found = fs::canonicalize(&whole).ok();
+        found.or_else(|| Some(fs::canonicalize(whole.parent()?).ok()?.join(file)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use harness_protocol::Access;
+
+    use super::*;
+
+    /// Spec: [BASH-203]
+    #[test]
+    fn s1_a_complaint_is_told_with_its_place_and_the_access_that_it_needs() {
+        let home = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(home.path()).unwrap();
+        let (work, out) = (real.join("work"), real.join("out"));
+        for folder in [&work, &out, &work.join("deep")] {
+            fs::create_dir(folder).unwrap();
+        }
+        std::os::unix::fs::symlink(out.join("file"), work.join("link")).unwrap();
+        let (file, new) = (out.join("file"), out.join("new"));
+        fs::write(&file, "").unwrap();
+        let denial = |place: &Path| {
+            place
+                .starts_with(&out)
+                .then_some(Denial::Needs(Access::Full))
+        };
+        let (f, n) = (file.display(), new.display());
+        for (line, place) in [
+            (
+                format!("bash: line 1: {f}: Read-only file system"),
+                Some(&file),
+            ),
+            (
+                format!("touch: cannot touch '{n}': Permission denied"),
+                Some(&new),
+            ),
+            (
+                format!("mv: cannot move 'x' to ‘{n}’: Read-only file system"),
+                Some(&new),
+            ),
+            (
+                format!("PermissionError: [Errno 13] Permission denied: '{n}'"),
+                Some(&new),
+            ),
+            (
+                format!("Error: EROFS: read-only file system, open '{n}'"),
+                Some(&new),
+            ),
+            (format!("open {n}: read-only file system"), Some(&new)),
+            (
+                "bash: line 1: link: Permission denied".to_owned(),
+                Some(&file),
+            ),
+            ("bash: ../out/new: Permission denied".to_owned(), Some(&new)),
+            // No place, none that is denied, one that cannot be, and no complaint.
+            ("Permission denied (os error 13)".to_owned(), None),
+            (
+                "touch: cannot touch 'made': Permission denied".to_owned(),
+                None,
+            ),
+            (format!("cat: {n}/deeper/x: Permission denied"), None),
+            (format!("cat: {n}: No such file or directory"), None),
+            ("é: Permission denied: ''".to_owned(), None),
+        ] {
+            let expected = place
+                .map(|place| format!("{} can be written only with access full", place.display()));
+            let notes = notes(&format!("before\n{line}\nbehind\n"), &[&work], denial);
+            assert_eq!(notes, Vec::from_iter(expected), "{line}");
+        }
+        // A name is taken in the first folder where it can be.
+        let line = "rm: cannot remove 'file': Permission denied";
+        assert_eq!(notes(line, &[&work, &out], denial), [""; 0]);
+        let line = "rm: cannot remove '../out/file': Permission denied";
+        assert_eq!(notes(line, &[&real.join("gone"), &work], denial).len(), 1);
+    }
+
+    /// Spec: [BASH-203]
+    #[test]
+    fn few_places_are_told_each_once_and_by_why() {
+        let home = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(home.path()).unwrap();
+        let many: String = (0..9)
+            .map(|number| format!("touch: cannot touch 'f{}': Permission denied\n", number / 2))
+            .collect();
+        let all = |_: &Path| Some(Denial::Protected);
+        let told = notes(&many, &[&real], all);
+        let at = |name: &str| real.join(name).display().to_string();
+        let expected = ["f2", "f3", "f4"]
+            .map(|name| format!("{} is protected: commands do not change it", at(name)));
+        assert_eq!(told, expected);
+        let hidden = notes("cat: x: Permission denied", &[&real], |_| {
+            Some(Denial::Hidden)
+        });
+        assert_eq!(hidden, [format!("{} is hidden from commands", at("x"))]);
+    }
+}

@@ -1,0 +1,291 @@
+//! Which files a command changed: what is in the folder before it and behind it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use harness_protocol::{ChangeAction, FileChange};
+use tokio::time::Instant;
+
+use super::held_contents::{HeldContents, MAX_FILE};
+use crate::attachment::sha256;
+use crate::tool::change::{Diff, diff, place_of, read_bytes};
+use crate::tool::{ToolContext, closed};
+
+/// How many files and folders are looked at.
+const MAX_ENTRIES: usize = 50_000;
+/// How long a look may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How many files are named.
+const MAX_NAMED: usize = 256;
+/// How much of the diffs of all files is shown, in bytes.
+const MAX_DIFFS: usize = 64 * 1024;
+/// How many bytes of new contents are read to be hashed.
+const MAX_READ: u64 = 64 * 1024 * 1024;
+/// Folders that are passed over: what is in them is made by programs, and made again.
+const PASSED_OVER: &[&str] = &[".git", "node_modules", "__pycache__"];
+/// Files that mark such a folder.
+///
+/// Source: bford.info/cachedir for the first; PEP 405 for the second.
+const MARKS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
+
+/// The properties that tell a file from its earlier state: kind, size, times, inode and mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    mode: u32,
+    size: u64,
+    inode: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            mode: found.mode(),
+            size: found.len(),
+            inode: found.ino(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+}
+
+/// The state of a folder before a command.
+pub(super) struct Inventory {
+    workspace: PathBuf,
+    found: Listing,
+    held: HeldContents,
+}
+
+/// The result of a look at a folder.
+#[derive(Default)]
+struct Listing {
+    files: BTreeMap<PathBuf, Stamp>,
+    folders: HashMap<PathBuf, u64>,
+    /// Whether it is all there is.
+    is_whole: bool,
+}
+
+/// The changes that a command made.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) changes: Vec<FileChange>,
+    /// Changes that are not listed one by one.
+    pub(super) note: Option<String>,
+}
+
+impl Inventory {
+    /// Looks at a folder, and holds the contents of those of the named files that are in it. Blocks.
+    pub(super) fn take(workspace: &Path, known: &[PathBuf]) -> Self {
+        let within = known.iter().filter(|path| path.starts_with(workspace));
+        Self {
+            workspace: workspace.to_owned(),
+            found: Listing::of(workspace),
+            held: HeldContents::of(within),
+        }
+    }
+
+    /// The files that differ now. Contents from before that are held are kept in the store. Blocks.
+    pub(super) fn compare(self, context: &ToolContext) -> Found {
+        let now = Listing::of(&self.workspace);
+        let is_whole = self.found.is_whole && now.is_whole;
+        let mut changed: Vec<(PathBuf, ChangeAction)> = Vec::new();
+        if is_whole {
+            for (path, stamp) in &now.files {
+                match self.found.files.get(path) {
+                    None => changed.push((path.clone(), ChangeAction::Made)),
+                    Some(was) if was != stamp => {
+                        changed.push((path.clone(), ChangeAction::Changed));
+                    }
+                    Some(_) => {}
+                }
+            }
+            let is_gone = |path: &&PathBuf| !now.files.contains_key(*path);
+            let gone = self.found.files.keys().filter(is_gone);
+            changed.extend(gone.map(|path| (path.clone(), ChangeAction::Removed)));
+            changed.sort();
+        } else {
+            changed = self.held.changed();
+        }
+        let mut naming = Naming {
+            inventory: &self,
+            now: &now,
+            context,
+            diffs: MAX_DIFFS,
+            read: MAX_READ,
+        };
+        let mut changes = Vec::new();
+        let mut left_out = 0_usize;
+        for (path, action) in changed {
+            if changes.len() == MAX_NAMED {
+                left_out += 1;
+            } else if let Some(change) = naming.name(&path, action) {
+                changes.push(change);
+            }
+        }
+        let note = if !is_whole {
+            Some("the folder has too many files to tell all that the command changed".to_owned())
+        } else if left_out > 0 {
+            Some(format!("the command changed {left_out} more files"))
+        } else {
+            None
+        };
+        Found { changes, note }
+    }
+}
+
+impl Listing {
+    fn of(folder: &Path) -> Self {
+        let until = Instant::now() + PATIENCE;
+        let mut listing = Self {
+            is_whole: true,
+            ..Self::default()
+        };
+        let mut waiting = vec![folder.to_owned()];
+        let mut entries = 0;
+        while let Some(folder) = waiting.pop() {
+            let Ok(inside) = fs::read_dir(&folder) else {
+                continue;
+            };
+            let inside: Vec<_> = inside.flatten().take(MAX_ENTRIES + 1).collect();
+            entries += inside.len();
+            if entries > MAX_ENTRIES || Instant::now() > until {
+                listing.is_whole = false;
+                break;
+            }
+            let is_mark = |name: &std::ffi::OsStr| MARKS.iter().any(|mark| name == *mark);
+            if inside.iter().any(|entry| is_mark(&entry.file_name())) {
+                continue;
+            }
+            for entry in inside {
+                // It may be gone by now.
+                let Ok(found) = entry.metadata() else {
+                    continue;
+                };
+                if !found.is_dir() {
+                    listing.files.insert(entry.path(), Stamp::of(&found));
+                } else if PASSED_OVER.iter().all(|name| entry.file_name() != *name) {
+                    listing.folders.insert(entry.path(), found.ino());
+                    waiting.push(entry.path());
+                }
+            }
+        }
+        listing
+    }
+}
+
+/// Makes what is told of the files.
+struct Naming<'a> {
+    inventory: &'a Inventory,
+    now: &'a Listing,
+    context: &'a ToolContext,
+    /// How much of diffs may still be shown.
+    diffs: usize,
+    /// How many bytes may still be read.
+    read: u64,
+}
+
+impl Naming<'_> {
+    /// The change of a file; nothing if it has the bytes and the mode that it had.
+    fn name(&mut self, path: &Path, action: ChangeAction) -> Option<FileChange> {
+        let (was, is) = (
+            self.inventory.found.files.get(path),
+            self.now.files.get(path),
+        );
+        let before = match action {
+            ChangeAction::Made => None,
+            ChangeAction::Changed | ChangeAction::Removed | ChangeAction::Unknown => {
+                self.inventory.held.content(path)
+            }
+        };
+        let after = match action {
+            ChangeAction::Removed => None,
+            ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => self.read(path),
+        };
+        let mode = was.or(is).map(|stamp| stamp.mode & 0o7777);
+        let same_mode = was.map(|was| was.mode) == is.map(|is| is.mode);
+        if before.is_some() && before == after.as_deref() && same_mode {
+            return None;
+        }
+        let diff = self.diff(action, before, after.as_deref());
+        let kept = before.and_then(|bytes| self.keep(path, bytes));
+        Some(FileChange {
+            path: path.to_string_lossy().into_owned(),
+            asked: None,
+            action,
+            before: kept,
+            after: after.as_deref().map(sha256),
+            by_command: true,
+            mode: mode.filter(|_| action == ChangeAction::Removed),
+            added: diff.added,
+            removed: diff.removed,
+            diff: self.context.redaction.apply(diff.text),
+            diff_cut: diff.is_cut,
+            place: place_of(&self.inventory.workspace, path),
+            folders: self.folders(path, action),
+            notes: Vec::new(),
+        })
+    }
+
+    fn read(&mut self, path: &Path) -> Option<Vec<u8>> {
+        closed::check_path(path, &self.context.closed).ok()?;
+        let bytes = read_bytes(path, MAX_FILE.min(self.read))?;
+        self.read -= bytes.len() as u64;
+        Some(bytes)
+    }
+
+    fn keep(&self, path: &Path, bytes: &[u8]) -> Option<String> {
+        let hash = sha256(bytes);
+        match self.context.before.as_ref()?.put(&hash, bytes) {
+            Ok(()) => Some(hash),
+            Err(error) => {
+                let path = path.display();
+                log::warn!("the content of {path} before a command is not kept: {error}");
+                None
+            }
+        }
+    }
+
+    /// The difference, of what is known on both sides and is text.
+    fn diff(&mut self, action: ChangeAction, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
+        let is_text = |bytes: &&[u8]| !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
+        let empty: &[u8] = &[];
+        let (before, after) = match action {
+            ChangeAction::Made => (Some(empty), after),
+            ChangeAction::Removed => (before, Some(empty)),
+            ChangeAction::Changed | ChangeAction::Unknown => (before, after),
+        };
+        let (Some(before), Some(after)) = (before.filter(is_text), after.filter(is_text)) else {
+            return Diff::default();
+        };
+        let diff = diff(before, after).cut(self.diffs);
+        self.diffs -= diff.text.len();
+        diff
+    }
+
+    /// The folders that came or went with a file, the uppermost first.
+    fn folders(&self, path: &Path, action: ChangeAction) -> Vec<String> {
+        let (with, without) = match action {
+            ChangeAction::Made => (self.now, &self.inventory.found),
+            ChangeAction::Removed => (&self.inventory.found, self.now),
+            ChangeAction::Changed | ChangeAction::Unknown => return Vec::new(),
+        };
+        let above = path.ancestors().skip(1);
+        let is_only_there = |folder: &&Path| {
+            with.folders.contains_key(*folder) && !without.folders.contains_key(*folder)
+        };
+        let mut folders: Vec<String> = above
+            .take_while(is_only_there)
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect();
+        folders.reverse();
+        folders
+    }
+}
+
+#[cfg(test)]
+#[path = "inventory_tests.rs"]
+mod tests;

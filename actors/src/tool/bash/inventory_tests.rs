@@ -1,0 +1,213 @@
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use harness_protocol::{ChangeAction, Place, UndoOutcome};
+
+use super::*;
+use crate::clock::Clock;
+use crate::tool::change::{BeforeStore, Undo};
+use crate::tool::{Cancellation, ToolContext};
+
+struct Home {
+    home: tempfile::TempDir,
+    context: ToolContext,
+}
+
+impl Home {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let work = home.path().canonicalize().unwrap().join("work");
+        fs::create_dir(&work).unwrap();
+        let context = ToolContext {
+            folder: work.into(),
+            before: Some(BeforeStore::at(home.path(), Clock::system())),
+            ..ToolContext::new(Cancellation::new())
+        };
+        Self { home, context }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.context.folder.join(name)
+    }
+
+    fn put(&self, name: &str, content: &str) {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// The changes found for a command that does this, in a conversation that has seen those files.
+    fn changed(&self, seen: &[&str], command: impl FnOnce()) -> Found {
+        let seen: Vec<PathBuf> = seen.iter().map(|name| self.at(name)).collect();
+        let before = Inventory::take(&self.context.folder, &seen);
+        command();
+        before.compare(&self.context)
+    }
+
+    fn undo(&self) -> Undo {
+        Undo {
+            before: Some(BeforeStore::at(self.home.path(), Clock::system())),
+            closed: std::sync::Arc::default(),
+            redaction: crate::Redaction::default(),
+        }
+    }
+
+    /// The names of changed files with what happened to them and how many lines.
+    fn told(&self, found: &Found) -> Vec<(String, ChangeAction, u64, u64)> {
+        let each = found.changes.iter();
+        let name = |change: &FileChange| {
+            let path = Path::new(&change.path).strip_prefix(&self.context.folder);
+            path.unwrap().display().to_string()
+        };
+        each.map(|change| (name(change), change.action, change.added, change.removed))
+            .collect()
+    }
+}
+
+/// Spec: [BASH-18] [UNDO-05]
+#[test]
+fn what_a_command_did_to_files_is_found_and_goes_back_as_far_as_it_is_known() {
+    use ChangeAction::{Changed, Made, Removed};
+    let home = Home::new();
+    for name in ["seen", "unseen", "deep/er/gone", "same", "touched", "mode"] {
+        home.put(name, "one\ntwo\n");
+    }
+    fs::set_permissions(home.at("deep/er/gone"), fs::Permissions::from_mode(0o750)).unwrap();
+    assert_eq!(home.changed(&["seen"], || ()), Found::default());
+    let all = ["seen", "deep/er/gone", "same", "touched"];
+    let found = home.changed(&all, || {
+        home.put("seen", "one\n2\n");
+        home.put("unseen", "one\n2\n");
+        fs::remove_dir_all(home.at("deep")).unwrap();
+        home.put("new/folder/made", "x\n");
+        // The same bytes again, which is no change of a file that is known.
+        home.put("touched", "one\ntwo\n");
+        fs::set_permissions(home.at("mode"), fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    assert_eq!(found.note, None);
+    let expected = [
+        ("deep/er/gone", Removed, 0, 2),
+        ("mode", Changed, 0, 0),
+        ("new/folder/made", Made, 1, 0),
+        ("seen", Changed, 1, 1),
+        ("unseen", Changed, 0, 0),
+    ];
+    let expected =
+        expected.map(|(name, action, plus, minus)| (name.to_owned(), action, plus, minus));
+    assert_eq!(home.told(&found), expected);
+    assert!(found.changes.iter().all(|change| change.by_command));
+    assert!(
+        found
+            .changes
+            .iter()
+            .all(|change| change.place == Place::Workspace)
+    );
+    assert_eq!(found.changes[0].mode, Some(0o750));
+
+    let undone = home.undo().take_back(&found.changes, false);
+    let outcomes: Vec<_> = undone.iter().map(|file| file.outcome).collect();
+    use UndoOutcome::{Conflict, Restored};
+    assert_eq!(
+        outcomes,
+        [Restored, Conflict, UndoOutcome::Removed, Restored, Conflict]
+    );
+    let reason = Some("a command changed it, and its content is not known");
+    assert_eq!(undone[4].reason.as_deref(), reason);
+    assert_eq!(fs::read(home.at("deep/er/gone")).unwrap(), b"one\ntwo\n");
+    let mode = fs::metadata(home.at("deep/er/gone"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o750);
+    assert!(!home.at("new").exists());
+    assert_eq!(fs::read(home.at("seen")).unwrap(), b"one\ntwo\n");
+    assert_eq!(fs::read(home.at("unseen")).unwrap(), b"one\n2\n");
+}
+
+/// Spec: [UNDO-05]
+#[test]
+fn what_was_removed_does_not_come_back_through_a_link() {
+    let home = Home::new();
+    home.put("folder/gone", "text");
+    let found = home.changed(&["folder/gone"], || {
+        fs::remove_dir_all(home.at("folder")).unwrap();
+    });
+    let elsewhere = home.home.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, home.at("folder")).unwrap();
+    let undone = home.undo().take_back(&found.changes, false);
+    assert_eq!(undone[0].outcome, UndoOutcome::Conflict);
+    assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+/// Spec: [BASH-18]
+#[test]
+fn a_change_that_hides_its_time_is_found_and_output_folders_are_passed_over() {
+    let home = Home::new();
+    home.put("file", "1");
+    home.put("target/old", "1");
+    home.put(
+        "target/CACHEDIR.TAG",
+        "Signature: 8a477f597d28d172789f06886806bc55",
+    );
+    let was = fs::metadata(home.at("file")).unwrap().modified().unwrap();
+    let found = home.changed(&[], || {
+        home.put("file", "2");
+        let file = fs::File::options()
+            .write(true)
+            .open(home.at("file"))
+            .unwrap();
+        file.set_modified(was).unwrap();
+        home.put("target/old", "2");
+        home.put(".git/index", "2");
+        home.put("venv/pyvenv.cfg", "");
+        home.put("venv/lib/x", "");
+        home.put("node_modules/x/index.js", "");
+        symlink("file", home.at("link")).unwrap();
+    });
+    let names: Vec<String> = home.told(&found).into_iter().map(|told| told.0).collect();
+    assert_eq!(names, ["file", "link"]);
+    // A link is named, and what it leads to is not read.
+    assert_eq!(found.changes[1].after, None);
+}
+
+/// Spec: [BASH-18]
+#[test]
+fn more_files_than_are_named_are_counted_and_a_closed_one_is_not_read() {
+    let mut home = Home::new();
+    home.context.closed = [home.at("closed")].into();
+    let found = home.changed(&[], || {
+        home.put("closed", "secret");
+        for number in 0..MAX_NAMED + 2 {
+            home.put(&format!("many/{number:03}"), "line\n");
+        }
+    });
+    assert_eq!(found.changes.len(), MAX_NAMED);
+    let note = "the command changed 3 more files";
+    assert_eq!(found.note.as_deref(), Some(note));
+    let closed = &found.changes[0];
+    assert!(closed.path.ends_with("/closed") && closed.after.is_none());
+    assert_eq!(closed.diff, "");
+}
+
+/// Spec: [BASH-18]
+#[test]
+fn of_a_folder_that_is_too_large_the_files_that_were_seen_are_compared() {
+    let home = Home::new();
+    home.put("seen", "one\n");
+    home.put("removed", "one\n");
+    for number in 0..MAX_ENTRIES {
+        fs::File::create(home.at(&format!("{number}"))).unwrap();
+    }
+    let found = home.changed(&["seen", "removed"], || {
+        home.put("seen", "two\n");
+        home.put("unseen", "two\n");
+        fs::remove_file(home.at("removed")).unwrap();
+    });
+    let expected = [
+        ("removed".to_owned(), ChangeAction::Removed, 0, 1),
+        ("seen".to_owned(), ChangeAction::Changed, 1, 1),
+    ];
+    assert_eq!(home.told(&found), expected);
+    let note = "the folder has too many files to tell all that the command changed";
+    assert_eq!(found.note.as_deref(), Some(note));
+}

@@ -1,0 +1,63 @@
+//! The parts that all workflows of a service share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use actix::{ArbiterHandle, Recipient};
+
+use super::files::WorkflowFiles;
+use super::room::Room;
+use crate::clock::Clock;
+use crate::directory::messages::{CreateConversation, OpenConversation};
+use crate::journal::{JournalStore, ModelTotals};
+use crate::secret::Redaction;
+use crate::tool::Launcher;
+use crate::workflow::hooks::Hooks;
+use crate::workflow::machine::Patience;
+
+/// The cost of a model's tokens, in millionths of a US dollar; none if its price is not known.
+pub type PriceOf = Arc<dyn Fn(&str, &ModelTotals) -> Option<u64> + Send + Sync>;
+
+/// Where conversations are found and made.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    /// Opens one.
+    pub open: Recipient<OpenConversation>,
+    /// Makes one.
+    pub create: Recipient<CreateConversation>,
+}
+
+/// The parts that all workflows of a service share.
+#[derive(Clone)]
+pub struct WorkflowParts {
+    /// Their journals.
+    pub store: Arc<dyn JournalStore>,
+    /// Finds conversations.
+    pub directory: Directory,
+    /// Contains git and checks, and starts them.
+    pub launcher: Arc<dyn Launcher>,
+    /// Tells the time.
+    pub clock: Clock,
+    /// The secrets that no output may show.
+    pub redaction: Redaction,
+    /// The places out of the sight of checks.
+    pub closed: Arc<[PathBuf]>,
+    /// Manifests and outputs.
+    pub files: WorkflowFiles,
+    /// The folder of worktrees, which is not in the state folder.
+    pub worktrees: PathBuf,
+    /// The state folder, which others are told who holds a repository.
+    pub home: PathBuf,
+    /// The thread that broadcasters run on.
+    pub broadcasting: ArbiterHandle,
+    /// How long they wait for a provider that does not answer.
+    pub patience: Patience,
+    /// Whether those go on by themselves that were at work when the service ended.
+    pub auto_resume: bool,
+    /// How many work at once.
+    pub room: Room,
+    /// The prices of tokens.
+    pub price: PriceOf,
+    /// The decisions of the program that embeds the workflows; the service has none.
+    pub hooks: Hooks,
+}

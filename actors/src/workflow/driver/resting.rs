@@ -1,0 +1,24 @@
+//! Waiting until a workflow rests.
+
+use actix::prelude::*;
+use harness_protocol::WorkflowSnapshot;
+use tokio::sync::oneshot;
+
+use super::actor::WorkflowActor;
+use crate::workflow::messages::WorkflowError;
+
+/// Asks how a workflow is when nothing of it is to be done without an order, and all of that is on record.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<WorkflowSnapshot, WorkflowError>")]
+pub(in crate::workflow) struct Rest;
+
+impl Handler<Rest> for WorkflowActor {
+    type Result = ResponseFuture<Result<WorkflowSnapshot, WorkflowError>>;
+
+    fn handle(&mut self, _: Rest, _: &mut Context<Self>) -> Self::Result {
+        let (rester, receiver) = oneshot::channel();
+        self.resters.push(rester);
+        self.show();
+        Box::pin(async { receiver.await.map_err(|_| WorkflowError::Stopping) })
+    }
+}

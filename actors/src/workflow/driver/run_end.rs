@@ -1,0 +1,179 @@
+//! How a run of an iteration's conversation ended, as that conversation's journal tells it.
+
+use harness_protocol::Usage;
+
+use super::idle::Idle;
+use super::parts::PriceOf;
+use crate::conversation::Reading;
+use crate::ids::RunId;
+use crate::journal::{Journal, ModelTotals, Outcome, Record, Totals};
+use crate::reply::BlockKind;
+use crate::storage::StorageError;
+use crate::workflow::facts::{Spent, tail};
+use crate::workflow::machine::{FoundRun, RunEnd, RunStatus};
+
+/// The fate of the prompt with that key.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(super) async fn find(
+    journal: &dyn Journal,
+    key: &str,
+    price: &PriceOf,
+) -> Result<FoundRun, StorageError> {
+    let looked = Looked::all(journal, key, price).await?;
+    Ok(match (looked.run, looked.ended) {
+        (None, _) => FoundRun::NotSent,
+        (Some(_), None) => FoundRun::Open,
+        (Some(_), Some(ended)) => FoundRun::Ended(ended),
+    })
+}
+
+/// The end of a run that is not gone on with, although a crash left it open: what it used up until then, and its
+/// last text.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(super) async fn given_up(
+    journal: &dyn Journal,
+    key: &str,
+    price: &PriceOf,
+) -> Result<RunEnd, StorageError> {
+    let looked = Looked::all(journal, key, price).await?;
+    Ok(looked.ended.unwrap_or_else(|| RunEnd {
+        status: RunStatus::Cancelled,
+        spent: spent(&looked.before, &looked.totals, looked.active_ms, price),
+        last_text: tail(&looked.text).to_owned(),
+    }))
+}
+
+/// The sums of the records up to one.
+#[derive(Default)]
+struct Looked {
+    run: Option<RunId>,
+    /// When the run that goes began.
+    began: u64,
+    /// How long its runs worked, without the waits to ask again.
+    active_ms: u64,
+    idle: Idle,
+    /// When the last record came.
+    last_at: u64,
+    /// The sums before the run.
+    before: Totals,
+    /// The sums at the last run's end.
+    totals: Totals,
+    text: String,
+    ended: Option<RunEnd>,
+}
+
+impl Looked {
+    async fn all(journal: &dyn Journal, key: &str, price: &PriceOf) -> Result<Self, StorageError> {
+        let mut looked = Self::default();
+        let mut reading = Reading::new(journal, 0, journal.end().seq);
+        while let Some(entries) = reading.next().await? {
+            for entry in entries {
+                looked.add(entry.at, entry.record, key, price);
+            }
+        }
+        Ok(looked)
+    }
+
+    fn add(&mut self, at: u64, record: Record, wanted: &str, price: &PriceOf) {
+        let last_at = std::mem::replace(&mut self.last_at, at);
+        self.idle.add(at, &record);
+        if let Record::RunStarted { .. } = &record {
+            self.began_at(at);
+        }
+        if let Record::Prompt { run, key, .. } = &record
+            && key.as_deref() == Some(wanted)
+            && self.run.is_none()
+        {
+            self.run = Some(*run);
+            self.began_at(at);
+            self.active_ms = 0;
+            self.before = self.totals.clone();
+        } else if let Record::Block { block, .. } = &record {
+            if let BlockKind::Text(text) = block.kind() {
+                text.clone_into(&mut self.text);
+            }
+        } else if let Record::RunEnded {
+            outcome,
+            message,
+            totals,
+            ..
+        } = record
+        {
+            self.totals = totals;
+            if self.run.is_none() || self.is_told() {
+                return;
+            }
+            // A service that died worked until its last record.
+            let until = match outcome {
+                Outcome::Interrupted => last_at,
+                Outcome::Completed | Outcome::Cancelled | Outcome::Error => at,
+            };
+            let took = until.saturating_sub(self.began);
+            self.active_ms += took.saturating_sub(self.idle.ms_at(until));
+            // A run that the service left is continued: what ended then counts.
+            if outcome == Outcome::Interrupted {
+                self.ended = None;
+                return;
+            }
+            let (status, text) = match outcome {
+                Outcome::Completed => (RunStatus::Completed, std::mem::take(&mut self.text)),
+                Outcome::Cancelled => (RunStatus::Cancelled, std::mem::take(&mut self.text)),
+                Outcome::Error | Outcome::Interrupted => (RunStatus::Failed, message),
+            };
+            self.ended = Some(RunEnd {
+                status,
+                spent: spent(&self.before, &self.totals, self.active_ms, price),
+                last_text: tail(&text).to_owned(),
+            });
+        }
+    }
+
+    fn began_at(&mut self, at: u64) {
+        self.began = at;
+        self.idle = Idle::default();
+    }
+
+    fn is_told(&self) -> bool {
+        let status = self.ended.as_ref().map(|ended| ended.status);
+        matches!(status, Some(RunStatus::Completed | RunStatus::Cancelled))
+    }
+}
+
+/// The difference between two sums.
+pub(super) fn spent(before: &Totals, now: &Totals, active_ms: u64, price: &PriceOf) -> Spent {
+    let mut spent = Spent::time(active_ms);
+    for (model, totals) in &now.models {
+        let was = before.models.get(model).copied().unwrap_or_default();
+        let used = ModelTotals {
+            usage: difference(was.usage, totals.usage),
+            long: difference(was.long, totals.long),
+        };
+        spent.tokens += tokens(used.usage) + tokens(used.long);
+        spent.cost_micro_usd += price(model, &used).unwrap_or_default();
+    }
+    spent
+}
+
+fn tokens(usage: Usage) -> u64 {
+    usage.input_tokens
+        + usage.output_tokens
+        + usage.cache_creation_input_tokens
+        + usage.cache_read_input_tokens
+}
+
+fn difference(was: Usage, now: Usage) -> Usage {
+    Usage {
+        input_tokens: now.input_tokens.saturating_sub(was.input_tokens),
+        output_tokens: now.output_tokens.saturating_sub(was.output_tokens),
+        cache_creation_input_tokens: now
+            .cache_creation_input_tokens
+            .saturating_sub(was.cache_creation_input_tokens),
+        cache_read_input_tokens: now
+            .cache_read_input_tokens
+            .saturating_sub(was.cache_read_input_tokens),
+    }
+}

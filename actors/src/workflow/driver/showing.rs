@@ -1,0 +1,76 @@
+//! The output of a running check, before its record tells how it ended.
+//!
+//! Invariant: none of it is in the journal; it is bounded, however much a check writes.
+
+use harness_protocol::Event;
+
+use crate::ids::{CallId, ConversationId};
+use crate::secret::Redaction;
+use crate::tool::LiveOutput;
+use crate::workflow::facts::Place;
+use crate::workflow::state::Step;
+
+/// The output of the open step.
+pub(super) struct Showing {
+    /// Names the step among those of this life.
+    id: CallId,
+    open: Option<OpenOutput>,
+}
+
+struct OpenOutput {
+    at: Place,
+    step: Step,
+    output: LiveOutput,
+}
+
+impl Showing {
+    /// Nothing is shown yet of that workflow.
+    pub(super) fn of(conversation: ConversationId) -> Self {
+        let id = CallId {
+            conversation,
+            number: 0,
+        };
+        Self { id, open: None }
+    }
+
+    /// The step that is open from now on, and its output.
+    pub(super) fn open(
+        &mut self,
+        at: Place,
+        step: Step,
+        output: impl FnOnce(CallId) -> LiveOutput,
+    ) -> LiveOutput {
+        let output = output(self.id.next());
+        self.open = Some(OpenOutput {
+            at,
+            step,
+            output: output.clone(),
+        });
+        output
+    }
+
+    /// Nothing is open any more.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// Whether that is the step that is open.
+    pub(super) fn is(&self, id: &CallId) -> bool {
+        self.id == *id
+    }
+
+    /// The next piece to show, and whether more waits.
+    pub(super) fn next(&self) -> Option<(Event, bool)> {
+        let OpenOutput { at, step, output } = self.open.as_ref()?;
+        // Its lines come without secrets.
+        let piece = output.next(&Redaction::default())?;
+        let event = Event::StepOutput {
+            iteration: at.n,
+            attempt: at.attempt,
+            step: step.to_string(),
+            offset: piece.offset,
+            text: piece.text,
+        };
+        Some((event, piece.has_more))
+    }
+}

@@ -1,0 +1,325 @@
+//! Where a workflow works: its repository, its worktree and what runs there. All of it blocks.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use harness_protocol::{Access, Backend};
+
+use super::files::Ground;
+use super::parts::WorkflowParts;
+use crate::tool::Contained;
+use crate::workflow::facts::{Head, Sandbox};
+use crate::workflow::git::lock::{Holder, RepositoryLock};
+use crate::workflow::git::{
+    GitConfig, GitError, Refs, RepositoryGit, Tip, WorkflowGit, Worktree, WorktreeOrder,
+};
+use crate::workflow::machine::Refusal;
+use crate::workflow::manifest::{GitMode, Manifest};
+use crate::workflow::state::PauseReason;
+
+/// Where a workflow works. Clones work in the same place.
+#[derive(Clone)]
+pub(in crate::workflow) struct Site(Arc<Inner>);
+
+struct Inner {
+    parts: WorkflowParts,
+    workflow: String,
+    name: String,
+    /// The folder of the repository that it works for.
+    folder: PathBuf,
+    open: Mutex<Option<Opened>>,
+    /// Counts the uses of the repository, so that a late word to let it go is known.
+    uses: AtomicU64,
+}
+
+/// A repository that is held, with the worktree of the work.
+pub(super) struct Opened {
+    pub(super) git: Arc<dyn WorkflowGit>,
+    pub(super) tree: Worktree,
+    pub(super) config: GitConfig,
+    /// All refs as they were when the iteration began; none if that was in an earlier life, which kept them.
+    pub(super) refs: Option<Refs>,
+    /// Whether the worktree was made ready in this life.
+    pub(super) is_ready: bool,
+    /// The commit that checks run on, in a tree of its own.
+    pub(super) fresh: Option<(String, Worktree)>,
+    _lock: RepositoryLock,
+}
+
+impl From<Tip> for Head {
+    fn from(Tip { commit, tree }: Tip) -> Self {
+        Self { commit, tree }
+    }
+}
+
+impl Site {
+    pub(in crate::workflow) fn new(
+        parts: WorkflowParts,
+        workflow: &str,
+        name: &str,
+        folder: &Path,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            parts,
+            workflow: workflow.to_owned(),
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            open: Mutex::default(),
+            uses: AtomicU64::new(0),
+        }))
+    }
+
+    pub(super) fn parts(&self) -> &WorkflowParts {
+        &self.0.parts
+    }
+
+    pub(super) fn workflow(&self) -> &str {
+        &self.0.workflow
+    }
+
+    /// The folder of the repository that it works for.
+    pub(super) fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
+    /// The branch of the work.
+    pub(super) fn branch(&self, manifest: &Manifest) -> String {
+        manifest.workspace.branch.replace("{name}", &self.0.name)
+    }
+
+    /// Where the work is done.
+    pub(super) fn worktree(&self, manifest: &Manifest) -> PathBuf {
+        match manifest.workspace.git {
+            GitMode::Worktree => self.0.parts.worktrees.join(&self.0.workflow),
+            GitMode::InPlace => self.0.folder.clone(),
+        }
+    }
+
+    /// The folder of the worktrees that checks run in.
+    pub(super) fn fresh_folder(&self) -> PathBuf {
+        let name = format!("{}.check", self.0.workflow);
+        self.0.parts.worktrees.join(name)
+    }
+
+    fn git(&self) -> Result<RepositoryGit, GitError> {
+        RepositoryGit::open(Arc::clone(&self.0.parts.launcher), &self.0.folder)
+    }
+
+    /// The changes of a candidate, and whether there are more than are told; none if it is not kept any
+    /// more.
+    pub(in crate::workflow) fn diff(
+        &self,
+        base: &str,
+        commit: &str,
+    ) -> Result<Option<(String, bool)>, String> {
+        let git = self.git().map_err(|error| error.to_string())?;
+        git.diff(base, commit).map_err(|error| error.to_string())
+    }
+
+    /// How much contains what works in its repository.
+    pub(in crate::workflow) fn sandbox(&self) -> Sandbox {
+        let launcher = &self.0.parts.launcher;
+        match launcher.containment(Access::Write, false, &self.0.folder) {
+            Err(_) => Sandbox::None,
+            Ok(Contained {
+                backend: Backend::None,
+                ..
+            }) => Sandbox::None,
+            Ok(Contained { is_held: true, .. }) => Sandbox::Held,
+            Ok(Contained { is_held: false, .. }) => Sandbox::Partly,
+        }
+    }
+
+    /// The commit that the branch begins with, or where it is.
+    pub(in crate::workflow) fn base(&self, manifest: &Manifest) -> Result<Head, String> {
+        let git = self.git().map_err(|error| error.to_string())?;
+        let branch = format!("refs/heads/{}", self.branch(manifest));
+        for name in [branch.as_str(), "HEAD"] {
+            let tip = git.tip(name).map_err(|error| error.to_string())?;
+            if let Some(tip) = tip {
+                return Ok(tip.into());
+            }
+        }
+        Err("the repository has no commit yet; make one first".to_owned())
+    }
+
+    /// Takes the repository, unless it is held, and finds the worktree or makes it.
+    pub(super) fn open(&self, manifest: &Manifest, head: &Head) -> Result<(), Refusal> {
+        self.with(manifest, head, |_| Ok(()))
+    }
+
+    fn opened(&self, manifest: &Manifest, head: &Head) -> Result<Opened, Refusal> {
+        let git = self.git().map_err(|error| refusal(&error))?;
+        let holder = Holder {
+            pid: std::process::id(),
+            state: self.0.parts.home.clone(),
+            workflow: self.0.workflow.clone(),
+        };
+        let lock = RepositoryLock::take(git.common(), &holder).map_err(|error| Refusal {
+            reason: PauseReason::WorkspaceChanged,
+            detail: error.to_string(),
+        })?;
+        let known = self.0.parts.files.ground(&self.0.workflow);
+        let known = known.map_err(|error| storage(&error))?;
+        let tree = match (manifest.workspace.git, &known) {
+            (GitMode::InPlace, Some(known)) => Ok(known.tree.clone()),
+            (GitMode::InPlace, None) => git.in_place(),
+            (GitMode::Worktree, _) => git.worktree(&WorktreeOrder {
+                folder: &self.worktree(manifest),
+                branch: &self.branch(manifest),
+                start: &head.commit,
+                copy: &manifest.workspace.copy,
+            }),
+        };
+        let tree = tree.map_err(|error| refusal(&error))?;
+        let config = match known {
+            Some(known) => known.config,
+            None => {
+                let config = git.config(&tree).map_err(|error| refusal(&error))?;
+                let ground = Ground {
+                    config: config.clone(),
+                    tree: tree.clone(),
+                };
+                let kept = self.0.parts.files.put_ground(&self.0.workflow, &ground);
+                kept.map_err(|error| storage(&error))?;
+                config
+            }
+        };
+        Ok(Opened {
+            refs: None,
+            git: Arc::new(git),
+            tree,
+            config,
+            is_ready: false,
+            fresh: None,
+            _lock: lock,
+        })
+    }
+
+    /// How often the repository was used so far.
+    pub(super) fn uses(&self) -> u64 {
+        self.0.uses.load(Ordering::SeqCst)
+    }
+
+    /// Lets others have the repository, and removes what only checks needed; nothing of that if it was used
+    /// since it was used so often.
+    pub(super) fn release(&self, uses: u64) {
+        // Held to the end: who opens it again meanwhile waits, and does not find it held by this one.
+        let mut open = self.lock();
+        if self.uses() != uses {
+            return;
+        }
+        let Some(opened) = open.take() else {
+            return;
+        };
+        if let Some((_, tree)) = &opened.fresh
+            && let Err(error) = opened.git.remove(tree)
+        {
+            log::warn!("{}: a worktree of checks stays: {error}", self.0.workflow);
+        }
+    }
+
+    /// Removes its worktree and the refs of its candidates. The branch stays, and so does a worktree that is not
+    /// as it was left, which is told and leaves everything as it is.
+    pub(in crate::workflow) fn clear(
+        &self,
+        manifest: &Manifest,
+        head: &Head,
+    ) -> Result<(), String> {
+        self.release(self.uses());
+        let _open = self.lock();
+        let git = match self.git() {
+            Ok(git) => git,
+            Err(GitError::NotRepository { .. }) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        let folder = self.worktree(manifest);
+        if manifest.workspace.git == GitMode::Worktree && folder.exists() {
+            match self.own_tree(&git, manifest, head) {
+                Ok(tree) => git.remove(&tree).map_err(|error| error.to_string())?,
+                Err(Ok(reason)) => return Err(reason),
+                // What is there is not ours.
+                Err(Err(error)) => log::warn!("{}: {error}", self.0.workflow),
+            }
+        }
+        let forgotten = git.forget(&self.0.workflow);
+        forgotten.map_err(|error| error.to_string())
+    }
+
+    /// Its worktree, if it is as it was left; why it is not removed, or why it is not there.
+    fn own_tree(
+        &self,
+        git: &RepositoryGit,
+        manifest: &Manifest,
+        head: &Head,
+    ) -> Result<Worktree, Result<String, GitError>> {
+        let folder = self.worktree(manifest);
+        let tree = git.worktree(&WorktreeOrder {
+            folder: &folder,
+            branch: &self.branch(manifest),
+            start: &head.commit,
+            copy: &manifest.workspace.copy,
+        });
+        let tree = tree.map_err(Err)?;
+        let now = git.tree_now(&tree, &head.commit).map_err(Err)?;
+        if now != head.tree {
+            return Err(Ok(format!(
+                "the files in {} are not as they were left; take what you want out of them, then remove the \
+                 folder or put them back",
+                folder.display()
+            )));
+        }
+        Ok(tree)
+    }
+
+    /// Does something with the repository that is held.
+    pub(super) fn with<T>(
+        &self,
+        manifest: &Manifest,
+        head: &Head,
+        work: impl FnOnce(&mut Opened) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let mut open = self.lock();
+        self.0.uses.fetch_add(1, Ordering::SeqCst);
+        let opened = match open.take() {
+            Some(opened) => opened,
+            None => self.opened(manifest, head)?,
+        };
+        work(open.insert(opened))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Opened>> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reason that a failure of git is to people.
+pub(super) fn refusal(error: &GitError) -> Refusal {
+    let reason = match error {
+        GitError::Dirty { .. } => PauseReason::WorkspaceDirty,
+        GitError::ConfigChanged { .. } => PauseReason::GitConfigChanged,
+        GitError::NotRepository { .. }
+        | GitError::Missing { .. }
+        | GitError::Detached
+        | GitError::Moved { .. }
+        | GitError::CheckedOut { .. }
+        | GitError::Broken { .. }
+        | GitError::NotOurs { .. }
+        | GitError::NotRestored { .. }
+        | GitError::TimedOut { .. }
+        | GitError::Failed { .. } => PauseReason::WorkspaceChanged,
+    };
+    Refusal {
+        reason,
+        detail: error.to_string(),
+    }
+}
+
+/// The reason that a failure of the disk is to people.
+pub(super) fn storage(error: &std::io::Error) -> Refusal {
+    Refusal {
+        reason: PauseReason::Storage,
+        detail: error.to_string(),
+    }
+}

@@ -1,0 +1,41 @@
+//! When a workflow starts by itself and when it may work, as its file says.
+
+use super::duration;
+use super::problem::FileProblem;
+use super::spot::Spot;
+use crate::workflow::schedule::{DayTime, Schedule, Window};
+
+/// The schedule of a file; none if it says nothing of one.
+pub(super) fn schedule(file: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Option<Schedule> {
+    let spot = file.get("schedule").filter(Spot::is_table)?;
+    let (every, at, window) = (spot.get("every"), spot.get("at"), spot.get("window"));
+    if every.is_some() && at.is_some() {
+        let message = "`every` and `at` both say when it starts; keep one of them";
+        problems.push(spot.problem(message));
+    }
+    if every.is_none() && at.is_none() && window.is_none() {
+        return None;
+    }
+    let mut told = |spot: &Spot<'_>, message: String| problems.push(spot.problem(message));
+    let mut times = Vec::new();
+    for spot in spot.items("at") {
+        match spot
+            .as_text()
+            .map(|text| DayTime::try_from(text.to_owned()))
+        {
+            Some(Ok(time)) => times.push(time),
+            Some(Err(message)) => told(&spot, message),
+            None => {}
+        }
+    }
+    let window = window.and_then(|spot| {
+        let window = Window::try_from(spot.as_text()?.to_owned());
+        window.map_err(|message| told(&spot, message)).ok()
+    });
+    let every = every.and_then(|spot| duration::seconds(spot.as_text()?));
+    Some(Schedule {
+        every_s: every,
+        at: times,
+        window,
+    })
+}

@@ -1,0 +1,162 @@
+//! The effects of a workflow.
+
+use crate::workflow::facts::{Candidate, Head, Place};
+use crate::workflow::manifest::Check;
+use crate::workflow::record::{GateAnswer, WorkflowRecord};
+use crate::workflow::state::{PauseReason, WorkflowState};
+
+/// An effect. Effects behind a record are carried out when the record is in the journal. Everything may
+/// come a second time after a crash, and is then to find that it has happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Write this down, then show it.
+    Record(WorkflowRecord),
+    /// Compare branch, tree and protected files with the record, and make the workspace ready. Ends with
+    /// `PrepareEnded`.
+    RunPrepare {
+        /// Where.
+        at: Place,
+        /// The head that the branch has to have.
+        head: Head,
+    },
+    /// Run the health checks on the base, in the workspace. Ends with `HealthEnded`.
+    RunHealth {
+        /// Where.
+        at: Place,
+        /// The checks.
+        checks: Vec<Check>,
+    },
+    /// Make the conversation and send the prompt; each is nothing if it has happened. Ends with `RunEnded`.
+    StartConversation(Prompt),
+    /// Send the prompt to the conversation. Ends with `RunEnded`.
+    SendPrompt(Prompt),
+    /// Let the run that the service left open go on, without a prompt. Ends with `RunEnded`.
+    ContinueRun {
+        /// Where.
+        at: Place,
+        /// The conversation.
+        conversation: String,
+    },
+    /// Cancel the run. Its end comes as usual.
+    CancelRun {
+        /// Where.
+        at: Place,
+        /// The conversation.
+        conversation: String,
+    },
+    /// Put down what the attempt left, with the protected files of the base. It changes nothing in the
+    /// worktree, so that it shows the same when it comes again. Ends with `SnapshotEnded`.
+    TakeSnapshot {
+        /// Where.
+        at: Place,
+        /// Its first commit.
+        base: Head,
+    },
+    /// Run a check on a candidate, or on the head of a verification. Ends with `CheckEnded`.
+    RunCheck(CheckCall),
+    /// The same on the base of the iteration.
+    RunCheckOnBase(CheckCall),
+    /// Stop the command that runs. Its end comes as usual.
+    KillStep {
+        /// Where.
+        at: Place,
+    },
+    /// Move the branch from the base to the candidate. Ends with `AcceptEnded`: well, too, if it is there.
+    Accept {
+        /// Where.
+        at: Place,
+        /// The new head of the branch.
+        candidate: Candidate,
+        /// The head that it has to have before.
+        base: Head,
+    },
+    /// Make the worktree the base again. Ends with `RestoreEnded`.
+    Restore {
+        /// Where.
+        at: Place,
+        /// The base.
+        base: Head,
+    },
+    /// Tell an operator what became of an order.
+    Answer {
+        /// The caller that waits.
+        asker: u64,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Tell people.
+    Notify(Notice),
+}
+
+/// A prompt for a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Where.
+    pub at: Place,
+    /// The conversation.
+    pub conversation: String,
+    /// The text.
+    pub text: String,
+    /// The key under which a repetition is known.
+    pub key: String,
+}
+
+/// A check that is to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckCall {
+    /// Where.
+    pub at: Place,
+    /// The check.
+    pub check: Box<Check>,
+    /// The tree that it runs on.
+    pub head: Head,
+    /// Counts the starts of it.
+    pub number: u32,
+}
+
+/// The outcome of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The workflow is there.
+    Created {
+        /// Whether this order made it.
+        created: bool,
+    },
+    /// The order was taken.
+    Taken,
+    /// It has happened; the workflow is in this state.
+    Done(WorkflowState),
+    /// The gate was answered before.
+    AnsweredBefore(GateAnswer),
+    /// It cannot be done.
+    Refused {
+        /// The kind of mistake.
+        kind: Refused,
+        /// The mistake, and a way out.
+        message: String,
+    },
+}
+
+/// The kind of mistake in an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It can never be done.
+    InvalidRequest,
+    /// Something has to be there first.
+    NotReady,
+    /// It cannot be done in the state that the workflow is in.
+    Conflict,
+    /// The state that it relies on has changed.
+    Stale,
+}
+
+/// The text for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// All is done.
+    Completed,
+    /// It is paused.
+    Paused(PauseReason),
+    /// A gate is open.
+    Gate(String),
+}

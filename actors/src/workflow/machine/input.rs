@@ -1,0 +1,259 @@
+//! The inputs of a workflow.
+
+use std::sync::Arc;
+
+use crate::ids::RunId;
+use crate::workflow::facts::{Candidate, CommandRun, Grants, Head, Place, Sandbox, Spent};
+use crate::workflow::manifest::Manifest;
+use crate::workflow::state::{PauseReason, PauseWhen};
+
+/// The inputs of a workflow.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// An operator wants something.
+    Order {
+        /// The asker who waits for the answer.
+        asker: u64,
+        /// The operator's name.
+        by: Option<String>,
+        /// The wish.
+        order: Order,
+    },
+    /// The workspace was compared with the record and made ready, or not. Has the last commits.
+    PrepareEnded {
+        /// Where.
+        at: Place,
+        /// The last commits.
+        ended: Result<String, Refusal>,
+        /// How long it took.
+        ms: u64,
+    },
+    /// The health checks ran.
+    HealthEnded {
+        /// Where.
+        at: Place,
+        /// The outcome of each, in the order of the file.
+        runs: Vec<CommandRun>,
+    },
+    /// The conversation took the prompt.
+    ConversationLinked {
+        /// Where.
+        at: Place,
+        /// The conversation.
+        conversation: String,
+        /// The run of the prompt.
+        run: RunId,
+    },
+    /// The conversation's run ended.
+    RunEnded {
+        /// Where.
+        at: Place,
+        /// How.
+        ended: RunEnd,
+    },
+    /// The snapshot of an attempt was taken, or not.
+    SnapshotEnded {
+        /// Where.
+        at: Place,
+        /// The candidate.
+        ended: Result<Candidate, Refusal>,
+    },
+    /// A check ended, or was stopped.
+    CheckEnded {
+        /// Where.
+        at: Place,
+        /// The check.
+        check: String,
+        /// The tree that it ran on.
+        tree: String,
+        /// The start of it, as in the effect.
+        number: u32,
+        /// The outcome.
+        run: CommandRun,
+    },
+    /// The branch has the candidate, or not.
+    AcceptEnded {
+        /// Where.
+        at: Place,
+        /// Why not.
+        ended: Result<(), Refusal>,
+    },
+    /// The worktree is the base again, or not.
+    RestoreEnded {
+        /// Where.
+        at: Place,
+        /// Why not.
+        ended: Result<(), Refusal>,
+    },
+    /// The run ended since the provider did not answer as long as the conversation tried.
+    ProviderDown {
+        /// Where.
+        at: Place,
+        /// How the run ended.
+        ended: RunEnd,
+        /// The text that goes with it.
+        detail: String,
+    },
+    /// The time came that the machine waited for, or a later one; the machine was told which it is.
+    Time {
+        /// Whether one more workflow may work.
+        has_room: bool,
+    },
+    /// Something outside makes work impossible: the provider, the disk.
+    Trouble {
+        /// The kind of trouble.
+        reason: PauseReason,
+        /// The text that goes with it.
+        detail: String,
+    },
+    /// The usage so far of the run that is going.
+    BudgetTick {
+        /// Where.
+        at: Place,
+        /// Of this run alone.
+        spent: Spent,
+        /// How long the attempt's conversation takes so far.
+        attempt_ms: u64,
+    },
+    /// The file's command was given what people are to be told.
+    Notified {
+        /// The number of that.
+        number: u32,
+        /// Why that failed, if it did.
+        failed: Option<String>,
+    },
+    /// A tool of the conversation waits for a person, or no longer does.
+    ConversationAsks {
+        /// Where.
+        at: Place,
+        /// The question; none if there is none any more.
+        asks: Option<String>,
+    },
+}
+
+/// An operator's order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// Make the workflow; nothing if it is there.
+    Create {
+        /// Its id.
+        workflow: String,
+        /// Its manifest.
+        applied: NewManifest,
+    },
+    /// Let another version of the manifest count.
+    Apply {
+        /// The manifest.
+        applied: NewManifest,
+        /// The SHA-256 of the file that has to count until then; any if none.
+        over: Option<String>,
+        /// Whether features may be missing in it.
+        allow_remove: bool,
+    },
+    /// Run the initializer, or iterations.
+    Run {
+        /// The key under which a repetition is known.
+        key: Option<String>,
+        /// Features, if other than the file says.
+        max_features: Option<u32>,
+        /// Iterations of this run.
+        max_iterations: Option<u32>,
+    },
+    /// Pause.
+    Pause(PauseWhen),
+    /// Go on.
+    Resume {
+        /// The budget that is added.
+        grants: Grants,
+        /// Whether stuck features are tried again.
+        retry_stuck: bool,
+    },
+    /// End it for good.
+    Cancel,
+    /// Answer a gate.
+    Gate {
+        /// The gate.
+        gate: String,
+        /// Yes or no.
+        approved: bool,
+        /// A line for the model.
+        comment: Option<String>,
+    },
+    /// Try a feature again.
+    Retry(String),
+    /// Leave a feature out.
+    Skip(String),
+    /// Open it again.
+    Unskip(String),
+    /// Run all checks on the head, without a model.
+    Verify,
+}
+
+/// A manifest with where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewManifest {
+    /// The manifest.
+    pub manifest: Arc<Manifest>,
+    /// The SHA-256 of its file.
+    pub hash: String,
+    /// The commit that the branch begins with; later versions keep the head that was accepted.
+    pub base: Head,
+    /// Whether a person approved exactly this file.
+    pub approved: bool,
+    /// How much contains commands; none if that is not known.
+    pub sandbox: Option<Sandbox>,
+    /// Where it lies, below the folder of the repository, if it does.
+    pub file: Option<String>,
+}
+
+/// Why something was not done that a pause has to follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason of the pause.
+    pub reason: PauseReason,
+    /// The text that goes with it.
+    pub detail: String,
+}
+
+/// How a run of a conversation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    /// How.
+    pub status: RunStatus,
+    /// Its usage in all.
+    pub spent: Spent,
+    /// The model's last text, or why it failed.
+    pub last_text: String,
+}
+
+/// How a run of a conversation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStatus {
+    /// By itself.
+    Completed,
+    /// By an error.
+    Failed,
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+/// The findings when the service came back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// The fate of the prompt of the open attempt.
+    pub conversation: FoundRun,
+    /// Why the workflow may not go on by itself, if it may not.
+    pub stays: Option<Refusal>,
+}
+
+/// The fate of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum FoundRun {
+    /// No conversation has it.
+    #[default]
+    NotSent,
+    /// Its run was under way when the service died.
+    Open,
+    /// Its run has ended.
+    Ended(RunEnd),
+}

@@ -1,0 +1,287 @@
+//! Every decision of a workflow: what was told goes in, what is to be done comes out.
+//!
+//! Invariant: no actor, no IO, no clock. What is next follows from the ledger alone, so a machine that
+//! comes back after a crash decides as the one that died. At most one step is open at a time.
+
+mod attempt;
+mod checks;
+mod effect;
+mod ends;
+mod input;
+mod limits;
+mod next;
+mod order;
+mod patience;
+mod restart;
+mod scheduled;
+mod start;
+mod waiting;
+
+use std::sync::Arc;
+
+use harness_protocol::WorkflowLimits;
+
+use super::facts::Spent;
+use super::ledger::WorkflowLedger;
+use super::manifest::Manifest;
+use super::record::WorkflowRecord;
+use super::select::{FeatureSelector, FirstPendingFeatureSelector};
+use super::state::{PauseReason, Step};
+
+pub use effect::{Answer, CheckCall, Effect, Notice, Prompt, Refused};
+pub use input::{Found, FoundRun, Input, NewManifest, Order, Refusal, RunEnd, RunStatus};
+pub use patience::Patience;
+
+/// One workflow.
+pub struct WorkflowMachine {
+    ledger: WorkflowLedger,
+    manifest: Option<Arc<Manifest>>,
+    selector: Arc<dyn FeatureSelector>,
+    /// Whether the open step was begun, or gone on with, in this life.
+    is_running: bool,
+    /// Whether it was told to stop.
+    is_stopping: bool,
+    /// How long it waits for a provider that does not answer.
+    patience: Patience,
+    /// Whether the open step waits for the provider, in this life.
+    is_waiting: bool,
+    /// The time that it was told last, in milliseconds since the Unix epoch.
+    now: u64,
+    /// The findings of the last restart about the open attempt.
+    found: FoundRun,
+    /// The askers who wait until nothing runs.
+    waiters: Vec<u64>,
+    /// The effects of the input that is handled.
+    effects: Vec<Effect>,
+}
+
+impl WorkflowMachine {
+    /// A workflow with that past, which does nothing by itself. The manifest is the version that counts.
+    #[must_use]
+    pub fn new(ledger: WorkflowLedger, manifest: Option<Arc<Manifest>>) -> Self {
+        Self {
+            ledger,
+            manifest,
+            selector: Arc::new(FirstPendingFeatureSelector),
+            is_running: false,
+            is_stopping: false,
+            patience: Patience::default(),
+            is_waiting: false,
+            now: 0,
+            found: FoundRun::NotSent,
+            waiters: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// The same with another way to choose features.
+    #[must_use]
+    pub fn with_selector(mut self, selector: Arc<dyn FeatureSelector>) -> Self {
+        self.selector = selector;
+        self
+    }
+
+    /// The same with another patience for the provider.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// A workflow that comes back, and what is to be done then.
+    #[must_use]
+    pub fn resume(
+        ledger: WorkflowLedger,
+        manifest: Option<Arc<Manifest>>,
+        found: Found,
+    ) -> (Self, Vec<Effect>) {
+        let mut machine = Self::new(ledger, manifest);
+        let effects = machine.restarted(found);
+        (machine, effects)
+    }
+
+    /// Goes on after the service came back; of a machine that was made for it, once.
+    pub fn restarted(&mut self, found: Found) -> Vec<Effect> {
+        self.restart(found);
+        self.advance();
+        std::mem::take(&mut self.effects)
+    }
+
+    /// The sums of the records.
+    #[must_use]
+    pub fn ledger(&self) -> &WorkflowLedger {
+        &self.ledger
+    }
+
+    /// The manifest that counts.
+    #[must_use]
+    pub fn manifest(&self) -> Option<&Arc<Manifest>> {
+        self.manifest.as_ref()
+    }
+
+    /// Takes what the workflow is told. The end of what is not under way is late and changes nothing.
+    pub fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Order { asker, by, order } => self.take_order(asker, by, order),
+            Input::PrepareEnded { at, ended, ms } => self.prepare_ended(at, ended, ms),
+            Input::HealthEnded { at, runs } => self.health_ended(at, &runs),
+            Input::ConversationLinked {
+                at,
+                conversation,
+                run,
+            } => self.linked(at, conversation, run),
+            Input::RunEnded { at, ended } => self.run_ended(at, &ended),
+            Input::SnapshotEnded { at, ended } => self.snapshot_ended(at, ended),
+            Input::CheckEnded {
+                at,
+                check,
+                tree,
+                number,
+                run,
+            } => self.check_ended(at, &check, &tree, number, &run),
+            Input::AcceptEnded { at, ended } => self.git_ended(at, Step::Accept, ended),
+            Input::RestoreEnded { at, ended } => self.git_ended(at, Step::Restore, ended),
+            Input::ProviderDown { at, ended, detail } => self.provider_down(at, &ended, detail),
+            Input::Time { has_room } => self.time(has_room),
+            Input::Trouble { reason, detail } => self.wish_now(reason, detail),
+            Input::BudgetTick {
+                at,
+                spent,
+                attempt_ms,
+            } => self.tick(at, spent, attempt_ms),
+            Input::ConversationAsks { at, asks } => self.asks(at, asks),
+            Input::Notified { number, failed } => {
+                self.note(WorkflowRecord::Notified { number, failed });
+            }
+        }
+        self.advance();
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Does all that can be done until something has to be waited for.
+    fn advance(&mut self) {
+        self.break_wait();
+        while self.ledger.is_active() && self.ledger.step().is_none() {
+            let Some(manifest) = self.manifest.clone() else {
+                break;
+            };
+            if !self.go_on(&manifest) {
+                break;
+            }
+        }
+        if self.ledger.stops_now() || self.is_late() {
+            self.stop_step();
+        }
+        let is_busy = self.is_running && self.ledger.step().is_some();
+        if !is_busy && !self.ledger.is_cancelling() {
+            let state = self.ledger.state();
+            for asker in std::mem::take(&mut self.waiters) {
+                let answer = Answer::Done(state);
+                self.effects.push(Effect::Answer { asker, answer });
+            }
+        }
+    }
+
+    /// Adds a record to the ledger, and tells to write it down.
+    fn note(&mut self, record: WorkflowRecord) {
+        self.ledger.apply(&record);
+        self.effects.push(Effect::Record(record));
+    }
+
+    fn pause(&mut self, reason: PauseReason, detail: impl Into<String>, by: Option<String>) {
+        self.note(WorkflowRecord::Paused {
+            reason,
+            detail: detail.into(),
+            by,
+        });
+        self.effects.push(Effect::Notify(Notice::Paused(reason)));
+    }
+
+    /// Whether the conversation that is under way takes too long.
+    fn is_late(&self) -> bool {
+        let converses = self
+            .ledger
+            .step()
+            .is_some_and(|open| open.step == Step::Converse);
+        converses
+            && self
+                .ledger
+                .iteration()
+                .is_some_and(|open| open.attempt.is_late)
+    }
+
+    /// Tells the step that is under way to stop, once. What git does is let to end.
+    fn stop_step(&mut self) {
+        let Some(open) = self.ledger.step() else {
+            return;
+        };
+        if !self.is_running || self.is_stopping {
+            return;
+        }
+        let (at, step) = (open.at, open.step.clone());
+        self.is_stopping = true;
+        match step {
+            Step::Converse => {
+                let conversation = self.conversation(at.n);
+                self.effects.push(Effect::CancelRun { at, conversation });
+            }
+            Step::Prepare | Step::Health | Step::Check(_) => {
+                self.effects.push(Effect::KillStep { at });
+            }
+            Step::Snapshot | Step::Accept | Step::Restore => {}
+        }
+    }
+
+    /// The id of an iteration's conversation.
+    fn conversation(&self, n: u32) -> String {
+        format!("wf-{}-{n}", self.ledger.workflow().unwrap_or_default())
+    }
+
+    /// The limits of its usage, with what resumes have granted; none is known before there is a manifest.
+    #[must_use]
+    pub fn limits(&self) -> WorkflowLimits {
+        let manifest = self.manifest.as_deref();
+        manifest.map(|own| self.limits_of(own)).unwrap_or_default()
+    }
+
+    fn limits_of(&self, manifest: &Manifest) -> WorkflowLimits {
+        limits::of(manifest, self.ledger.granted())
+    }
+
+    /// Which budget is used up, if what is under way used up so much besides.
+    fn over_budget(&self, manifest: &Manifest, more: Spent) -> Option<(PauseReason, String)> {
+        let spent = self.ledger.spent().plus(more);
+        let limits = self.limits_of(manifest);
+        [
+            (
+                PauseReason::BudgetTokens,
+                spent.tokens,
+                limits.tokens,
+                "tokens",
+            ),
+            (
+                PauseReason::BudgetCost,
+                spent.cost_micro_usd,
+                limits.cost_micro_usd,
+                "millionths of a dollar",
+            ),
+            (
+                PauseReason::BudgetTime,
+                spent.active_ms,
+                limits.active_ms,
+                "milliseconds of work",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(reason, used, limit, unit)| {
+            let limit = limit.filter(|limit| used >= *limit)?;
+            Some((
+                reason,
+                format!("{used} of {limit} {unit} are used up; resume with more"),
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Waiting for a provider that does not answer. The step stays open meanwhile, and the run goes on behind the wait.
+
+use super::{Effect, RunEnd, WorkflowMachine};
+use crate::workflow::facts::{Place, Spent};
+use crate::workflow::record::{ProviderWaits, WorkflowRecord};
+use crate::workflow::state::{PauseReason, Step, StepOutcome};
+
+impl WorkflowMachine {
+    /// The provider did not answer, for as long as the conversation tried: waits, or pauses when all patience is
+    /// used up.
+    pub(super) fn provider_down(&mut self, at: Place, ended: &RunEnd, detail: String) {
+        if !self.is_open(at, &Step::Converse) {
+            return;
+        }
+        let attempt = self.ledger.iteration().map(|open| &open.attempt);
+        let (waits, waited_ms) = attempt.map_or((0, 0), |own| (own.waits, own.waited_ms));
+        let ms = self.patience.next_ms(waits, waited_ms);
+        let is_told = self.ledger.wish().is_some() || self.ledger.stops_now() || self.is_stopping;
+        let Some(ms) = ms.filter(|_| !is_told && !self.is_late()) else {
+            let waited = match waited_ms / 1000 {
+                0 => detail,
+                s => format!("{detail}; it was waited for {s} s"),
+            };
+            self.wish_now(PauseReason::ProviderDown, waited);
+            self.run_ended(at, ended);
+            return;
+        };
+        self.end_asking();
+        let charged = attempt_charged(self);
+        self.note(WorkflowRecord::ProviderWaits(ProviderWaits {
+            n: at.n,
+            attempt: at.attempt,
+            number: waits.saturating_add(1),
+            ms,
+            until: self.now.saturating_add(ms),
+            detail,
+            spent: ended.spent.minus(charged),
+        }));
+        self.is_waiting = true;
+        if let Some(manifest) = self.manifest.clone()
+            && let Some((reason, detail)) = self.over_budget(&manifest, Spent::default())
+        {
+            self.wish_now(reason, detail);
+        }
+    }
+
+    /// Ends the wait when its time is over: the run goes on from where it failed.
+    pub(super) fn end_wait(&mut self) {
+        let is_over = self.wait_ends().is_some_and(|until| until <= self.now);
+        let Some(at) = self.ledger.step().map(|open| open.at).filter(|_| is_over) else {
+            return;
+        };
+        self.is_waiting = false;
+        let conversation = self.conversation(at.n);
+        self.tell(Effect::ContinueRun { at, conversation });
+    }
+
+    /// Ends the wait because something else is wanted; the attempt is interrupted, which costs nothing.
+    pub(super) fn break_wait(&mut self) {
+        let is_told = self.ledger.wish().is_some() || self.ledger.is_cancelling();
+        let Some(at) = self.ledger.step().map(|open| open.at) else {
+            return;
+        };
+        if !self.is_waiting || !is_told {
+            return;
+        }
+        self.is_waiting = false;
+        self.end_step(
+            at,
+            Step::Converse,
+            StepOutcome::Interrupted,
+            "",
+            Spent::default(),
+        );
+    }
+
+    /// When the wait ends, if there is one.
+    pub(super) fn wait_ends(&self) -> Option<u64> {
+        let attempt = self.ledger.iteration().map(|open| &open.attempt);
+        attempt.filter(|_| self.is_waiting)?.waits_until
+    }
+}
+
+/// The part of the usage of the attempt's conversation that is on record already.
+pub(super) fn attempt_charged(machine: &WorkflowMachine) -> Spent {
+    let iteration = machine.ledger.iteration();
+    iteration
+        .map(|open| open.attempt.charged)
+        .unwrap_or_default()
+}

@@ -1,0 +1,136 @@
+//! The JSON Schema of a workflow's file, from the table of its keys.
+
+use serde_json::{Map, Value, json};
+
+use super::file::keys::{FILE, Key, Kind, Section, Without};
+use super::file::names::MAX_NAME;
+
+/// A text with something in it.
+const NOT_BLANK: &str = r"\S";
+/// A name.
+const NAME: &str = r"^[A-Za-z0-9._-]+$";
+/// A length of time.
+const TIME: &str = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
+
+/// The schema, of draft 2020-12. A file that it refuses is refused; what it cannot tell, such as a circle,
+/// reading the file does.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A workflow of Harness",
+    });
+    if let (Some(schema), Value::Object(file)) = (schema.as_object_mut(), section(&FILE)) {
+        schema.extend(file);
+    }
+    schema
+}
+
+fn section(section: &Section) -> Value {
+    let keys: Map<String, Value> = section
+        .keys()
+        .map(|key| (key.name.to_owned(), described(key)))
+        .collect();
+    let mut schema = json!({
+        "description": section.about,
+        "type": "object",
+        "properties": keys,
+        "additionalProperties": false,
+    });
+    let needed: Vec<&str> = section
+        .keys()
+        .filter(|key| is_needed(key))
+        .map(|key| key.name)
+        .collect();
+    if !needed.is_empty() {
+        schema["required"] = json!(needed);
+    }
+    if !section.one_of.is_empty() {
+        let way = |name: &&str| json!({"required": [name]});
+        schema["oneOf"] = section.one_of.iter().map(way).collect();
+    }
+    schema
+}
+
+/// Whether a file has to have the key, or has to have something in it.
+fn is_needed(key: &Key) -> bool {
+    let inside = match &key.kind {
+        Kind::One(section) => section.keys().any(is_needed),
+        Kind::Text
+        | Kind::Id
+        | Kind::Flag
+        | Kind::Yes
+        | Kind::Whole { .. }
+        | Kind::Money
+        | Kind::Time { .. }
+        | Kind::OneOf { .. }
+        | Kind::Texts { .. }
+        | Kind::TextMap
+        | Kind::Many(_)
+        | Kind::Refused(_) => false,
+    };
+    inside || matches!(key.without, Without::Needed)
+}
+
+fn described(key: &Key) -> Value {
+    let mut schema = kind(&key.kind);
+    let Some(parts) = schema.as_object_mut() else {
+        return schema; // What is refused.
+    };
+    parts.insert("description".to_owned(), key.about.into());
+    let default = match key.without {
+        Without::Needed | Without::Nothing => return schema,
+        Without::Text(text) => text.into(),
+        Without::Flag(flag) => flag.into(),
+        Without::Whole(number) => number.into(),
+        Without::Texts(texts) => json!(texts),
+    };
+    parts.insert("default".to_owned(), default);
+    schema
+}
+
+fn kind(kind: &Kind) -> Value {
+    match kind {
+        Kind::Text => text(),
+        Kind::Id => json!({"type": "string", "pattern": NAME, "maxLength": MAX_NAME}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Yes => json!({"const": true}),
+        Kind::Whole { min, max, or } => {
+            let number = json!({"type": "integer", "minimum": min, "maximum": max});
+            with_word(number, *or)
+        }
+        Kind::Money => json!({"type": "number", "exclusiveMinimum": 0}),
+        Kind::Time { max: _, or } => {
+            let time = json!({"type": "string", "pattern": TIME, "minLength": 2});
+            with_word(time, *or)
+        }
+        Kind::OneOf { words, hint: _ } => json!({"enum": words}),
+        // Behind the program itself an argument may be empty.
+        Kind::Texts { min: 0 } => json!({"type": "array", "items": text()}),
+        Kind::Texts { min } => json!({
+            "type": "array",
+            "minItems": min,
+            "prefixItems": [text()],
+            "items": {"type": "string"},
+        }),
+        Kind::TextMap => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        Kind::One(one) => section(one),
+        Kind::Many(each) => json!({"type": "array", "items": section(each)}),
+        Kind::Refused(_) => Value::Bool(false),
+    }
+}
+
+fn text() -> Value {
+    json!({"type": "string", "pattern": NOT_BLANK})
+}
+
+fn with_word(schema: Value, word: Option<&str>) -> Value {
+    match word {
+        Some(word) => json!({"anyOf": [schema, {"const": word}]}),
+        None => schema,
+    }
+}
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,16 @@
+//! The files of a conversation's folder.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer to `GET /v1/conversations/{id}/files`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FoundFiles {
+    /// The letters that were looked for.
+    pub query: String,
+    /// The paths below the folder, the best first.
+    pub files: Vec<String>,
+    /// How many files were looked at.
+    pub known: usize,
+    /// Whether these are all that the folder has.
+    pub is_whole: bool,
+}

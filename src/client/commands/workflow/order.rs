@@ -1,0 +1,227 @@
+//! The short orders to a workflow: `harness workflow pause`, `cancel`, `approve` and so on.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use harness_protocol::{
+    AnswerGate, ChangeFeature, Deleted, PauseWorkflow, PlainWorkflowOrder, WorkflowSnapshot,
+};
+
+use super::chosen::{Saying, Which};
+use super::show::line;
+use crate::client::api::connection::Connection;
+use crate::client::api::route::Route;
+use crate::client::api::routes;
+use crate::client::commands::common;
+use crate::client::error::CommandError;
+use crate::client::output::Output;
+use crate::exit_codes::asks;
+
+/// The examples of every order.
+pub(super) const HELP: &str = "\
+Examples:
+  harness workflow run --wait                  one run, as far as the file says
+  harness workflow run w1 --features 3         more of the features
+  harness workflow pause --when now            interrupt the attempt
+  harness workflow resume --add-tokens 2000000 go on with more
+  harness workflow approve                     say yes at the gate that is open
+  harness workflow approve w1 --reject --say 'not this way'
+  harness workflow retry FEATURE               try a stuck feature again
+  harness workflow verify --wait               all checks on what was accepted, without a model
+  harness workflow cancel                      end it for good; the branch stays";
+
+/// The flags of `harness workflow pause`.
+#[derive(Debug, Args)]
+#[command(after_help = asks(HELP))]
+pub(crate) struct Pause {
+    /// The workflow.
+    #[command(flatten)]
+    which: Which,
+    /// How soon
+    #[arg(long, value_enum, default_value = "iteration")]
+    when: When,
+    /// The operator's name.
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// How soon a workflow pauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// At once; the attempt is interrupted, which costs no retry
+    Now,
+    /// When the attempt has ended
+    Attempt,
+    /// When the iteration has ended
+    Iteration,
+}
+
+/// The flags of `harness workflow cancel`.
+#[derive(Debug, Args)]
+#[command(after_help = asks(HELP))]
+pub(crate) struct Cancel {
+    /// The workflow.
+    #[command(flatten)]
+    which: Which,
+    /// The operator's name.
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// The flags of `harness workflow approve`.
+#[derive(Debug, Args)]
+#[command(after_help = asks(HELP))]
+pub(crate) struct Approve {
+    /// The workflow.
+    #[command(flatten)]
+    which: Which,
+    /// The gate; the one that is open if left out
+    #[arg(value_name = "GATE", value_parser = NonEmptyStringValueParser::new())]
+    gate: Option<String>,
+    /// Say no
+    #[arg(long)]
+    reject: bool,
+    /// A message for the model
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    say: Option<String>,
+    /// The operator's name.
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// The flags of `harness workflow retry`, `skip` and `unskip`.
+#[derive(Debug, Args)]
+#[command(after_help = asks(HELP), allow_missing_positional = true)]
+pub(crate) struct Feature {
+    /// The workflow.
+    #[command(flatten)]
+    which: Which,
+    /// The feature
+    #[arg(value_name = "FEATURE", required = true, value_parser = NonEmptyStringValueParser::new())]
+    feature: String,
+    /// The operator's name.
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// The flags of `harness workflow delete`.
+#[derive(Debug, Args)]
+#[command(after_help = asks(HELP))]
+pub(crate) struct Delete {
+    /// The workflow
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    id: String,
+    /// Print the answer of the service as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Pauses a workflow.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn pause(
+    pause: &Pause,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let when = match pause.when {
+        When::Now => "now",
+        When::Attempt => "attempt",
+        When::Iteration => "iteration",
+    };
+    let order = PauseWorkflow {
+        when: Some(when.to_owned()),
+        by: pause.saying.caller.name(),
+    };
+    let id = pause.which.find(service).await?;
+    let route = routes::pause_workflow(&id, &order);
+    said(route, &pause.saying, service, output).await
+}
+
+/// Ends a workflow for good, and waits until nothing of it runs.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn cancel(
+    cancel: &Cancel,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let by = cancel.saying.caller.name();
+    let id = cancel.which.find(service).await?;
+    let route = routes::cancel_workflow(&id, &PlainWorkflowOrder { by });
+    said(route, &cancel.saying, service, output).await
+}
+
+/// Answers a gate.
+///
+/// # Errors
+/// If none is open, somebody answered before, or it cannot be answered.
+pub(super) async fn approve(
+    approve: &Approve,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let id = approve.which.find(service).await?;
+    let gate = match &approve.gate {
+        Some(gate) => gate.clone(),
+        None => {
+            let open = service.ask(&routes::workflow(&id)).await?.gate;
+            let open = open.ok_or_else(|| CommandError::Usage {
+                reason: format!("no gate of the workflow {id} waits for a person"),
+            })?;
+            open.gate
+        }
+    };
+    let answer = if approve.reject { "reject" } else { "approve" };
+    let order = AnswerGate {
+        answer: answer.to_owned(),
+        comment: approve.say.clone(),
+        by: approve.saying.caller.name(),
+    };
+    let route = routes::answer_gate(&id, &gate, &order);
+    said(route, &approve.saying, service, output).await
+}
+
+/// Changes what becomes of a feature.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn feature(
+    action: &str,
+    it: &Feature,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let order = ChangeFeature {
+        action: action.to_owned(),
+        by: it.saying.caller.name(),
+    };
+    let id = it.which.find(service).await?;
+    let route = routes::change_feature(&id, &it.feature, &order);
+    said(route, &it.saying, service, output).await
+}
+
+/// Moves a workflow to the trash. It has to be named.
+///
+/// # Errors
+/// If that cannot be done.
+pub(super) async fn delete(
+    delete: &Delete,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let route = routes::delete_workflow(&delete.id);
+    let lines = |Deleted { trash }: Deleted| vec![format!("moved to {trash}")];
+    common::show(route, delete.json, service, output, lines).await
+}
+
+/// Gives an order, and prints the workflow as it is then.
+async fn said(
+    route: Route<WorkflowSnapshot>,
+    saying: &Saying,
+    service: &Connection,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    common::show(route, saying.json, service, output, |it| vec![line(&it)]).await
+}

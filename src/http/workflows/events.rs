@@ -1,0 +1,57 @@
+//! The event stream of a workflow.
+
+use actix_web::{HttpRequest, web};
+use harness_actors::broadcast::{Follower, Source, Start, View};
+use harness_actors::workflow::messages::Followable;
+
+use super::read::followable;
+use crate::http::ask::Name;
+use crate::http::events::{Opening, admit, open_at, stream};
+use crate::http::problem::{Answer, Refusal};
+use crate::http::said::name_of;
+use crate::http::shared::Shared;
+use crate::http::start::{self, EventsQuery};
+
+/// Attaches a client to a workflow.
+pub(in crate::http) async fn events(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let (query, place) = admit(&request, &shared)?;
+    let followed = followable(&shared, &id).await?;
+    let (from, words) = begin(&request, &query, &followed).await?;
+    let source = Source {
+        journal: followed.journal,
+        broadcast: followed.broadcast,
+        attendance: followed.attendance,
+        budget: shared.streams.clone(),
+    };
+    let follower = Follower::new(source, View::Full, name_of(query.name), from);
+    let opening = Opening {
+        words,
+        snapshot: None,
+    };
+    Ok(stream(follower, opening, &shared, place))
+}
+
+/// Where the stream begins, and the words that it begins with. Where the client's position cannot be served
+/// that is behind the newest record: whoever comes back then asks for the snapshot.
+async fn begin(
+    request: &HttpRequest,
+    query: &EventsQuery,
+    followed: &Followable,
+) -> Result<(Start, String), Refusal> {
+    let resumed = request.headers().get("last-event-id");
+    let journal = &*followed.journal;
+    Ok(match start::start(journal, resumed, query).await? {
+        Ok((Start::Live, _)) => (Start::Live, String::new()),
+        Ok((from, position)) => (from, open_at(&position.to_string())),
+        Err(reason) => {
+            let end = journal.end();
+            let reason = reason.escape_debug();
+            let said = format!(": reset: {reason}; what came before is not repeated\n");
+            (Start::Behind(end), said + &open_at(&end.to_string()))
+        }
+    })
+}

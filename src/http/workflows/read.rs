@@ -1,0 +1,58 @@
+//! How workflows are, and what has happened in them.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use harness_actors::workflow::messages::{
+    FollowWorkflow, Followable, ListWorkflows, LookAtWorkflow,
+};
+use harness_protocol::{WorkflowList, WorkflowSnapshot};
+
+use super::refuse::refuse;
+use crate::http::ask::{Name, ask, query};
+use crate::http::history::page_of;
+use crate::http::lent;
+use crate::http::problem::{Answer, Refusal};
+use crate::http::shared::Shared;
+
+/// All workflows, the last made first.
+pub(in crate::http) async fn list(shared: web::Data<Shared>) -> Answer {
+    let turn = lent::turn(&shared).await?;
+    let workflows = ask(shared.workflows.send(ListWorkflows)).await?;
+    let workflows = workflows.map_err(|error| refuse(&error))?;
+    Ok(lent::json(&shared.answers, turn, &WorkflowList { workflows }).await)
+}
+
+/// A workflow as it is now.
+pub(in crate::http) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
+    Ok(HttpResponse::Ok().json(snapshot(&shared, &id).await?))
+}
+
+/// The records of a workflow, in pages.
+pub(in crate::http) async fn history(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<Shared>,
+) -> Answer {
+    let wanted = query(&request)?;
+    let Followable { journal, .. } = followable(&shared, &id).await?;
+    page_of(&*journal, wanted, &shared).await
+}
+
+/// How a workflow is.
+///
+/// # Errors
+/// The answer, if there is none or it cannot be looked at.
+pub(super) async fn snapshot(shared: &Shared, id: &str) -> Result<WorkflowSnapshot, Refusal> {
+    let id = id.to_owned();
+    let found = ask(shared.workflows.send(LookAtWorkflow { id })).await?;
+    found.map_err(|error| refuse(&error))
+}
+
+/// The stream that a client follows.
+///
+/// # Errors
+/// The answer, if there is none or it cannot be opened.
+pub(super) async fn followable(shared: &Shared, id: &str) -> Result<Followable, Refusal> {
+    let id = id.to_owned();
+    let found = ask(shared.workflows.send(FollowWorkflow { id })).await?;
+    found.map_err(|error| refuse(&error))
+}

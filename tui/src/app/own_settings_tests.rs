@@ -1,0 +1,58 @@
+//! The settings of the client, as they are taken, changed and shown.
+
+use super::testing::*;
+use super::*;
+use crate::part_view::Fold;
+use crate::terminal::Key;
+
+/// Spec: [TUI-175] [TUI-176] [TUI-177]
+#[test]
+fn a_setting_holds_at_once_and_is_kept() {
+    let mut app = attached(&[]);
+    let (settings, problems) =
+        ClientSettings::parse("tool_results = \"open\"\nmouse = false\nx = 1\n");
+    let effects = app.take_settings(settings, &problems);
+    assert_eq!(effects, [Effect::TakeMouse(false)]);
+    assert!(toast(&app).starts_with("there is no setting \"x\""));
+    let kept = |name, value| Effect::Keep { name, value };
+    let mut command = |text: &str| {
+        write(&mut app, text);
+        key(&mut app, Key::Enter)
+    };
+    assert!(command("/settings theme light").contains(&kept("theme", "light")));
+    assert!(command("/settings bell false").contains(&kept("bell", "false")));
+    let effects = command("/settings mouse true");
+    assert!(effects.contains(&kept("mouse", "true")), "{effects:?}");
+    assert!(effects.contains(&Effect::TakeMouse(true)), "{effects:?}");
+    assert!(command("/theme dark").contains(&kept("theme", "dark")));
+    assert!(command("/fold all").contains(&kept("tool_results", "folded")));
+    let effects = control(&mut app, 'o');
+    assert!(
+        effects.contains(&kept("tool_results", "open")),
+        "{effects:?}"
+    );
+    write(&mut app, "/settings bell loud");
+    assert_eq!(key(&mut app, Key::Enter), []);
+    assert_eq!(
+        toast(&app),
+        "bell cannot be \"loud\"; it is one of: true, false"
+    );
+    let lines = app.own_lines();
+    assert!(lines[1].starts_with("  theme dark: "), "{lines:?}");
+    assert!(lines[3].starts_with("  head_lines 8: "), "{lines:?}");
+    assert!(lines[4].starts_with("  bell false: "), "{lines:?}");
+    assert_eq!(app.own.tool_results, Fold::Cut);
+}
+
+/// Spec: [TUI-175]
+#[test]
+fn without_the_bell_nobody_is_rung() {
+    let mut app = attached(&running());
+    app.own.bell = false;
+    let now = app.now;
+    app.update(Msg::Focused(false), now);
+    let usage = serde_json::json!({"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+    let ended = serde_json::json!({"type": "run_ended", "run_id": 7, "outcome": "completed", "message": "", "usage": usage});
+    let ended = crate::conversation::testing::event(ended);
+    assert_eq!(tell(&mut app, told(4, ended)), []);
+}

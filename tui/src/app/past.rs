@@ -1,0 +1,177 @@
+//! Prompts of the past to choose from: to write them again, or to go back to one and go on from there.
+
+use super::{App, Field, Overlay};
+use crate::conversation::PartKind;
+use crate::keys::Action;
+use crate::link::Order;
+
+/// How many rows a page of the list has.
+const PAGE: isize = 10;
+
+/// The place that the prompts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PastKind {
+    /// The history of what was written from here, in all conversations.
+    Written,
+    /// Those of this conversation that began runs.
+    Runs,
+}
+
+/// A prompt of the past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PastPrompt {
+    /// The text.
+    pub(crate) text: String,
+    /// Its record, if it is one of this conversation.
+    seq: Option<u64>,
+}
+
+/// A list of prompts.
+#[derive(Debug)]
+pub(crate) struct Past {
+    /// The place that they come from.
+    pub(crate) kind: PastKind,
+    /// Only those that have this in them.
+    pub(crate) filter: Field,
+    /// The newest first.
+    prompts: Vec<PastPrompt>,
+    chosen: usize,
+}
+
+impl Past {
+    /// How many there are, whatever the filter.
+    pub(crate) fn count(&self) -> usize {
+        self.prompts.len()
+    }
+
+    /// Those that the filter lets through.
+    pub(crate) fn shown(&self) -> Vec<&PastPrompt> {
+        let wanted = self.filter.text().to_lowercase();
+        let fits = |prompt: &&PastPrompt| prompt.text.to_lowercase().contains(&wanted);
+        self.prompts.iter().filter(fits).collect()
+    }
+
+    /// Which of those shown is chosen.
+    pub(crate) fn chosen(&self) -> usize {
+        self.chosen.min(self.shown().len().saturating_sub(1))
+    }
+
+    /// Goes on in the list.
+    pub(super) fn step(&mut self, by: isize) {
+        self.chosen = self.chosen().saturating_add_signed(by);
+        self.chosen = self.chosen();
+    }
+
+    /// Another filter shows its first.
+    pub(super) fn filtered(&mut self) {
+        self.chosen = 0;
+    }
+}
+
+impl App {
+    /// Shows what was written before, the newest first and each once.
+    pub(super) fn open_history(&mut self) {
+        let mut prompts: Vec<PastPrompt> = Vec::new();
+        for text in self.history.entries().iter().rev() {
+            if prompts.iter().all(|prompt| prompt.text != *text) {
+                let text = text.clone();
+                prompts.push(PastPrompt { text, seq: None });
+            }
+        }
+        self.open_past(PastKind::Written, prompts);
+    }
+
+    /// Shows the prompts of this conversation that one can go back to, as far as they are loaded.
+    pub(super) fn open_rewind(&mut self) {
+        let prompts = self.conversation.parts().rev().filter_map(|part| {
+            let PartKind::User {
+                content,
+                is_pending: false,
+                is_queued: false,
+                ..
+            } = &part.kind
+            else {
+                return None;
+            };
+            Some(PastPrompt {
+                text: content.clone(),
+                seq: Some(part.seq?),
+            })
+        });
+        let prompts = prompts.collect();
+        self.open_past(PastKind::Runs, prompts);
+    }
+
+    fn open_past(&mut self, kind: PastKind, prompts: Vec<PastPrompt>) {
+        self.overlay = Some(Overlay::Past(Past {
+            kind,
+            filter: Field::default(),
+            prompts,
+            chosen: 0,
+        }));
+    }
+
+    pub(super) fn act_on_past(&mut self, action: Action) {
+        let Some(Overlay::Past(past)) = &mut self.overlay else {
+            return;
+        };
+        match action {
+            Action::Close => self.overlay = None,
+            Action::Previous => past.step(-1),
+            Action::Next => past.step(1),
+            Action::PageUp => past.step(-PAGE),
+            Action::PageDown => past.step(PAGE),
+            Action::Backspace => {
+                past.filter.backspace();
+                past.filtered();
+            }
+            Action::Clear => {
+                past.filter.clear();
+                past.filtered();
+            }
+            Action::Accept => {
+                let chosen = past.shown().get(past.chosen()).copied().cloned();
+                if let Some(prompt) = chosen {
+                    self.overlay = None;
+                    self.take_past(prompt);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a prompt into the input, which sends nothing; one of this conversation when the branch
+    /// is there that goes on from before it.
+    fn take_past(&mut self, PastPrompt { text, seq }: PastPrompt) {
+        let Some(seq) = seq else {
+            self.put_in_place_of_draft(&text);
+            return;
+        };
+        let Some(conversation) = self.there() else {
+            return;
+        };
+        // Right before a prompt stands the beginning of its run.
+        let seq = Some(seq.saturating_sub(2));
+        self.is_making = true;
+        self.going_back = Some(text);
+        self.order(Order::Fork { conversation, seq });
+    }
+
+    /// The branch is there: its prompt is to be written anew.
+    pub(super) fn went_back(&mut self) {
+        if let Some(text) = self.going_back.take() {
+            self.put_in_place_of_draft(&text);
+            self.say("a branch from before that prompt; files stay as they are");
+        }
+    }
+
+    /// The draft that was there goes to the history.
+    fn put_in_place_of_draft(&mut self, text: &str) {
+        if let Some(draft) = self.composer.draft_entry() {
+            self.remember(draft);
+        }
+        let files = self.composer.take().only_files();
+        self.composer.restore(files);
+        self.composer.write_anew(text);
+    }
+}

@@ -1,0 +1,20 @@
+//! The board of workflows: which there are, and how far the chosen one is.
+//!
+//! Invariant: no IO and no clock, and what is kept is bounded, however long a workflow goes on.
+
+mod body;
+mod detail;
+mod link;
+mod noted;
+mod rows;
+mod state;
+#[cfg(test)]
+pub(crate) mod testing;
+mod words;
+
+pub(crate) use detail::Detail;
+pub(crate) use rows::{list_height, list_row, room, screen, scroll};
+pub(crate) use state::{Asks, Board, Shows, Wants};
+pub(crate) use words::{in_one_line, is_over, is_working};
+
+pub use link::{BoardNews, BoardOrder, PauseAt, WorkflowOrder};

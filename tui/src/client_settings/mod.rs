@@ -1,0 +1,270 @@
+//! The settings of the client itself, apart from those of conversations and of the service.
+
+mod file;
+
+use toml::{Table, Value};
+
+use crate::part_view::{Fold, MAX_TAIL};
+use crate::theme::Scheme;
+
+pub(crate) use file::SettingsFile;
+
+/// The settings of the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientSettings {
+    /// The colours, if they do not follow the terminal's background.
+    pub(crate) theme: Option<Scheme>,
+    /// How much of the results of tools is shown.
+    pub(crate) tool_results: Fold,
+    /// How many lines are shown where only their head is.
+    pub(crate) head_lines: u16,
+    /// Whether the client rings for somebody who looks elsewhere.
+    pub(crate) bell: bool,
+    /// Whether the mouse scrolls and selects in the client.
+    pub(crate) mouse: bool,
+    /// Whether code has colours.
+    pub(crate) highlight: bool,
+    /// Whether addresses are links that the terminal opens.
+    pub(crate) links: bool,
+    /// Whether the title of the terminal says how the conversation is.
+    pub(crate) terminal_title: bool,
+    /// When the terminal is asked to notify.
+    pub(crate) notify: Notify,
+}
+
+/// When the terminal is asked to notify somebody of what happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Notify {
+    /// When nobody looks at it.
+    #[default]
+    Unfocused,
+    /// Always.
+    Always,
+    /// Never.
+    Off,
+}
+
+/// A setting: its name, the values that it takes, the value that it has if nobody sets it, and its
+/// meaning.
+pub(crate) struct Row {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// The values.
+    pub(crate) values: &'static [&'static str],
+    /// The meaning.
+    pub(crate) help: &'static str,
+}
+
+/// The lengths of a head.
+const HEAD_LINES: &[&str] = &["2", "4", "8", "16", "32", "64"];
+
+/// The colours follow the terminal's background.
+pub(crate) const AUTO: &str = "auto";
+
+/// All settings.
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        name: "theme",
+        values: &[AUTO, "dark", "light", "terminal"],
+        help: "the colours",
+    },
+    Row {
+        name: "tool_results",
+        values: &["folded", "head", "open"],
+        help: "how much of results and of thinking is shown",
+    },
+    Row {
+        name: "head_lines",
+        values: HEAD_LINES,
+        help: "how many lines of a result are its head",
+    },
+    Row {
+        name: "bell",
+        values: &["true", "false"],
+        help: "ring when a run ends or a question waits and nobody looks",
+    },
+    Row {
+        name: "mouse",
+        values: &["true", "false"],
+        help: "scroll and select with the mouse",
+    },
+    Row {
+        name: "highlight",
+        values: &["true", "false"],
+        help: "colour code by its language",
+    },
+    Row {
+        name: "links",
+        values: &["true", "false"],
+        help: "addresses are links of the terminal, opened by a click with Ctrl or Shift",
+    },
+    Row {
+        name: "terminal_title",
+        values: &["true", "false"],
+        help: "the title of the terminal says how the conversation is",
+    },
+    Row {
+        name: "notify",
+        values: &["unfocused", "always", "off"],
+        help: "the terminal notifies when a long run ends or a question waits",
+    },
+];
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            theme: None,
+            tool_results: Fold::Folded,
+            head_lines: MAX_TAIL,
+            bell: true,
+            mouse: true,
+            highlight: true,
+            links: true,
+            terminal_title: true,
+            notify: Notify::default(),
+        }
+    }
+}
+
+impl ClientSettings {
+    /// The settings that a file says, and all that is wrong in it: what is wrong is as if it was
+    /// not there, and the rest holds.
+    pub(crate) fn parse(text: &str) -> (Self, Vec<String>) {
+        let mut settings = Self::default();
+        let table = match text.parse::<Table>() {
+            Ok(table) => table,
+            Err(error) => return (settings, vec![error.message().to_owned()]),
+        };
+        let mut problems = Vec::new();
+        for (name, value) in table {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Boolean(is_set) => is_set.to_string(),
+                Value::Integer(number) => number.to_string(),
+                other => other.type_str().to_owned(),
+            };
+            problems.extend(settings.set(&name, &value).err());
+        }
+        (settings, problems)
+    }
+
+    /// Sets one.
+    ///
+    /// # Errors
+    /// The names, or the values, that there are.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let Some(row) = ROWS.iter().find(|row| row.name == name) else {
+            let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+            let names = names.join(", ");
+            return Err(format!("there is no setting {name:?}; there are: {names}"));
+        };
+        if !row.values.contains(&value) {
+            let values = row.values.join(", ");
+            return Err(format!(
+                "{name} cannot be {value:?}; it is one of: {values}"
+            ));
+        }
+        match name {
+            "theme" => self.theme = Scheme::parse(value),
+            "tool_results" => self.tool_results = fold(value, self.head_lines),
+            "head_lines" => {
+                self.head_lines = value.parse().unwrap_or(MAX_TAIL);
+                if let Fold::Head(lines) = &mut self.tool_results {
+                    *lines = self.head_lines;
+                }
+            }
+            "bell" => self.bell = value == "true",
+            "highlight" => self.highlight = value == "true",
+            "links" => self.links = value == "true",
+            "terminal_title" => self.terminal_title = value == "true",
+            "notify" => self.notify = Notify::parse(value),
+            _ => self.mouse = value == "true",
+        }
+        Ok(())
+    }
+
+    /// The value of a setting, as it is written.
+    pub(crate) fn value(&self, name: &str) -> &'static str {
+        let switch = |is_set| if is_set { "true" } else { "false" };
+        match name {
+            "theme" => self.theme.map_or(AUTO, Scheme::name),
+            "tool_results" => fold_name(self.tool_results),
+            "head_lines" => {
+                let own = self.head_lines.to_string();
+                let known = HEAD_LINES.iter().find(|value| **value == own);
+                known.copied().unwrap_or_default()
+            }
+            "bell" => switch(self.bell),
+            "highlight" => switch(self.highlight),
+            "links" => switch(self.links),
+            "terminal_title" => switch(self.terminal_title),
+            "notify" => self.notify.name(),
+            _ => switch(self.mouse),
+        }
+    }
+}
+
+impl Notify {
+    fn parse(name: &str) -> Self {
+        match name {
+            "always" => Self::Always,
+            "off" => Self::Off,
+            _ => Self::Unfocused,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unfocused => "unfocused",
+            Self::Always => "always",
+            Self::Off => "off",
+        }
+    }
+}
+
+fn fold(name: &str, head_lines: u16) -> Fold {
+    match name {
+        "head" => Fold::Head(head_lines),
+        "open" => Fold::Cut,
+        _ => Fold::Folded,
+    }
+}
+
+/// The name of a way to show results.
+pub(crate) fn fold_name(fold: Fold) -> &'static str {
+    match fold {
+        Fold::Folded => "folded",
+        Fold::Head(_) => "head",
+        Fold::Cut | Fold::Open => "open",
+    }
+}
+
+/// The text of a file with one setting changed: comments and all else stay as they are.
+pub(crate) fn edited(text: &str, name: &str, value: &str) -> String {
+    let value = match value {
+        "true" | "false" => value.to_owned(),
+        number if number.parse::<u16>().is_ok() => number.to_owned(),
+        text => format!("{text:?}"),
+    };
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let is_table = |line: &String| line.trim_start().starts_with('[');
+    let end = lines.iter().position(is_table).unwrap_or(lines.len());
+    let is_it = |line: &String| {
+        let rest = line.trim_start().strip_prefix(name);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    match lines[..end].iter().position(is_it) {
+        Some(at) => {
+            let comment = lines[at]
+                .find('#')
+                .map(|at_comment| &lines[at][at_comment..]);
+            let comment = comment.map_or_else(String::new, |comment| format!(" {comment}"));
+            lines[at] = format!("{name} = {value}{comment}");
+        }
+        None => lines.insert(end, format!("{name} = {value}")),
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests;

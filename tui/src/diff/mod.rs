@@ -1,0 +1,14 @@
+//! Diffs: how their lines look, and which words of them are new or gone.
+//!
+//! Invariant: the sign of a line is always shown; no colour says alone that it is new or gone.
+
+mod read;
+mod rows;
+mod words;
+
+pub(crate) use read::Diff;
+pub(crate) use rows::looks;
+pub(crate) use words::emphasis;
+
+#[cfg(test)]
+mod diff_tests;

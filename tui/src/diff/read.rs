@@ -1,0 +1,190 @@
+//! A unified diff, read: its lines with their numbers, made fit to be shown.
+
+use std::ops::Range;
+
+use super::words::{changed, emphasis, pairs};
+use crate::text::{Hidden, sanitize};
+
+/// How much is compared to find changes of blanks alone.
+const MAX_WORK: usize = 4_000_000;
+
+/// A diff as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Diff {
+    /// Its lines, with nothing in them that would steer a terminal.
+    pub(crate) text: String,
+    pub(super) lines: Vec<Line>,
+}
+
+/// A line of a diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) kind: Kind,
+    /// Its number in the new file, or in the old one if it is gone.
+    pub(super) number: Option<u32>,
+    /// Where in the text it is, with its sign.
+    pub(super) range: Range<usize>,
+    /// The words of it that are new or gone, in the text.
+    pub(super) words: Vec<Range<usize>>,
+    /// How many hunks began up to it.
+    pub(super) hunk: usize,
+}
+
+/// The kind of a line of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is as it was.
+    Same,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It says where a hunk is.
+    Hunk,
+    /// It says something of the line before.
+    Remark,
+}
+
+impl Diff {
+    /// Reads a unified diff without the names of files. In what is new or gone, blanks at the end
+    /// of a line, and those that are all that was changed, are to be seen.
+    pub(crate) fn read(diff: &str) -> Self {
+        let raw: Vec<&str> = match diff.trim_end_matches('\n') {
+            "" => Vec::new(),
+            diff => diff.split('\n').collect(),
+        };
+        let mut shown: Vec<String> = raw.iter().map(|line| with_blanks_at_end(line)).collect();
+        show_changed_blanks(&raw, &mut shown);
+        let mut read = Self::default();
+        let mut place = Numbers::default();
+        for line in &shown {
+            // Each is one line: none of them can look like another.
+            let line = sanitize(line, Hidden::Pictured).replace('\n', "␊");
+            if !read.lines.is_empty() {
+                read.text.push('\n');
+            }
+            let start = read.text.len();
+            read.text.push_str(&line);
+            let kind = Kind::of(&line);
+            read.lines.push(Line {
+                kind,
+                number: place.next(kind, &line),
+                range: start..read.text.len(),
+                words: Vec::new(),
+                hunk: place.hunks,
+            });
+        }
+        let text = &read.text;
+        let lines: Vec<&str> = read
+            .lines
+            .iter()
+            .map(|line| &text[line.range.clone()])
+            .collect();
+        for (line, word) in emphasis(&lines) {
+            let line = &mut read.lines[line];
+            let start = line.range.start;
+            line.words.push(start + word.start..start + word.end);
+        }
+        read
+    }
+}
+
+impl Kind {
+    fn of(line: &str) -> Self {
+        match line.as_bytes().first() {
+            Some(b'+') => Self::Added,
+            Some(b'-') => Self::Removed,
+            Some(b'@') => Self::Hunk,
+            Some(b'\\') => Self::Remark,
+            _ => Self::Same,
+        }
+    }
+}
+
+/// The numbers that the next lines have.
+#[derive(Default)]
+struct Numbers {
+    old: Option<u32>,
+    new: Option<u32>,
+    hunks: usize,
+}
+
+impl Numbers {
+    fn next(&mut self, kind: Kind, line: &str) -> Option<u32> {
+        let take = |number: &mut Option<u32>| {
+            let taken = *number;
+            *number = number.map(|number| number.saturating_add(1));
+            taken
+        };
+        match kind {
+            Kind::Hunk => {
+                self.hunks += 1;
+                (self.old, self.new) = begins(line).unzip();
+                None
+            }
+            Kind::Remark => None,
+            Kind::Added => take(&mut self.new),
+            Kind::Removed => take(&mut self.old),
+            Kind::Same => {
+                take(&mut self.old);
+                take(&mut self.new)
+            }
+        }
+    }
+}
+
+/// The first lines of a hunk, old and new.
+fn begins(line: &str) -> Option<(u32, u32)> {
+    let mut words = line.strip_prefix("@@ -")?.split(' ');
+    let number = |word: &str| word.split(',').next()?.parse().ok();
+    let old = number(words.next()?)?;
+    let new = number(words.next()?.strip_prefix('+')?)?;
+    Some((old, new))
+}
+
+/// A line with the blanks at its end to be seen, where they are new or gone.
+fn with_blanks_at_end(line: &str) -> String {
+    if !line.starts_with(['+', '-']) {
+        return line.to_owned();
+    }
+    with_blanks_in(line, &[])
+}
+
+/// Makes the blanks to be seen that are all that was changed of a line.
+fn show_changed_blanks(raw: &[&str], shown: &mut [String]) {
+    let mut work = MAX_WORK;
+    for (old, new) in pairs(raw) {
+        let (before, after) = (&raw[old][1..], &raw[new][1..]);
+        if !without_blanks(before).eq(without_blanks(after)) {
+            continue;
+        }
+        if let Some((gone, added)) = changed(before, after, &mut work) {
+            shown[old] = with_blanks_in(raw[old], &gone);
+            shown[new] = with_blanks_in(raw[new], &added);
+        }
+    }
+}
+
+fn without_blanks(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|character| !character.is_whitespace())
+}
+
+/// A line with the blanks at its end and in some places behind its sign to be seen.
+fn with_blanks_in(line: &str, places: &[Range<usize>]) -> String {
+    let end = line.trim_end_matches([' ', '\t']).len();
+    let is_in = |at: usize| places.iter().any(|place| place.contains(&(at - 1)));
+    let shown = line.char_indices().map(|(at, character)| match at {
+        0 => character,
+        at if at >= end || is_in(at) => picture(character),
+        _ => character,
+    });
+    shown.collect()
+}
+
+fn picture(character: char) -> char {
+    match character {
+        '\t' => '→',
+        ' ' => '·',
+        other => other,
+    }
+}

@@ -1,0 +1,76 @@
+//! Lines of a layout's source that are code.
+
+use std::ops::Range;
+
+use super::Language;
+
+/// Lines of code in the source of a layout, from top to bottom.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Code {
+    /// The language that is said; none if it is not, or means no language.
+    language: Option<Language>,
+    /// Where each line is, without what ends it, in bytes of the source.
+    lines: Vec<Range<u32>>,
+}
+
+impl Code {
+    /// No lines yet, of this language.
+    pub(crate) fn new(language: Option<Language>) -> Self {
+        Self {
+            language,
+            lines: Vec::new(),
+        }
+    }
+
+    /// One more line.
+    pub(crate) fn push(&mut self, line: &Range<usize>) {
+        let place = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        self.lines.push(place(line.start)..place(line.end));
+    }
+
+    /// Only the first lines.
+    pub(crate) fn truncate(&mut self, lines: usize) {
+        self.lines.truncate(lines);
+    }
+
+    /// How many lines there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether it is a diff.
+    pub(crate) fn is_diff(&self) -> bool {
+        self.language.as_ref().is_some_and(Language::is_diff)
+    }
+
+    /// The language that is said, or that the first line says of itself.
+    pub(super) fn language(&self, source: &str) -> Option<Language> {
+        let first = || Language::of_first_line(self.text(source, 0));
+        self.language.clone().or_else(first)
+    }
+
+    /// A line.
+    pub(crate) fn text<'a>(&self, source: &'a str, line: usize) -> &'a str {
+        let range = self.range(line).unwrap_or_default();
+        source.get(range).unwrap_or_default()
+    }
+
+    /// Where a line is.
+    pub(crate) fn range(&self, line: usize) -> Option<Range<usize>> {
+        let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+        let range = self.lines.get(line)?;
+        Some(place(range.start)..place(range.end))
+    }
+
+    /// The lines of which something is in a range of the source.
+    pub(crate) fn within(&self, range: &Range<usize>) -> Range<usize> {
+        let place = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        let first = self
+            .lines
+            .partition_point(|line| line.end < place(range.start));
+        let end = self
+            .lines
+            .partition_point(|line| line.start < place(range.end));
+        first..end.max(first)
+    }
+}

@@ -1,0 +1,75 @@
+//! A list of prompts of the past.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::frame;
+use super::line::Line;
+use super::picker::place;
+use crate::app::{App, Past, PastKind};
+use crate::text::one_line;
+use crate::theme::{Look, Token};
+
+/// How large the box is at most.
+const SIZE: (u16, u16) = (100, 24);
+/// The rows of the box beside the list: its border, the filter and the keys.
+const FRAME_ROWS: u16 = 4;
+
+/// Draws it; where the caret is.
+pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+    let (title, keys) = match past.kind {
+        PastKind::Written => (
+            "Prompts of the past",
+            "Enter takes it · Ctrl+R older · Esc close",
+        ),
+        PastKind::Runs => (
+            "Go on from before",
+            "Enter opens a branch and writes it anew · Esc close",
+        ),
+    };
+    let rows = u16::try_from(past.count().max(1)).unwrap_or(u16::MAX);
+    let size = (SIZE.0, rows.saturating_add(FRAME_ROWS).min(SIZE.1));
+    let inner = frame::centred(app, buffer, place(app, area), size, (title, ""));
+    if inner.height < 2 {
+        return None;
+    }
+    let row = |y: u16| Rect {
+        y,
+        height: 1,
+        ..inner
+    };
+    let dim = Look::new(Token::Quiet);
+    let shown = past.shown();
+    let mut filter = Line::new(app, buffer, row(inner.y));
+    filter.say("> ", Look::new(Token::Notice));
+    let count = format!("{} of {}", shown.len(), past.count());
+    filter.say_right(&count, dim);
+    filter.say_end(past.filter.text(), Look::new(Token::Text));
+    let caret = Position::new(filter.column(), inner.y);
+    let below = inner.y + 1..inner.bottom().saturating_sub(1);
+    if shown.is_empty() {
+        let words = match past.count() {
+            0 => "there is none yet",
+            _ => "none like that",
+        };
+        Line::new(app, buffer, row(below.start)).say(words, dim);
+    }
+    let chosen = past.chosen();
+    let first = (chosen + 1).saturating_sub(below.len());
+    for (y, (number, prompt)) in below.zip(shown.iter().enumerate().skip(first)) {
+        let mut line = Line::new(app, buffer, row(y));
+        let is_chosen = number == chosen;
+        line.say(
+            if is_chosen { "› " } else { "  " },
+            Look::new(Token::Notice),
+        );
+        let mut look = Look::new(Token::User);
+        if is_chosen {
+            look = look.bold();
+        }
+        line.say(&one_line(&prompt.text), look);
+    }
+    Line::new(app, buffer, row(inner.bottom() - 1)).say(keys, dim);
+    let last = Position::new(inner.right().saturating_sub(1), caret.y);
+    Some(Position::new(caret.x.min(last.x), caret.y))
+}
