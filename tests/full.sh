@@ -63,7 +63,7 @@ run() {
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
         workflows) count="all kills"
             HARNESS_WORKFLOW_KILLS=all service workflow_life::crash && script tests/workflow_tally.py --kills 40 ;;
-        crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd ;;
+        crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd stalled ;;
         benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
     esac
 }

@@ -17,15 +17,27 @@ const BURST: usize = 20;
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run() {
+    run_crowd(false);
+}
+
+/// The same crowd beside a client that reads nothing.
+pub(crate) fn run_beside_stalled() {
+    run_crowd(true);
+}
+
+fn run_crowd(with_stalled: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let alone = runtime.block_on(crowd(false));
-    let stalled = runtime.block_on(crowd(true));
+    let (p50, p99) = runtime.block_on(crowd(with_stalled));
+    let beside = if with_stalled {
+        ", beside a stalled client"
+    } else {
+        ""
+    };
     println!(
-        "the last of {CLIENTS} clients has a burst of {BURST} events behind the first: p50 {:?}, p99 {:?}; beside a stalled client p50 {:?}, p99 {:?}",
-        alone.0, alone.1, stalled.0, stalled.1
+        "the last of {CLIENTS} clients has a burst of {BURST} events behind the first{beside}: p50 {p50:?}, p99 {p99:?}"
     );
 }
 

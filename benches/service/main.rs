@@ -2,7 +2,7 @@
 //! the same run.
 //!
 //! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
-//! `asking`, `delivery`, `keeping`, `crowd`, `seam`, `long`, `rounds`, `changes`, `commands`, `together`,
+//! `asking`, `delivery`, `keeping`, `crowd`, `stalled`, `seam`, `long`, `rounds`, `changes`, `commands`, `together`,
 //! `workflow` and `terminal`.
 
 #![expect(
@@ -46,13 +46,14 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 14] = [
+    let parts: [(&str, fn()); 15] = [
         ("decoding", decoding),
         ("machine", machine),
         ("asking", asking::run),
         ("delivery", delivery::run),
         ("keeping", keeping::run),
         ("crowd", crowd::run),
+        ("stalled", crowd::run_beside_stalled),
         ("seam", seam::run),
         ("long", long::run),
         ("rounds", rounds::run),

@@ -18,10 +18,10 @@ const PARTS: u64 = 10_000;
 /// Of each run: prompt, thinking, text, two tools, text.
 const PARTS_OF_A_RUN: u64 = 6;
 const SIZE: (u16, u16) = (200, 60);
-/// How long nothing happens.
-const IDLE: Duration = Duration::from_secs(60);
+/// How long nothing happens, in seconds; `HARNESS_IDLE` sets another number.
+const IDLE: u64 = 60;
 /// The limit for the first paint, as a multiple of that of an empty conversation.
-const FIRST_PAINT: f64 = 4.0;
+const FIRST_PAINT: f64 = 6.0;
 /// The limit for the memory with all parts, as a multiple of the size of the journal.
 const MEMORY: f64 = 2.0;
 
@@ -104,11 +104,11 @@ pub(crate) fn run() {
 /// Nothing happens for a while, and the client does nothing.
 fn idle(client: &Client) {
     let before = (client.ticks(), client.written(), client.wakes());
-    std::thread::park_timeout(IDLE);
+    let idle = std::env::var("HARNESS_IDLE").map_or(IDLE, |idle| idle.parse().unwrap());
+    std::thread::park_timeout(Duration::from_secs(idle));
     let (ticks, bytes) = (client.ticks() - before.0, client.written() - before.1);
     println!(
-        "  {} s of nothing: {ticks} CPU ticks, {bytes} bytes written, {} wakes",
-        IDLE.as_secs(),
+        "  {idle} s of nothing: {ticks} CPU ticks, {bytes} bytes written, {} wakes",
         client.wakes() - before.2
     );
     // A tick may be the end of one that began long before.
