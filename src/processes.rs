@@ -76,12 +76,17 @@ pub(crate) fn descendants_within(of: u32, is_meant: impl Fn(u32) -> bool) -> Has
     known
 }
 
-/// Whether a process has no child. One that has is not looked for further.
-pub(crate) fn has_started_none(pid: u32) -> bool {
-    match children_of(pid) {
-        Ok(children) => children.is_empty(),
-        Err(_) => by_parents(pid).is_empty(),
-    }
+/// The processes that a process started and that are still its own.
+pub(crate) fn children(of: u32) -> Vec<u32> {
+    children_of(of).unwrap_or_else(|_| {
+        let pids = all().into_iter();
+        pids.filter(|pid| parent(*pid) == Some(of)).collect()
+    })
+}
+
+/// The parent of a process that has not ended.
+pub(crate) fn parent(of: u32) -> Option<u32> {
+    parent_in(&fs::read_to_string(format!("/proc/{of}/stat")).ok()?)
 }
 
 /// The processes that a process started, by all of its threads.
@@ -99,12 +104,9 @@ fn children_of(pid: u32) -> io::Result<Vec<u32>> {
 
 /// The same where the kernel keeps no list of children: from the parents of all processes.
 fn by_parents(own: u32) -> HashSet<u32> {
-    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    for pid in pids {
-        let parent = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-        if let Some(parent) = parent.as_deref().and_then(parent_in) {
+    for pid in all() {
+        if let Some(parent) = parent(pid) {
             children.entry(parent).or_default().push(pid);
         }
     }
@@ -116,6 +118,13 @@ fn by_parents(own: u32) -> HashSet<u32> {
         }
     }
     known
+}
+
+/// All processes of the machine.
+fn all() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.collect()
 }
 
 /// The parent in a row of `stat`: the second field behind the name, which may hold anything.

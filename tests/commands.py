@@ -5,7 +5,7 @@ program, built with `cargo build --release`. Each part has its own service and i
 Bounds on time and memory are ratios to a baseline of the same run (`support/bounds.py`). A table in the end
 has all of them.
 
-Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
+Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
 """
 
 import http.client
@@ -14,6 +14,7 @@ import os
 import re
 import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -33,8 +34,13 @@ KEPT = 64
 MOST_GROWTH, MOST_DELAY, MOST_ANSWER = 0.5, 20, 30
 # How many pieces a paced reply has, and the seconds between them.
 PIECES, PACE = 200, 0.01
+# What passes the wish for all of it on.
+FULL = [word for word in sys.argv if word == "--full"]
 # How often delays are measured, and how often a command that takes too much runs: the middle one counts.
-ROUNDS, TIMES = 5 if "--full" in sys.argv else 3, 3
+ROUNDS, TIMES = 5 if FULL else 3, 3
+# How many numbers of processes there are where they are nearly used up, how many bombs there, and beside how many other
+# programs.
+NUMBERS, BOMBS, WITNESSES = 2500, 20 if FULL else 4, 200 if FULL else 40
 # How long a command may take here, in seconds.
 LIMIT = 120
 
@@ -363,10 +369,21 @@ def found_backend(service):
 
 def many_processes_by_landlock(bench):
     """The same on a machine without namespaces, where all processes are in the service's network."""
-    bench.service.kill()
-    program = Path(bench.service.folder) / "without-namespaces"
+    without_namespaces(bench)
+    too_much(bench, STORM)
+
+
+def without_namespaces(bench):
+    """Starts the service again, where it cannot make namespaces."""
     calls = Path(__file__).parent.resolve() / "sandbox_calls.py"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} {calls} without namespaces {os.environ['HARNESS_BIN']} \"$@\"\n")
+    start_by(bench, "landlock", f"exec {sys.executable} {calls} without namespaces")
+
+
+def start_by(bench, backend, line):
+    """Starts the service again, by a line of the shell to which its own command line is added."""
+    bench.service.kill()
+    program = Path(bench.service.folder) / "started-by"
+    program.write_text(f"#!/bin/sh\n{line} {os.environ['HARNESS_BIN']} \"$@\"\n")
     program.chmod(0o755)
     before, os.environ["HARNESS_BIN"] = os.environ["HARNESS_BIN"], str(program)
     try:
@@ -375,9 +392,8 @@ def many_processes_by_landlock(bench):
         os.environ["HARNESS_BIN"] = before
     # The service answers before it has tried the backends.
     sandbox = wait_until("a backend", lambda: found_backend(bench.service), LIMIT)
-    if "landlock" not in sandbox:
-        raise Failure(f"commands are contained by {sandbox}, and not by landlock")
-    too_much(bench, STORM)
+    if backend not in sandbox:
+        raise Failure(f"commands are contained by {sandbox}, and not by {backend}")
 
 
 def fork_bomb(bench):
@@ -388,6 +404,66 @@ def fork_bomb(bench):
     print(f"  {bench.result().rsplit('[', 1)[-1][:200]}", flush=True)
 
     check("processes that it left", sum(mark in line for line in command_lines()), 0)
+
+
+def nothing_else_ends(bench):
+    """B12: bombs where the numbers of processes are nearly used up and given again at once: what ends them ends no other
+    program, by either containment."""
+    calls = Path(__file__).parent.resolve() / "sandbox_calls.py"
+    few = f"echo {NUMBERS} > /proc/sys/kernel/pid_max && exec \"$@\""
+    small_table = f"exec unshare --pid --fork --mount-proc --kill-child sh -c '{few}' sh"
+    among_witnesses(bench, "namespaces", small_table)
+    among_witnesses(bench, "landlock", f"{small_table} {sys.executable} {calls} without namespaces")
+
+
+def among_witnesses(bench, backend, line):
+    """Bombs, while short programs start and end without a pause in the service's table of processes."""
+    start_by(bench, backend, line)
+    outer = bench.service.process.pid
+    first = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
+    others = subprocess.Popen(["nsenter", "--pid", "--target", first, sys.executable, __file__, *FULL, "--witnesses"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        # From now on they need nothing but their programs.
+        others.stdout.readline()
+        for _ in range(BOMBS):
+            bench.begin(BOMB)
+            if "it took too much: " not in (result := bench.result()):
+                raise Failure(f"the result is {result[-300:]}")
+    finally:
+        ended, by_signal = map(int, others.communicate()[0].split())
+    if bench.service.process.poll() is not None:
+        raise Failure("the service was ended")
+    print(f"  {backend}: {BOMBS} bombs beside {ended} other programs, of {WITNESSES} at once", flush=True)
+    check("other programs that were ended", by_signal, 0)
+
+
+def witnesses():
+    """Runs short programs until the end of the standard input, and prints how many there were and how many a signal
+    ended."""
+    done, ended, lock = threading.Event(), [], threading.Lock()
+
+    def run_again():
+        while not done.is_set():
+            try:
+                code = subprocess.run(["sleep", "0.05"], check=False).returncode
+            except OSError:
+                # The table is full for a moment.
+                continue
+            with lock:
+                ended.append(code)
+
+    threads = [threading.Thread(target=run_again) for _ in range(WITNESSES)]
+    for thread in threads:
+        thread.start()
+    print("ready", flush=True)
+    sys.stdin.read()
+    while len(ended) < 10 * WITNESSES:
+        time.sleep(0.05)
+    done.set()
+    for thread in threads:
+        thread.join()
+    print(len(ended), sum(code < 0 for code in ended))
 
 
 def much_memory(bench):
@@ -431,7 +507,8 @@ def alike(bench):
 
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
-    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, alike, much_memory)}
+    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, nothing_else_ends, alike,
+    much_memory)}
 # It touches half of the machine's memory, which takes longer than all others.
 ONLY_FULL = {"much_memory"}
 
@@ -449,8 +526,10 @@ def run(part):
 def main():
     """Runs those that were asked for, or all."""
     failed, table = [], []
-    is_full = "--full" in sys.argv
-    usual = [name for name in PARTS if is_full or name not in ONLY_FULL]
+    if "--witnesses" in sys.argv:
+        witnesses()
+        return
+    usual = [name for name in PARTS if FULL or name not in ONLY_FULL]
     for name in [name for name in sys.argv[1:] if name != "--full"] or usual:
         print(name, flush=True)
         begun, first = time.monotonic(), len(every)

@@ -50,6 +50,7 @@ pub(super) fn run() -> io::Result<()> {
     })?;
     // What is written is the command's alone now.
     let (pid, end) = end_of(child.id())?;
+    let scope = tree::SignalScope::of_init(policy.containment.backend);
     let mut status = None;
     loop {
         let (word, has_ended) = lifeline.wait(&end, REAPS)?;
@@ -58,18 +59,18 @@ pub(super) fn run() -> io::Result<()> {
             Word::None if has_ended => break,
             Word::None => {}
             Word::Stop => {
-                tree::end_gently();
+                tree::end_gently(scope);
                 status = tree::reap(pid).or(status);
             }
             Word::End => {
-                tree::end_all();
+                tree::end_all(scope);
                 return Ok(());
             }
         }
     }
     let left = tree::left(&policy.program.join(" "));
     if !left.is_empty() {
-        tree::end_gently();
+        tree::end_gently(scope);
     }
     let (code, signal) = match status.or_else(|| tree::reap(pid)) {
         Some(WaitStatus::Exited(_, code)) => (Some(code), None),

@@ -53,6 +53,7 @@ fn watch(
     policy: &Policy,
 ) -> io::Result<()> {
     let (pid, end) = end_of(init)?;
+    let scope = tree::SignalScope::of_warden(policy.containment.backend);
     let mut pause = LOOKS_SOON;
     let mut last = Taken::default();
     loop {
@@ -70,7 +71,7 @@ fn watch(
             Word::End => {
                 // The init ends everything as well, should this one be slow.
                 drop(input.take());
-                tree::end_all();
+                tree::end_all(scope);
                 return Ok(());
             }
         }
@@ -87,7 +88,7 @@ fn watch(
         };
         if let Some(what) = over(now, policy.limits) {
             report(&Report::Over(what));
-            tree::end_all();
+            tree::end_all(scope);
             return Ok(());
         }
         let grows = now.tasks > last.tasks || now.pages > last.pages + last.pages / 4;
@@ -100,7 +101,7 @@ fn watch(
     }
     tree::reap(pid);
     // An init that was killed has ended nothing.
-    tree::end_all();
+    tree::end_all(scope);
     Ok(())
 }
 

@@ -5,11 +5,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::processes::{descendants_within, has_started_none};
+use crate::processes::{children, descendants_within};
 
 /// Whether no process descends from this one.
 pub(super) fn are_none() -> bool {
-    has_started_none(std::process::id())
+    children(std::process::id()).is_empty()
 }
 
 /// Whether a process that descends from this one has that socket. Blocks, for long if there are many in
