@@ -31,9 +31,9 @@ const SIZE_TO_FOLLOW: (u16, u16) = (120, 40);
 const REPLY: usize = 20_000;
 const WORDS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(7);
-/// The limits of following it: bytes to the terminal, as a multiple of the reply's; the share of a processor while
-/// the reply comes; and memory, as a multiple of that before the reply.
-const BYTES: usize = 15;
+/// The limits of following it: bytes to the terminal, as a multiple of the reply's if that comes as fast as its pauses
+/// allow; the share of a processor while the reply comes; and memory, as a multiple of that before the reply.
+const BYTES: f64 = 15.0;
 const SHARE: f64 = 0.2;
 const MEMORY_TO_FOLLOW: f64 = 2.0;
 
@@ -103,20 +103,32 @@ pub(crate) fn run() {
 
 /// Nothing happens for a while, and the client does nothing.
 fn idle(client: &Client) {
-    let before = (client.ticks(), client.written(), client.wakes());
     let idle = std::env::var("HARNESS_IDLE").map_or(IDLE, |idle| idle.parse().unwrap());
-    std::thread::park_timeout(Duration::from_secs(idle));
-    let (ticks, bytes) = (client.ticks() - before.0, client.written() - before.1);
-    println!(
-        "  {idle} s of nothing: {ticks} CPU ticks, {bytes} bytes written, {} wakes",
-        client.wakes() - before.2
-    );
-    // A tick may be the end of one that began long before.
-    assert!(ticks <= 1 && bytes == 0, "it is not idle");
+    // A bound that is missed is measured once more.
+    let is_idle = (0..2).any(|_| {
+        let before = (client.ticks(), client.written(), client.wakes());
+        std::thread::park_timeout(Duration::from_secs(idle));
+        let (ticks, bytes) = (client.ticks() - before.0, client.written() - before.1);
+        println!(
+            "  {idle} s of nothing: {ticks} CPU ticks (at most 1), {bytes} bytes written (at most 0), {} wakes",
+            client.wakes() - before.2
+        );
+        // A tick may be the end of one that began long before.
+        ticks <= 1 && bytes == 0
+    });
+    assert!(is_idle, "it is not idle twice");
 }
 
 /// A reply is followed while it comes.
 fn follow() {
+    // A bound that is missed is measured once more.
+    let is_cheap = (0..2).any(|_| is_followed_cheaply());
+    assert!(is_cheap, "too much is written, or it takes too long, twice");
+}
+
+/// Follows a reply, and tells whether that kept to the limits for bytes and for a processor. If it did, the client must
+/// be idle afterwards.
+fn is_followed_cheaply() -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -155,8 +167,14 @@ fn follow() {
     let time = Duration::from_millis(10 * (client.ticks() - ticks));
     let bytes = client.written() - bytes;
     let kilobytes = client.kilobytes();
+    // Frames come at a fixed rate, so a reply that takes longer has more of them.
+    let words = reply.split_inclusive(char::is_whitespace).count();
+    let deltas = words.div_ceil(WORDS);
+    let paced = PAUSE.as_secs_f64() * deltas as f64;
+    let longer = (took.as_secs_f64() / paced).max(1.0);
+    let (most, longest) = (BYTES * longer * reply.len() as f64, took.mul_f64(SHARE));
     println!(
-        "a reply of {} bytes followed for {:.1} s on {}x{}: {bytes} bytes to the terminal, {time:?} of a processor, RSS {:.1} MB, {:.1} MB before",
+        "a reply of {} bytes followed for {:.1} s on {}x{}: {bytes} bytes to the terminal (at most {most:.0}), {time:?} of a processor (at most {longest:.1?}), RSS {:.1} MB, {:.1} MB before (at most {MEMORY_TO_FOLLOW} ×)",
         reply.len(),
         took.as_secs_f64(),
         SIZE_TO_FOLLOW.0,
@@ -164,15 +182,16 @@ fn follow() {
         kilobytes as f64 / 1e3,
         before as f64 / 1e3
     );
-    let most = u64::try_from(BYTES * reply.len()).unwrap();
-    assert!(bytes <= most, "too much is written");
-    assert!(time <= took.mul_f64(SHARE), "it takes too long");
     assert!(
         kilobytes as f64 <= MEMORY_TO_FOLLOW * before as f64,
         "that is too much"
     );
-    std::thread::park_timeout(Duration::from_secs(8));
-    idle(&client);
+    let is_cheap = bytes as f64 <= most && time <= longest;
+    if is_cheap {
+        std::thread::park_timeout(Duration::from_secs(8));
+        idle(&client);
+    }
+    is_cheap
 }
 
 /// The milliseconds until a client shows some words: the middle one of ten starts.

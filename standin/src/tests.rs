@@ -163,7 +163,8 @@ async fn the_time_at_which_the_client_leaves_is_noted() {
     let before = tokio::time::Instant::now();
     drop(client);
     let closed_at = received.closed(LIMIT).await.unwrap();
-    assert!(closed_at >= before && closed_at - before < Duration::from_millis(250));
+    let after = tokio::time::Instant::now();
+    assert!((before..=after).contains(&closed_at));
     assert!(received.is_closed());
 }
 

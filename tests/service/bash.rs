@@ -132,7 +132,8 @@ async fn b2_a_call_ends_with_its_shell_and_leaves_nothing() {
             }
             (result, _) = command(&here, &text.replace('@', &sleep)).await;
         }
-        assert!(seconds(&result) <= 1.5, "{text}: {result}");
+        let took = Duration::from_secs_f64(seconds(&result));
+        took_at_most(Duration::from_millis(1500), took);
         assert!(result.starts_with("hi\n[exit 0 · "), "{text}: {result}");
         let left = format!("sleep {sleep}");
         assert!(
@@ -226,12 +227,12 @@ async fn b5_a_command_has_its_time_and_not_that_of_other_tools() {
     let sleep = marked(31);
     let before = Instant::now();
     let text = format!("echo begun; sleep {sleep}");
-    let (result, is_error) = run(&here, json!({"command": text, "timeout_s": 1})).await;
+    let (result, is_error) = run(&here, json!({"command": text, "timeout_s": 3})).await;
     assert!(
-        is_error && result.starts_with("begun\n[timed out after 1 s"),
+        is_error && result.starts_with("begun\n[timed out after 3 s"),
         "{result}"
     );
-    took_at_most(Duration::from_secs(5), before.elapsed());
+    took_at_most(Duration::from_secs(7), before.elapsed());
     none_left(&sleep, Duration::from_millis(100)).await;
     for seconds in [0, -1, 601] {
         let (result, is_error) = run(&here, json!({"command": "true", "timeout_s": seconds})).await;
@@ -418,6 +419,10 @@ async fn b12_what_takes_too_much_is_ended_and_the_service_answers() {
         .await;
     let approval = here.asked().await.unwrap();
     assert_eq!(here.answer(&approval, "allow").await.status, 200);
+    // To start so many takes its time.
+    let limit = Duration::from_secs(120);
+    let ended = tokio::time::timeout(limit, here.service.at_rest(&here.id)).await;
+    ended.expect("the end of the run");
     let (result, is_error) = here.result(&call).await;
     assert!(
         is_error && result.contains("it took too much: "),

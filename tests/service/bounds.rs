@@ -1,6 +1,7 @@
-//! Bounds on time that decide the same on a busy machine: each is a multiple of the time that a bare process takes
-//! in the same run.
+//! Bounds on time that decide the same on a busy machine: each is a multiple of the time that a bare process or a
+//! bare write to the disk takes in the same run.
 
+use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use tokio::time::Instant;
 
 /// The time that a bare process takes on a machine with nothing else to do.
 const QUIET: Duration = Duration::from_millis(2);
+/// The time that a bare write takes there until the disk has it.
+const QUIET_WRITE: Duration = Duration::from_millis(5);
 
 /// The time that a bare process takes from its start to its end now: the slowest of five.
 fn bare_process() -> Duration {
@@ -19,10 +22,24 @@ fn bare_process() -> Duration {
     (0..5).map(run).max().unwrap()
 }
 
-/// The bound for a quiet machine, stretched by as much as a bare process takes longer now.
+/// The time that a bare write to a file in the system's temporary folder takes now until the disk has it: the slowest
+/// of five.
+fn bare_write() -> Duration {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let run = |_| {
+        let begun = Instant::now();
+        file.write_all(&[0; 4096]).unwrap();
+        file.as_file().sync_data().unwrap();
+        begun.elapsed()
+    };
+    (0..5).map(run).max().unwrap()
+}
+
+/// The bound for a quiet machine, stretched by as much as a bare process or a bare write takes longer now.
 pub(crate) fn stretched(bound: Duration) -> Duration {
-    let times = bare_process().as_secs_f64() / QUIET.as_secs_f64();
-    bound.mul_f64(times.max(1.0))
+    let times = |now: Duration, quiet: Duration| now.as_secs_f64() / quiet.as_secs_f64();
+    let slower = times(bare_process(), QUIET).max(times(bare_write(), QUIET_WRITE));
+    bound.mul_f64(slower.max(1.0))
 }
 
 /// Fails if something took longer than its bound, which is that of a quiet machine. If it is missed the baseline is

@@ -4,7 +4,7 @@ use harness_standin::{Gate, Hold, Listing, Message, Model, Reply, Standin, Turns
 use serde_json::{Value, json};
 
 use crate::checker::check;
-use crate::client::{Connection, within};
+use crate::client::{Connection, LIMIT, within};
 use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 use crate::talk::{Talk, asked, model, said, serving};
@@ -384,7 +384,7 @@ async fn a_cancel_ends_a_summary_and_the_run() {
     assert_eq!(talk.past_of("compaction_failed").await.len(), 1);
     let last = standin.requests().pop().unwrap();
     assert!(
-        last.closed(std::time::Duration::from_secs(1))
+        last.closed(LIMIT)
             .await
             .is_some()
     );

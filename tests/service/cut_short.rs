@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::checker::check;
+use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::{asked, model, serving};
 
@@ -88,6 +89,13 @@ impl Screen {
         }
     }
 
+    /// Says whether something of the reply to that prompt was shown.
+    fn has_begun(&self, number: u64) -> bool {
+        let begin = format!("{number}.");
+        let mut texts = self.live.values().chain(&self.blocks);
+        texts.any(|(_, text)| text.get(1..).is_some_and(|rest| rest.starts_with(&begin)))
+    }
+
     fn grow(&mut self, index: u64, kind: String, offset: u64, text: &str) {
         let (_, shown) = self.live.entry(index).or_insert((kind, String::new()));
         if offset == 0 {
@@ -156,6 +164,14 @@ async fn what_was_shown_of_a_reply_outlives_every_kill() {
             .clone()
             .map(|screen| tokio::spawn(follow(service.address, screen)));
         assert!(prompt(&service, number).await.is_some());
+        // Half of the kills, of both kinds of replies, come when something of it is shown.
+        if number % 4 < 2 {
+            eventually("something of the reply", async || {
+                let mut screens = screens.iter();
+                screens.any(|screen| screen.lock().unwrap().has_begun(number))
+            })
+            .await;
+        }
         tokio::time::sleep(Duration::from_micros(random.u64(..60_000))).await;
         service.kill();
         for client in following {
@@ -199,7 +215,13 @@ async fn what_was_shown_of_a_reply_outlives_every_kill() {
         let whole = words(number, if kind == "text" { "w" } else { "t" });
         assert!(whole.starts_with(&**text), "{text:?} was never said");
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    eventually("all records on all screens", async || {
+        let now = service.get("/v1/conversations/default?tail=0").await;
+        let last = now["position"].as_str();
+        let mut screens = screens.iter();
+        screens.all(|screen| screen.lock().unwrap().last_id.as_deref() == last)
+    })
+    .await;
     service.kill();
     for client in following {
         assert_eq!(client.await.unwrap(), None);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::change_records::{Records, adding};
 use crate::changing::{left_in, open, order};
 use crate::checker::check;
-use crate::client::within;
+use crate::client::LIMIT;
 use crate::program::Service;
 use crate::talk::{Talk, model, serving};
 
@@ -61,7 +61,7 @@ impl Run {
     /// Answers until nothing goes on any more; tells what was said.
     async fn finish(&self, answers: Answers) -> BTreeMap<u64, String> {
         let mut told = BTreeMap::new();
-        within("the end of the run", async {
+        let end = async {
             loop {
                 match self.state().await.as_str().unwrap() {
                     "running" => tokio::time::sleep(std::time::Duration::from_millis(2)).await,
@@ -88,8 +88,9 @@ impl Run {
                     _ => return,
                 }
             }
-        })
-        .await;
+        };
+        let came = tokio::time::timeout(4 * LIMIT, end).await;
+        came.expect("the end of the run");
         told
     }
 

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::client::within;
 use crate::program::Service;
 
 /// How long the service is looked at.
 const LOOK: Duration = Duration::from_secs(4);
 /// How often it may be woken up meanwhile.
 const MOST: u64 = 4;
+/// The time within which a look without more must come.
+const ENOUGH: Duration = Duration::from_secs(60);
 
 /// How often the threads of a process have waited for something so far.
 fn waits(process: u32) -> u64 {
@@ -34,7 +35,7 @@ async fn a_service_that_nobody_is_connected_to_is_hardly_ever_woken_up() {
     let clients = [service.events().await, service.events().await];
     drop(clients);
     service.get("/v1/service").await;
-    within("a quiet service", async {
+    let quiet = async {
         loop {
             let before = waits(service.id());
             tokio::time::sleep(LOOK).await;
@@ -47,8 +48,9 @@ async fn a_service_that_nobody_is_connected_to_is_hardly_ever_woken_up() {
                 return;
             }
         }
-    })
-    .await;
+    };
+    let came = tokio::time::timeout(ENOUGH, quiet).await;
+    came.expect("a quiet service");
     // It is there for the next one.
     service.submit("hello").await;
 }

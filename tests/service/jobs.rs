@@ -18,6 +18,21 @@ async fn start(here: &Changing, command: &str) -> Result {
     run(here, json!({"command": command, "background": true})).await
 }
 
+/// The same with a command that ends at once, until it is told so: a busy machine may not have started it by the
+/// time at which what still runs becomes a job.
+async fn start_short(here: &mut Changing, command: &str) -> Result {
+    within("the end of a short command", async {
+        loop {
+            let (result, is_error) = start(here, command).await;
+            if !result.contains("[job 1 started") {
+                return (result, is_error);
+            }
+            here.begin_another("ask").await;
+        }
+    })
+    .await
+}
+
 /// Lets the model look at a job, until what it is told holds.
 async fn look(here: &Changing, job: u64, wanted: &str) -> String {
     within(wanted, async {
@@ -50,16 +65,13 @@ async fn b11_a_job_runs_on_and_is_read_while_it_does() {
     assert_eq!(here.answer(&approval, "allow").await.status, 200);
     let (result, is_error) = here.result(&call).await;
     assert!(!is_error, "{result}");
-    assert_eq!(
-        result,
-        "begun\n[job 1 started in the background; read it with job]"
-    );
+    // A busy machine may have started it and not more.
+    let started = "[job 1 started in the background; read it with job]";
+    assert!(result.ends_with(started), "{result}");
     took_at_most(Duration::from_secs(5), before.elapsed());
-    let told = look(&here, 1, "running for").await;
-    assert!(
-        told.starts_with("begun\n[job 1: running for ") && told.contains("nothing new"),
-        "{told}"
-    );
+    look(&here, 1, "begun").await;
+    let told = look(&here, 1, "nothing new").await;
+    assert!(told.starts_with("begun\n[job 1: running for "), "{told}");
     // Another call goes on meanwhile, and what it leaves is ended, but not the job.
     let (result, _) = run(&here, json!({"command": "echo now >fifo"})).await;
     assert!(result.starts_with("[exit 0"), "{result}");
@@ -86,10 +98,10 @@ async fn b11_a_job_runs_on_and_is_read_while_it_does() {
 /// Spec: [BASH-13]
 #[tokio::test]
 async fn b11_what_ends_at_once_is_told_like_any_other_command() {
-    let here = Changing::in_mode("ask").await;
-    let (result, is_error) = start(&here, "echo no >&2; exit 3").await;
+    let mut here = Changing::in_mode("ask").await;
+    let (result, is_error) = start_short(&mut here, "echo no >&2; exit 3").await;
     assert!(is_error && result.starts_with("no\n[exit 3 · "), "{result}");
-    let (result, is_error) = start(&here, "true").await;
+    let (result, is_error) = start_short(&mut here, "true").await;
     assert!(!is_error && result.starts_with("[exit 0 · "), "{result}");
     let (told, is_error) = here.call("job", json!({"id": 1})).await;
     assert!(
@@ -109,14 +121,16 @@ async fn b11_what_ends_at_once_is_told_like_any_other_command() {
 async fn b11_a_job_tells_how_it_ended_and_which_there_are() {
     let here = Changing::in_mode("ask").await;
     let sleep = format!("sleep {}", marked(42));
-    start(&here, "sleep 0.5; echo last; exit 5").await;
+    run(&here, json!({"command": "mkfifo fifo"})).await;
+    start(&here, "read x <fifo; echo last; exit 5").await;
+    std::fs::write(here.at("fifo"), "x\n").unwrap();
     let told = look(&here, 1, "exit 5").await;
     assert!(told.starts_with("last\n[job 1: exit 5 after "), "{told}");
     start(&here, &sleep).await;
     for id in [0, 3, -1] {
         let (told, is_error) = here.call("job", json!({"id": id})).await;
         let known = format!(
-            "there is no job {id}; there are: 1 (sleep 0.5; echo last; exit 5): exit 5, 2 ({sleep}): running"
+            "there is no job {id}; there are: 1 (read x <fifo; echo last; exit 5): exit 5, 2 ({sleep}): running"
         );
         assert!(is_error && told.contains(&known), "{told}");
     }
@@ -187,8 +201,8 @@ async fn b11_a_job_is_looked_at_in_mode_plan() {
     let sleep = format!("sleep {}", marked(46));
     start(&here, &format!("echo x; {sleep}")).await;
     here.set_mode("plan").await;
-    let told = look(&here, 1, "running for").await;
-    assert!(told.starts_with("x\n"), "{told}");
+    let told = look(&here, 1, "x\n").await;
+    assert!(told.starts_with("x\n[job 1: running for "), "{told}");
     let call = Reply::tool_calls([
         ("a", "job", json!({"id": 1, "action": "stop"})),
         ("b", "job", json!({"id": 1})),
@@ -256,6 +270,7 @@ async fn b11_jobs_end_with_a_service_that_is_killed_and_looking_writes_nothing()
     let here = Changing::in_mode("ask").await;
     let sleep = format!("sleep {}", marked(47));
     start(&here, &format!("echo kept; {sleep}")).await;
+    look(&here, 1, "kept").await;
     let journal = here.service.journal(&here.id);
     let here = here.restarted().await;
     none_left(&sleep, Duration::from_secs(1)).await;

@@ -152,16 +152,17 @@ async fn a_service_that_hangs_is_told_in_time_and_can_be_stopped() {
     let (mut service, _standin, _script) = Service::scripted(&[]).await;
     let home = service.home.path().to_owned();
     service.signal(Signal::SIGSTOP);
+    // Without a limit of its own, each of the two would wait for ever.
     let asked = Instant::now();
     let (code, out, _) = harness(&home, "status").await;
-    took_at_most(Duration::from_secs(4), asked.elapsed());
+    took_at_most(Duration::from_secs(10), asked.elapsed());
     let said = format!("the service at {} does not answer", service.address);
     assert_eq!((code, fact(&out, "service")), (4, &*said));
     assert_eq!(fact(&out, "process"), service.id().to_string());
 
     let asked = Instant::now();
     let (code, out, err) = harness(&home, "config").await;
-    took_at_most(Duration::from_millis(1900), asked.elapsed());
+    took_at_most(Duration::from_secs(10), asked.elapsed());
     assert_eq!(code, 0);
     let note = format!("harness: {said}; only the settings of this shell are shown\n");
     assert_eq!(err, note);

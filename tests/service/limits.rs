@@ -76,14 +76,18 @@ async fn conversations_that_nobody_uses_have_no_open_file() {
         );
     }
     assert!(open_journals(&service) <= 1, "{}", open_journals(&service));
+    // Those that were read long ago may be closed again.
+    let mut most = 0;
     for name in &names {
         let snapshot = service
             .get(&format!("/v1/conversations/{name}?tail=1"))
             .await;
         assert_eq!(snapshot["summary"]["records"], 0);
+        most = most.max(open_journals(&service));
     }
+    assert!(most >= 400, "{most}");
     let open = open_journals(&service);
-    assert!((400..=513).contains(&open), "{open}");
+    assert!(open <= 513, "{open}");
     script.push(Reply::text("well"));
     service.submit("hello").await;
     service.idle("default").await;

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::ChildStdout;
 
 use crate::client::within;
+use crate::eventually::eventually;
 use crate::program::{Service, command, output};
 
 /// Spec: [CLI-97] [CLI-98]
@@ -18,15 +19,19 @@ async fn a_service_in_a_terminal_logs_to_a_file_too_which_outlives_it() {
     let home = service.home.path().to_owned();
     let log = home.join(".harness/logs/serve.log");
     let logs = |arguments: &[&str]| output(command(&home).arg("logs").args(arguments));
-    let (code, out, err) = logs(&["--since", "1h", "-n", "500"]);
-    assert_eq!((code, &*err), (0, ""));
     let begin = format!(
         "harness {}, process {}, listens on http://{} for ",
         env!("CARGO_PKG_VERSION"),
         service.id(),
         service.address
     );
-    assert!(out.contains(&begin), "{out}");
+    // A thread writes it, and the address may be told sooner.
+    eventually("the line of the start", async || {
+        let (code, out, err) = logs(&["--since", "1h", "-n", "500"]);
+        assert_eq!((code, &*err), (0, ""));
+        out.contains(&begin)
+    })
+    .await;
     let mode = std::fs::metadata(&log).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 

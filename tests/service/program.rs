@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use harness_standin::{Model, Script, Standin};
 use nix::sys::signal::{Signal, kill};
@@ -164,6 +165,14 @@ impl Service {
             self.get(&path).await["summary"]["state"] != "running"
         })
         .await;
+    }
+
+    /// Waits until no run of a conversation is going, however long it takes: the limit is the caller's.
+    pub(crate) async fn at_rest(&self, conversation: &str) {
+        let path = format!("/v1/conversations/{conversation}?tail=0");
+        while self.get(&path).await["summary"]["state"] == "running" {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
     }
 
     /// Starts a service with a scripted API behind it.

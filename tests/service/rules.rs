@@ -402,7 +402,6 @@ async fn a17_an_approval_that_nobody_answers_in_time_says_so() {
     talk.set(&json!({"approval_timeout": 1})).await;
     edits(&script, "two", "2");
     service.submit("change it").await;
-    let approval = open(&service).await;
     service.idle("default").await;
     eventually("the end of the wait", async || {
         service.get(AT).await["state"] == "idle"
@@ -410,6 +409,7 @@ async fn a17_an_approval_that_nobody_answers_in_time_says_so() {
     .await;
     assert_eq!(ends(&service).await, ["1 expired"]);
     assert!(results(&service).contains("no operator answered in time"));
+    let approval = talk.past_of("approval_asked").await.pop().unwrap();
     let late = answer(&service, &approval, json!({"answer": "allow"})).await;
     assert_eq!(late.status, 410, "{late:?}");
     assert_eq!(content(&service, "notes.txt"), "two");

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::change_records::{Records, adding};
 use crate::changing::{left_in, open, order, put_by_hand};
 use crate::checker::check;
-use crate::client::within;
+use crate::client::LIMIT;
 use crate::crash::exchange;
 use crate::eventually::eventually;
 use crate::program::Service;
@@ -182,7 +182,7 @@ impl Schedule<'_> {
 
     /// Answers what is asked until nothing goes on any more.
     async fn finish(&mut self, service: &Service) {
-        within("the end of it", async {
+        let end = async {
             loop {
                 match self.state(service).await.as_str() {
                     "waiting_approval" => {
@@ -197,8 +197,9 @@ impl Schedule<'_> {
                     _ => return,
                 }
             }
-        })
-        .await;
+        };
+        let came = tokio::time::timeout(4 * LIMIT, end).await;
+        came.expect("the end of it");
     }
 }
 

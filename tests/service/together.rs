@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::checker::check;
-use crate::client::within;
+use crate::client::{LIMIT, within};
 use crate::program::Service;
 
 /// Repeats what it was told last.
@@ -42,9 +42,11 @@ async fn fifty_conversations_at_once_are_apart_and_one_whose_api_hangs_delays_no
             let body = json!({"content": format!("{id} {round}")}).to_string();
             let answer = service.post(&path, &body).await;
             assert_eq!(answer.status, 200, "{answer:?}");
-            service.idle(id).await;
+            service.at_rest(id).await;
         };
-        within("fifty runs", join_all(ids.iter().map(|id| say(id)))).await;
+        let runs = join_all(ids.iter().map(|id| say(id)));
+        let ended = tokio::time::timeout(8 * LIMIT, runs).await;
+        ended.expect("the end of fifty runs");
     }
     println!("150 runs beside one that hangs: {:?}", began.elapsed());
     let default = service.get("/v1/conversations/default?tail=0").await;
@@ -109,7 +111,8 @@ async fn of_twenty_runs_at_once_each_client_gets_all_of_its_own() {
         let wanted = format!("{id} ").repeat(PIECES);
         assert_eq!((texts, grown), (vec![json!(wanted)], wanted));
     });
-    within("all runs", join_all(followed)).await;
+    let ended = tokio::time::timeout(8 * LIMIT, join_all(followed)).await;
+    ended.expect("the end of all runs");
     assert_eq!(standin.violations(), [""; 0]);
 }
 

@@ -130,7 +130,8 @@ async fn f09_whenever_the_service_dies_a_file_is_the_old_or_the_new_one() {
             until_left(&folder, true).await;
             takes.1
         };
-        let wait = random.u64(..u64::try_from(longest.as_micros()).unwrap());
+        let longest = u64::try_from(longest.as_micros()).unwrap();
+        let wait = random.u64(..longest.max(1));
         tokio::time::sleep(Duration::from_micros(wait)).await;
         service.kill();
 

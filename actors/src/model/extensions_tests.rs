@@ -30,6 +30,9 @@ use crate::model::{
 };
 use crate::secret::{Redaction, Secret};
 
+/// The limits of a call: only one that hangs takes so long.
+const LIMIT: Duration = Duration::from_secs(20);
+
 /// Passes what it is told to a test.
 struct Probe(mpsc::UnboundedSender<ModelEvent>);
 
@@ -136,17 +139,16 @@ impl Subject {
 }
 
 fn settings(base_url: &str) -> ModelSettings {
-    let limit = Duration::from_secs(5);
     ModelSettings {
         base_url: base_url.to_owned(),
         credential: Credential::ApiKey("static-key".into()),
         retry: RetryPolicy {
             max_retries: 1,
-            max_wait: limit,
+            max_wait: LIMIT,
         },
-        connect_timeout: limit,
-        head_timeout: limit,
-        idle_timeout: limit,
+        connect_timeout: LIMIT,
+        head_timeout: LIMIT,
+        idle_timeout: LIMIT,
     }
 }
 
@@ -267,9 +269,8 @@ async fn a_transport_fails_and_is_asked_again_like_the_http_client() {
     assert!(refused.to_string().contains("no ***"), "{refused}");
     assert_eq!(recorder.requests.lock().unwrap().len(), 5);
     // One that never answers is given up like a silent API, and once more.
-    let limit = Duration::from_secs(5);
     let silent = subject.call(plain("m")).await;
-    assert_eq!(silent, Err(ModelError::NoAnswer { limit }));
+    assert_eq!(silent, Err(ModelError::NoAnswer { limit: LIMIT }));
     assert_eq!(recorder.requests.lock().unwrap().len(), 7);
     let call_id = subject.start(plain("m")).await;
     subject

@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub(super) const SNAPSHOT: &str = "/v1/conversations/c";
 pub(super) const EVENTS: &str = "/v1/conversations/c/events";
 
-/// Tries again at once.
+/// Tries again at once, and leaves time enough for what is ordered last.
 pub(super) fn hasty() -> Pace {
     Pace {
         patience: Patience {
@@ -30,6 +30,7 @@ pub(super) fn hasty() -> Pace {
             ..Pace::default().patience
         },
         resending: Duration::from_millis(200),
+        farewell: LIMIT,
         ..Pace::default()
     }
 }

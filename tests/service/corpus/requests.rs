@@ -16,24 +16,34 @@ use crate::talk::{model, serving};
 /// How many are under way at once.
 const AT_ONCE: usize = 50;
 
+/// The number of bytes at the beginning of an answer that say its status.
+const STATUS: usize = "HTTP/1.1 200".len();
+
 /// The status of the answer to these bytes; nothing if the connection ended without one. What is
 /// not whole is ended by the client after a while.
 async fn status(address: SocketAddr, bytes: &[u8]) -> Option<u16> {
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The service may end the connection before it has read everything.
     drop(stream.write_all(bytes).await);
-    let mut head = [0; 12];
-    let early = stream.read_exact(&mut head);
+    let mut answer = Vec::new();
+    let early = async {
+        while answer.len() < STATUS {
+            match stream.read_buf(&mut answer).await {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return,
+            }
+        }
+    };
     if tokio::time::timeout(Duration::from_millis(500), early)
         .await
         .is_err()
     {
         drop(stream.shutdown().await);
-        let mut rest = Vec::new();
-        let end = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut rest));
+        // The service itself waits ten seconds for the rest of a body.
+        let end = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer));
         drop(end.await.expect("the connection ends"));
     }
-    let text = std::str::from_utf8(&head).ok()?;
+    let text = std::str::from_utf8(answer.get(..STATUS)?).ok()?;
     text.strip_prefix("HTTP/1.1 ")?.parse().ok()
 }
 

@@ -102,9 +102,8 @@ async fn the_answer_to_a_client_that_ends_at_once_is_not_typed_into_the_shell() 
     let (service, _standin, _script) = Service::scripted(&[]).await;
     let mut screen = attach(service.home.path(), &[], &[]).await;
     asked(&screen).await;
-    // Ctrl+D ends the client, and the answer comes while it ends.
-    screen.keys("\x04");
-    screen.keys(WHITE);
+    // Ctrl+D ends the client, and the answer is there when it ends.
+    screen.keys([b"\x04".as_slice(), WHITE].concat());
     assert_eq!(screen.ended().await, 0);
     screen
         .shows("to come back: harness attach -c default")

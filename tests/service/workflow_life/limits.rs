@@ -15,23 +15,9 @@ const A_REPLY: u64 = 3000;
 /// Spec: [FLOW-42] [FLOW-110] [FLOW-240]
 #[tokio::test]
 async fn case_26_a_run_that_used_up_the_tokens_is_cancelled_and_a_grant_goes_on_with_its_feature() {
-    let usage = json!({
-        "input_tokens": 1000, "output_tokens": 2000,
-        "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
-    });
     let is_granted = Arc::new(AtomicBool::new(false));
-    let granted = Arc::clone(&is_granted);
-    // It writes for ever until it is let to end, each time sooner than any real model.
-    let play = move |turn: &Turn| {
-        if granted.load(Ordering::Relaxed) {
-            return turn.right();
-        }
-        let name = format!("{}-{}.txt", turn.feature, turn.done);
-        let reply = turn.write(&name, "more\n").usage(usage.clone());
-        Reply::from(reply).delay_head(Duration::from_millis(150))
-    };
     let text = file("bounded", "[budget]\ntokens = 5000\n", &["one", "two"]);
-    let bench = Bench::ready(&text, &[], play).await;
+    let bench = Bench::ready(&text, &[], endless(&is_granted)).await;
     bench.run().await;
     let now = bench.paused("budget_tokens").await;
     let detail = now["detail"].as_str().unwrap();
@@ -76,20 +62,26 @@ async fn case_26_a_run_that_used_up_the_tokens_is_cancelled_and_a_grant_goes_on_
     assert_eq!(now["spent"]["tokens"], sum);
 }
 
-/// A model that writes for ever until it is let to end.
+/// A model that writes for ever until it is let to end: two replies sooner than any real model, and then each later
+/// than a cancel.
 fn endless(granted: &Arc<AtomicBool>) -> impl Fn(&Turn) -> Reply + Send + Sync + use<> {
     let granted = Arc::clone(granted);
     let usage = json!({
         "input_tokens": 1000, "output_tokens": 2000,
         "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
     });
+    let replies = AtomicUsize::new(0);
     move |turn: &Turn| {
         if granted.load(Ordering::Relaxed) {
             return turn.right();
         }
         let name = format!("{}-{}.txt", turn.feature, turn.done);
         let reply = turn.write(&name, "more\n").usage(usage.clone());
-        Reply::from(reply).delay_head(Duration::from_millis(150))
+        let delay = match replies.fetch_add(1, Ordering::Relaxed) {
+            0 | 1 => Duration::from_millis(150),
+            _ => Duration::from_secs(10),
+        };
+        Reply::from(reply).delay_head(delay)
     }
 }
 
@@ -275,7 +267,7 @@ async fn case_31_a_reply_that_stalls_is_cancelled_upstream_and_the_attempt_timed
             turn.right()
         }
     };
-    let text = file("strict", "[budget]\nattempt = \"1s\"\n", &["one"]);
+    let text = file("strict", "[budget]\nattempt = \"3s\"\n", &["one"]);
     let bench = Bench::ready(&text, &[], play).await;
     bench.complete().await;
     let verdicts = bench.verdicts().await;

@@ -158,19 +158,30 @@ async fn case_33_a_pause_behind_the_iteration_lets_it_end_and_nothing_begins_aft
 /// Spec: [FLOW-51] [FLOW-88]
 #[tokio::test]
 async fn case_33_a_pause_at_once_interrupts_and_one_behind_the_attempt_waits_for_its_verdict() {
-    let play = |turn: &Turn| match (turn.attempt, turn.done) {
-        (1, 0) => turn.write("one.txt", "wrong\n").into(),
-        (1, _) => Message::new()
-            .sleep(Duration::from_millis(600))
-            .text("done")
-            .into(),
-        _ => turn.right(),
-    };
     for (when, verdicts) in [("now", 0), ("attempt", 1)] {
+        let gate = Gate::new();
+        let held = gate.clone();
+        let play = move |turn: &Turn| match (turn.attempt, turn.done) {
+            (1, 0) => turn.write("one.txt", "wrong\n").into(),
+            (1, _) => Message::new().text("done").gate(&held).into(),
+            _ => turn.right(),
+        };
         let bench = Bench::ready(&file("strict", "", &["one"]), &[], play).await;
         bench.run().await;
-        bench.asked_times(2).await;
-        let paused = bench.order("pause", &json!({"when": when})).await;
+        within("the reply", gate.reached()).await;
+        let pause = json!({"when": when});
+        let pausing = bench.order("pause", &pause);
+        let opening = async {
+            if when == "attempt" {
+                // The order was taken and is not answered yet.
+                eventually("the pause", async || {
+                    !bench.past("pause_requested").await.is_empty()
+                })
+                .await;
+                gate.open();
+            }
+        };
+        let (paused, ()) = tokio::join!(pausing, opening);
         assert_eq!(paused.status, 200, "{paused:?}");
         let now = paused.json();
         assert_eq!(

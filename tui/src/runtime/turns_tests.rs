@@ -58,10 +58,15 @@ async fn a_key_comes_before_all_that_the_service_says_and_many_keys_do_not() {
     fill(100_000);
     person.write_all(b"a").unwrap();
     typed(&client).await;
-    step(&mut client, &mut news).await;
+    // A step may be for something else, such as a frame that falls due.
+    while client.app.composer.text().is_empty() {
+        step(&mut client, &mut news).await;
+    }
     assert_eq!((client.app.composer.text(), news.len()), ("a", 100_000));
     // Then so much at once, and no more.
-    step(&mut client, &mut news).await;
+    while news.len() == 100_000 {
+        step(&mut client, &mut news).await;
+    }
     assert_eq!(news.len(), 100_000 - MAX_NEWS);
 
     person.write_all(&[b'b'; 200]).unwrap();
