@@ -64,10 +64,11 @@ mkdir "$folder/try"
 echo 'hello world' >"$folder/try/notes.txt"
 (cd "$folder/try" && exec "$binary" serve --demo --port 0) >"$folder/log" 2>&1 &
 service=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     [[ -s "$HARNESS_HOME/service.json" ]] && break
     sleep 0.1
 done
+[[ -s "$HARNESS_HOME/service.json" ]] || fail 'the service does not listen'
 
 attach() {
     tm -f /dev/null new-session -d -s "$1" -x 90 -y 26 -c "$folder/try" 'bash --norc'

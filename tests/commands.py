@@ -475,9 +475,16 @@ def much_memory(bench):
 def alike(bench):
     """B7: three clients see the same pieces, one that comes late the end of them, and none is kept."""
     clients = [Events(bench.service, bench.conversation) for _ in range(3)]
-    bench.begin("for i in $(seq 300); do echo line $i; sleep 0.01; done; sleep 1")
+    workspace = bench.service.folder / "workspace"
+    bench.begin("i=0; until [ -e enough ]; do i=$((i + 1)); echo line $i; sleep 0.01; done; echo over;"
+                " until [ -e seen ]; do sleep 0.05; done")
     wait_until("some pieces", lambda: len(clients[0].of("tool_output")) > 10, LIMIT)
     late = Events(bench.service, bench.conversation)
+    wait_until("a piece behind what the late one missed", lambda: len(late.of("tool_output")) > 1, LIMIT)
+    (workspace / "enough").touch()
+    for client in [*clients, late]:
+        wait_until("the last piece", lambda it=client: it.of("tool_output")[-1]["text"].endswith("over\n"), LIMIT)
+    (workspace / "seen").touch()
     bench.result()
     for client in [*clients, late]:
         client.until("run_ended")
@@ -486,8 +493,9 @@ def alike(bench):
     for number, of_client in enumerate(pieces):
         if of_client != pieces[0]:
             raise Failure(f"client {number} saw other pieces than client 0")
-    whole = "".join(f"line {number}\n" for number in range(1, 301))
-    if "".join(text for _, _, text in pieces[0]) != whole:
+    written = "".join(text for _, _, text in pieces[0])
+    whole = "".join(f"line {number}\n" for number in range(1, written.count("\n"))) + "over\n"
+    if written != whole:
         raise Failure(f"the pieces are not what was written: {pieces[0]}")
     if [offset for _, offset, _ in pieces[0]] != [
             sum(len(text) for _, _, text in pieces[0][:number]) for number in range(len(pieces[0]))]:

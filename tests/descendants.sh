@@ -47,10 +47,11 @@ export HARNESS_HOME="$folder/state" HARNESS_REQUIRE_TOKEN=false
 (cd "$folder/try" && exec unshare -rm sh -c 'mount --bind "$1" "$(command -v grep)" && shift && exec "$@"' \
     - "$folder/grep" "$binary" serve --demo --port 0) >"$folder/out" 2>"$folder/log" &
 service=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     [[ -s "$HARNESS_HOME/service.json" ]] && break
     sleep 0.1
 done
+[[ -s "$HARNESS_HOME/service.json" ]] || fail 'the service does not listen'
 # The token is good: a process that no tool started is served with it.
 url=$(sed -n 's/^harness listens on //p' "$folder/out")
 answer=$(curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $(<"$HARNESS_HOME/token")" "$url/v1/rules")

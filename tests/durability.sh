@@ -13,7 +13,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-limit=360
+limit=1800
 
 # Installs a Debian package if a program is missing; only where nobody's machine is changed.
 need() {

@@ -32,11 +32,20 @@ fail() {
 
 # Waits until a file holds a line that matches.
 wait_for() {
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         grep -q -- "$1" "$2" 2>/dev/null && return
         sleep 0.1
     done
     fail "no line like $1"
+}
+
+# Keeps in a file what a stream sends, until it has sent a line that matches.
+follow() {
+    curl --silent --no-buffer "${@:3}" >"$2" &
+    local stream=$!
+    wait_for "$1" "$2"
+    kill "$stream" 2>/dev/null || true
+    wait "$stream" 2>/dev/null || true
 }
 
 post() {
@@ -83,7 +92,7 @@ done
 if grep -q '"isError":true' "$folder/events"; then fail "a tool failed"; fi
 
 post /prompt -H 'content-type: application/json' -d '{"content": "tell me a long story"}' >/dev/null
-sleep 1
+follow '"type":"delta"' "$folder/followed" "$url/v1/conversations/default/events"
 [[ $(post /cancel) == '{"cancelled":true}' ]] || fail "the run was not cancelled"
 wait_for '"state":"idle","message":"cancelled"' "$folder/events"
 grep -q '"partial":true' "$folder/events" || fail "the text so far was not kept"
@@ -97,7 +106,7 @@ grep -q 'entries' "$folder/reply" || fail "the reply did not arrive"
 harness prompt -c "$id" --key story-1 "tell me a long story" >"$folder/story" 2>"$folder/remarks" &
 client=$!
 wait_for 'Hour 1' "$folder/story"
-curl --silent --max-time 1 "$url/v1/conversations/$id/events?tail=1" >"$folder/followed" || true
+follow '"type":"delta"' "$folder/followed" "$url/v1/conversations/$id/events?tail=1"
 last=$(sed -n 's/^id: //p' "$folder/followed" | tail -n 1)
 
 # Killed in the middle of the reply, and started again.
@@ -108,7 +117,7 @@ wait "$client" && fail "an interrupted run is no success"
 client=
 harness conversations | tee "$folder/list" | grep -q "$id *interrupted" || fail "the run is not called interrupted"
 harness prompt -c "$id" "list src" >"$folder/reply" 2>"$folder/tools" || fail "the prompt failed"
-curl --silent --max-time 2 -H "Last-Event-ID: $last" "$url/v1/conversations/$id/events" >"$folder/resumed" || true
+follow '"outcome":"completed"' "$folder/resumed" -H "Last-Event-ID: $last" "$url/v1/conversations/$id/events"
 grep -q "^id: $last$" "$folder/resumed" || fail "the stream does not open where the client was"
 for part in '"outcome":"interrupted"' '"type":"run_started","run_id":3' '"outcome":"completed"'; do
     grep -qF -- "$part" "$folder/resumed" || fail "the resumed stream lacks $part"

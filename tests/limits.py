@@ -381,10 +381,19 @@ def vanished_clients(folder):
         os.close(home)
 
 
+def calls(service, name):
+    """The calls of tools that a conversation has on record."""
+    events = (past["event"] for past in service.history(name))
+    return [event for event in events if event["type"] == "tool_call"]
+
+
 def until_cancelled(service, names):
     """The seconds until conversations whose tools hang are cancelled."""
     for name in names:
         service.accepted(name, "read hung/a", "k")
+    for name in names:
+        wait_until("the call is made", lambda it=name: calls(service, it))
+    # The call is on record before it hangs.
     time.sleep(2)
     states = [service.snapshot(name)["summary"]["state"] for name in names]
     check("calls that do not hang", len(names) - states.count("running"), 0)
@@ -628,11 +637,12 @@ def connection(port, text=b""):
 
 def everything_at_once(folder):
     """4,096 event streams, 300 of them stalled in a long past, 5,000 idle connections of a stranger,
-    200 uploads at once and 10,000 conversations made, while the owner prompts."""
+    200 uploads at once and 10,000 conversations made, while the owner prompts; beside a bare server with as many
+    streams and connections, which is asked meanwhile."""
     if os.geteuid() != 0:
         raise Unavailable("only root can be a stranger to its own service")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_000), most))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
     service = Service(folder)
     service.start()
     beside, open_now = None, []
@@ -665,9 +675,12 @@ def everything_at_once(folder):
         open_now += streams
         wait_until("all streams are attached", lambda: attached(service) >= 4096, 60)
         note("4,096 event streams")
+        bare = beside.bare.port
+        open_now += [connection(bare, b"GET /paced/100/15 HTTP/1.1\r\n\r\n") for _ in range(4096)]
         strangers = as_stranger(lambda: [connection(service.port) for _ in range(5000)])
         open_now += [client for client in strangers if client]
         note(f"5,000 idle connections of a stranger, {alive(strangers)} of them kept")
+        open_now += [connection(bare) for _ in range(5000)]
         upload(service, 200, note)
         client, count = Client(service), few(10_000, 1_000)
         for number in range(count):
@@ -675,7 +688,7 @@ def everything_at_once(folder):
             if status != 201:
                 raise Failure(f"conversation {number} was refused: {made}")
         note(f"{count:,} conversations made")
-        beside.hold("the owner's longest wait", 60)
+        beside.hold("the owner's longest wait", 5)
         held = STREAM_BYTES + ANSWER_BYTES + BODY_BYTES
         hold("growth, beside what all may leave unread or send", highest[0] - before, held, 3, "MiB")
     finally:

@@ -140,6 +140,12 @@ fail() {
     exit 1
 }
 
+# Waits until a file has something in it.
+wait_for() {
+    for _ in $(seq 600); do [[ -s "$1" ]] && return; sleep 0.1; done
+    fail "$2"
+}
+
 # How many approvals the journal says were asked of somebody.
 asked() { cat "$folder/$kind.state/conversations"/*.jsonl | grep -c '"type":"approval_asked"' || true; }
 
@@ -177,11 +183,11 @@ print(json.dumps([["bash", {"command": tests}], ["edit", edit], ["bash", {"comma
 END
     python3 "$support/steps.py" "$folder/$kind.steps" >"$folder/$kind.url" &
     model=$!
-    for _ in $(seq 100); do [[ -s "$folder/$kind.url" ]] && break; sleep 0.1; done
+    wait_for "$folder/$kind.url" 'the model does not listen'
     ANTHROPIC_API_KEY=sk-ant-of-the-work "$binary" serve --home "$folder/$kind.state" --port 0 \
         --base-url "$(<"$folder/$kind.url")" --model claude-haiku-4-5 >"$folder/$kind.log" 2>&1 &
     service=$!
-    for _ in $(seq 100); do [[ -s "$folder/$kind.state/service.json" ]] && break; sleep 0.1; done
+    wait_for "$folder/$kind.state/service.json" 'the service does not listen'
 
     local rules=(--allow 'edit(**)' --allow "bash($rule)")
     rules+=(--allow 'bash(git add *)' --allow 'bash(git commit *)' --allow 'bash(git status *)')

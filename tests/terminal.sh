@@ -74,10 +74,11 @@ export HARNESS_HOME="$folder/state" TERM=xterm-256color
 unset NO_COLOR ACCESSIBLE TMUX EDITOR VISUAL
 "$binary" serve --demo --port 0 >"$folder/log" 2>&1 &
 service=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     [[ -s "$HARNESS_HOME/service.json" ]] && break
     sleep 0.1
 done
+[[ -s "$HARNESS_HOME/service.json" ]] || fail 'the service does not listen'
 
 for client in ana ben; do
     tm -f /dev/null new-session -d -s "$client" -x 100 -y 32 'bash --norc'

@@ -58,7 +58,8 @@ unset HARNESS_HOME HARNESS_WORKTREES XDG_CACHE_HOME ANTHROPIC_API_KEY ANTHROPIC_
 cd "$folder/greetings"
 
 answer() {
-    for _ in $(seq 100); do grep -q 'approve?' "$output" && break; sleep 0.1; done
+    for _ in $(seq 600); do grep -q 'approve?' "$output" && break; sleep 0.1; done
+    grep -q 'approve?' "$output" || fail "nobody is asked"
     echo y
 }
 
@@ -70,17 +71,17 @@ for number in 1 2 3 4 5; do
             # It stays, as it does for a reader.
             eval "$command" >"$output" 2>>"$folder/log"
             service=$!
-            for _ in $(seq 100); do grep -q 'listens on' "$output" && break; sleep 0.1; done
+            for _ in $(seq 600); do grep -q 'listens on' "$output" && break; sleep 0.1; done
             grep -q 'listens on' "$output" || fail "the service does not listen"
             ;;
         4)
             # On a terminal, since it asks a person, who answers what was asked.
             touch "$output"
-            answer | NO_COLOR=1 timeout 60 script --quiet --flush --return --command "$command" /dev/null >"$output" \
+            answer | NO_COLOR=1 timeout 300 script --quiet --flush --return --command "$command" /dev/null >"$output" \
                 || fail "command $number failed: $(cat "$output")"
             ;;
         *)
-            timeout 60 bash -c "$command" >"$output" 2>&1 || fail "command $number failed: $(cat "$output")"
+            timeout 300 bash -c "$command" >"$output" 2>&1 || fail "command $number failed: $(cat "$output")"
             ;;
     esac
     [[ "$show" != --show ]] || { echo "\$ $command"; cat "$output"; }

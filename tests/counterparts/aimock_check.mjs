@@ -298,9 +298,11 @@ const CASES = [
     },
     check(run) {
       checkAnswer(run, 1);
-      assert.match(retriesShown(run.events)[0], /rate_limit_error/);
+      const [told] = retriesShown(run.events);
+      assert.match(told, /^retrying in 2\.0 s /);
+      assert.match(told, /rate_limit_error/);
       const wait = firstWait(run.journal);
-      assert.ok(wait >= 1990 && wait < 4000, `waited ${wait} ms for retry-after: 2`);
+      assert.ok(wait >= 1990, `waited ${wait} ms for retry-after: 2`);
     },
   },
   {
@@ -312,8 +314,9 @@ const CASES = [
     },
     check(run) {
       checkAnswer(run, 2);
+      assert.match(retriesShown(run.events)[0], /^retrying in 0\.[45] s /);
       const wait = firstWait(run.journal);
-      assert.ok(wait >= 370 && wait < 2000, `waited ${wait} ms without retry-after`);
+      assert.ok(wait >= 370, `waited ${wait} ms without retry-after`);
     },
   },
   {

@@ -30,8 +30,9 @@ const browser = await chromium.launch({
 async function attack(target) {
     const readable = [];
     const order = JSON.stringify({ content: "sent by a page" });
+    // Each of them ends by itself, by an answer or because the browser refuses it.
     const soon = (promise) => Promise.race([
-        promise, new Promise((over) => setTimeout(over, 1500)),
+        promise, new Promise((over) => setTimeout(over, 20_000)),
     ]);
     const read = (what, text) => text && readable.push(`${what}: ${String(text).slice(0, 80)}`);
     for (const mode of ["cors", "no-cors"]) {

@@ -18,7 +18,7 @@ set -euo pipefail
 EVENTSOURCE_PACKAGE=eventsource@4.1.1
 PLAYWRIGHT=playwright-core@1.65.1
 HTTPX=(httpx==0.28.1 httpx-sse==0.4.3)
-LIMIT=150
+LIMIT=400
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export EVENTSOURCE="$root/target/eventsource"
@@ -35,7 +35,7 @@ need() {
 npm_package() {
     local manifest="$EVENTSOURCE/node_modules/${1%@*}/package.json"
     grep -qs "\"version\": \"${1##*@}\"" "$manifest" && return
-    timeout 120 npm install --prefix "$EVENTSOURCE" --no-save --ignore-scripts \
+    timeout 300 npm install --prefix "$EVENTSOURCE" --no-save --ignore-scripts \
         --no-audit --no-fund --silent "$EVENTSOURCE_PACKAGE" "$PLAYWRIGHT"
 }
 
@@ -50,7 +50,7 @@ mkdir -p "$EVENTSOURCE"
 npm_package "$EVENTSOURCE_PACKAGE"
 npm_package "$PLAYWRIGHT"
 [[ -x "$venv/bin/python" ]] || python3 -m venv "$venv"
-timeout 120 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${HTTPX[@]}"
+timeout 300 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${HTTPX[@]}"
 
 if [[ -z "${HARNESS_BIN:-}" ]]; then
     (cd "$root" && cargo build --locked --quiet)

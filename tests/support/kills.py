@@ -57,7 +57,8 @@ class Killer(threading.Thread):
     def run(self):
         while self.is_wanted and records_in(self.journal) < self.at.record:
             time.sleep(0.001)
-        if self.is_wanted:
+        # Also if it was the last record, behind which nobody waits for the kill.
+        if records_in(self.journal) >= self.at.record:
             time.sleep(self.at.delay)
             self.service.kill()
             self.found = records_in(self.journal)

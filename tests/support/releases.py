@@ -35,7 +35,7 @@ DESCRIPTIONS = {
     "cdata": "force_cdata may name the elements, or be a function",
 }
 # How long the packages may take to come, in seconds.
-MOST = 60.0
+MOST = 300.0
 
 
 def unpacked(release, folder):

@@ -10,7 +10,7 @@ from .harness import Failure, Service, wait_until
 from .upstream import Scripted, call, events
 
 # How long a workflow may take to come to rest.
-REST = 45.0
+REST = 300.0
 # How the prompts of a workflow open: that of an iteration, and that of a rejected attempt.
 FIRST = "You work on one feature of a larger task."
 AGAIN = "What you left was not accepted."
