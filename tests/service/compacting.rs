@@ -383,11 +383,7 @@ async fn a_cancel_ends_a_summary_and_the_run() {
     assert_eq!(talk.outcome().await.0, "cancelled");
     assert_eq!(talk.past_of("compaction_failed").await.len(), 1);
     let last = standin.requests().pop().unwrap();
-    assert!(
-        last.closed(LIMIT)
-            .await
-            .is_some()
-    );
+    assert!(last.closed(LIMIT).await.is_some());
     talk.say("again").await;
     assert_eq!(talk.outcome().await, ("completed".into(), String::new()));
     assert_eq!(talk.past_of("compacted").await.len(), 1);
