@@ -44,14 +44,14 @@ fail() {
 # Waits until a screen shows something, or does not any more.
 shows() {
     for _ in $(seq 150); do
-        screen "$1" | grep -q -- "$2" && return
+        screen "$1" | grep -- "$2" >/dev/null && return
         sleep 0.1
     done
     fail "$1 does not show: $2"
 }
 hides() {
     for _ in $(seq 150); do
-        screen "$1" | grep -q -- "$2" || return 0
+        screen "$1" | grep -- "$2" >/dev/null || return 0
         sleep 0.1
     done
     fail "$1 still shows: $2"
@@ -92,7 +92,7 @@ shown dora 'what the one sees that came late'
 tm send-keys -t cid -l 'a d s'
 shows cid '│ a d s'
 [[ $(cat "$folder/try/notes.txt") == 'hello world' ]] || fail 'it was changed before the answer'
-"$binary" conversations | grep -q 'waits for approval' || fail 'the list does not say what waits'
+"$binary" conversations | grep 'waits for approval' >/dev/null || fail 'the list does not say what waits'
 
 # Two answer at the same moment.
 sleep 0.5

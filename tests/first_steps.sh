@@ -115,7 +115,7 @@ for _ in $(seq 100); do kill -0 "$service" 2>/dev/null || break; sleep 0.1; done
 serve
 wait "$client" && fail "an interrupted run is no success"
 client=
-harness conversations | tee "$folder/list" | grep -q "$id *interrupted" || fail "the run is not called interrupted"
+harness conversations | tee "$folder/list" | grep "$id *interrupted" >/dev/null || fail "the run is not called interrupted"
 harness prompt -c "$id" "list src" >"$folder/reply" 2>"$folder/tools" || fail "the prompt failed"
 follow '"outcome":"completed"' "$folder/resumed" -H "Last-Event-ID: $last" "$url/v1/conversations/$id/events"
 grep -q "^id: $last$" "$folder/resumed" || fail "the stream does not open where the client was"
@@ -190,7 +190,7 @@ expect 'read src/main.rs lines 1 to 2' -- harness template look src/main.rs 1-2
 expect 'not compacted: ' -- harness compact
 expect 'compacted from about ' '.archive in the state folder' -- harness compact --force
 compgen -G "$folder/state/conversations/default.*.archive" >/dev/null || fail "the old journal is gone"
-curl --silent "$url/v1/conversations/default/history?after=0&limit=1" | grep -q '"type":"checkpoint"' \
+curl --silent "$url/v1/conversations/default/history?after=0&limit=1" | grep '"type":"checkpoint"' >/dev/null \
     || fail "the journal does not begin with the summary"
 expect 'I got 1 document' -- harness prompt --attach README.md "What is this?"
 expect 'claude-opus-5-5 ' '$0.' 'unknown' 'Prices of ' -- harness usage

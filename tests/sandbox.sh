@@ -400,7 +400,7 @@ END
 cat >"$ALLOWED" <<'END'
 #!/bin/bash
 rule() { curl -s -H 'content-type: application/json' -H "authorization: Bearer $(<"$STATE/token")" "$@" "$URL/v1/rules"; }
-rule | grep -q 'edit(allowed)' && rule -X PATCH -d '{"remove": [{"rule": "edit(allowed)"}]}' >/dev/null
+rule | grep 'edit(allowed)' >/dev/null && rule -X PATCH -d '{"remove": [{"rule": "edit(allowed)"}]}' >/dev/null
 END
 chmod 755 "$ALLOW" "$ALLOWED"
 

@@ -45,14 +45,14 @@ fail() {
 # Waits until a screen shows something, or does not any more.
 shows() {
     for _ in $(seq 150); do
-        screen "$1" | grep -q -- "$2" && return
+        screen "$1" | grep -- "$2" >/dev/null && return
         sleep 0.1
     done
     fail "$1 does not show: $2"
 }
 hides() {
     for _ in $(seq 150); do
-        screen "$1" | grep -q -- "$2" || return 0
+        screen "$1" | grep -- "$2" >/dev/null || return 0
         sleep 0.1
     done
     fail "$1 still shows: $2"
@@ -195,7 +195,7 @@ tm send-keys -t ben Enter
 shows ben 'built-in demo'
 tm kill-session -t ben
 sleep 0.5
-"$binary" conversations | grep -q default || fail 'the service did not outlive its terminal'
+"$binary" conversations | grep default >/dev/null || fail 'the service did not outlive its terminal'
 service=$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$HARNESS_HOME/service.json")
 kill "$service"
 service=
