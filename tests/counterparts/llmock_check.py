@@ -66,6 +66,9 @@ def stream_fault(kind, after_chunks=3, **more):
     return {"type": "stream_fault", "kind": kind, "after_chunks": after_chunks, **more}
 
 
+# The rest of a short reply has often been sent when the client closes the connection, on a busy machine. That it asks again
+# is in the number of requests.
+READ_ON_SEEN = frozenset({"malformed_chunk_ignored"})
 NO_RETRY_SEEN = frozenset({"truncated_stream_accepted"})
 STALL = stream_fault("stall", stall_seconds=20)
 # Gives up well before the end of the stall, and no answer pauses for so long by itself.
@@ -92,7 +95,13 @@ SCENARIOS = (
     ),
     Scenario("disconnect", (stream_fault("disconnect"),), retries=1, attempts=3),
     Scenario("truncate", (stream_fault("truncate"),), retries=1, attempts=3),
-    Scenario("malformed chunk", (stream_fault("malformed"),), retries=1, attempts=3),
+    Scenario(
+        "malformed chunk",
+        (stream_fault("malformed"),),
+        retries=1,
+        attempts=3,
+        unavoidable=READ_ON_SEEN,
+    ),
     Scenario("stall", (STALL,), retries=1, attempts=3, serve_flags=IMPATIENT),
     # The same and others, elsewhere.
     Scenario("overload", (fail(529, times=2),), retries=2, attempts=4),
