@@ -299,6 +299,95 @@ async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
     assert!(!main.join(".git/hooks/pre-commit").exists(), "{result}");
 }
 
+/// Spec: [BASH-206]
+#[tokio::test]
+async fn no_link_that_a_command_leaves_leads_the_service_out_of_the_folder() {
+    if !contains_commands() {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let outside = here.service.home.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    for name in ["config.toml", "config.fish", "authorized_keys"] {
+        fs::write(outside.join(name), "own").unwrap();
+    }
+    let held = || {
+        let entries = fs::read_dir(&outside).unwrap().flatten();
+        let mut found: Vec<(String, String)> = entries
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                (name, fs::read_to_string(entry.path()).unwrap())
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    let before = held();
+    here.file(".cargo/config.toml", "repository");
+    here.file(".config/fish/config.fish", "repository");
+    let away = outside.display();
+    for text in [
+        format!("mv .cargo c2; ln -sfn {away} .cargo"),
+        format!("mv .config c3; mkdir .config; ln -s {away} .config/fish"),
+        format!("rm -rf .vscode; ln -s {away} .vscode"),
+        format!("mkdir .git; ln -s {away} .git/hooks"),
+        format!("ln -s {away} .git"),
+    ] {
+        let (result, _) = with(&here, "write", &text).await;
+        assert_eq!(held(), before, "{text}: {result}");
+        for place in [".cargo", ".vscode", ".git", ".git/hooks"] {
+            let found = fs::symlink_metadata(here.at(place));
+            let is_link = found.is_ok_and(|found| found.is_symlink());
+            assert!(!is_link, "{text}: {place}: {result}");
+        }
+    }
+    assert_eq!(here.read(".cargo/config.toml"), "repository");
+}
+
+/// Spec: [BASH-206]
+#[tokio::test]
+async fn a_linked_protected_place_keeps_no_command_from_running() {
+    if !contains_commands() {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    here.file("tools/cargo/config.toml", "repository");
+    here.file("docs/A.md", "rules");
+    std::os::unix::fs::symlink("tools/cargo", here.at(".cargo")).unwrap();
+    std::os::unix::fs::symlink("docs/A.md", here.at("AGENTS.md")).unwrap();
+    let text = "cat .cargo/config.toml && echo 1 > new && cat new";
+    let (result, is_error) = with(&here, "write", text).await;
+    assert!(!is_error && result.starts_with("repository1\n"), "{result}");
+    for text in [
+        "echo evil > AGENTS.md",
+        "echo evil > docs/A.md",
+        "echo evil > .cargo/config.toml",
+        "rm AGENTS.md; echo evil > AGENTS.md",
+        "rm .cargo; mkdir .cargo; echo evil > .cargo/config.toml",
+    ] {
+        let (result, _) = with(&here, "write", text).await;
+        assert_eq!(here.read("AGENTS.md"), "rules", "{text}: {result}");
+        let configuration = here.read(".cargo/config.toml");
+        assert_eq!(configuration, "repository", "{text}: {result}");
+    }
+}
+
+/// Spec: [BASH-207]
+#[tokio::test]
+async fn a_new_repository_with_a_plain_configuration_stays() {
+    if !contains_commands() {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let text = "git init -q -b main . && git config user.name a && git config user.email a@b \
+                && git config pull.rebase false && git config push.autoSetupRemote true \
+                && git config diff.algorithm histogram && echo 1 > f && git add f && git commit -qm one";
+    let (result, is_error) = with(&here, "write", text).await;
+    assert!(!is_error && !result.contains("put aside"), "{result}");
+    let (result, _) = with(&here, "read", "git log --format=%s && git status --short").await;
+    assert!(result.starts_with("one\n["), "{result}");
+}
+
 /// Spec: [BOX-20]
 #[tokio::test]
 async fn s6_the_service_cannot_be_reached_signalled_or_read() {

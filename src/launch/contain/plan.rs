@@ -325,8 +325,13 @@ fn over(
     (steps.collect(), restored)
 }
 
-/// Read-only places in what may be written. A folder of git that holds one is a mount of its own, so that it
-/// cannot be renamed away and made anew.
+fn has_hidden_name(path: &Path) -> bool {
+    let mut names = path.components();
+    names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
+/// Read-only places in what may be written. A hidden folder that holds one, such as those of git and Cargo, is a mount
+/// of its own, and so is each folder between: none can be renamed away and made again.
 fn protect(
     containment: &Containment,
     view: &View,
@@ -342,12 +347,19 @@ fn protect(
         .iter()
         .filter(|path| exists(view, path));
     let protected: BTreeSet<&PathBuf> = protected.filter(may_be_written).collect();
+    let is_in_hidden = |path: &Path| {
+        let mut writable = containment.writable.iter();
+        writable.any(|outer| {
+            // The name of a folder that may be written counts: that of a repository is one of git's.
+            let below = path.strip_prefix(outer.parent().unwrap_or(outer));
+            path.starts_with(outer) && below.is_ok_and(has_hidden_name)
+        })
+    };
     let mut own: BTreeSet<&Path> = protected.iter().map(|path| path.as_path()).collect();
     for path in &protected {
         let around = path.ancestors().skip(1);
-        let in_git =
-            around.take_while(|outer| outer.components().any(|part| part.as_os_str() == ".git"));
-        own.extend(in_git.filter(|outer| may_be_written(&&outer.to_path_buf())));
+        let hidden = around.take_while(|outer| is_in_hidden(outer));
+        own.extend(hidden.filter(|outer| may_be_written(&&outer.to_path_buf())));
     }
     let own_steps = own.iter().map(|path| MountStep::Own(path.to_path_buf()));
     let inner = view.mounts.iter().filter(|mount| {

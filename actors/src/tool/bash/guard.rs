@@ -1,216 +1,316 @@
-//! Guards protected places while a command runs: changes are put back, and new files are put aside.
+//! Guards protected places while a command runs: changes are put back, and new entries are put aside.
+//!
+//! The folders are opened before the command. Afterwards each place is reached from there by plain names, and a link
+//! that the command left on the way is put aside instead of followed.
 
-use std::fs::{self, Permissions};
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// How large a protected file may be to be put back, in bytes.
+use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
+use super::new_repository;
+use super::reach::Reach;
+
+/// Maximum size of a protected file that can be put back, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
-/// How many files in protected folders are known at most.
+/// Maximum number of files in protected folders that are known.
 const MAX_FILES: usize = 1000;
-/// How deep protected folders are looked into.
+/// Maximum depth of protected folders.
 const DEPTH: usize = 6;
-/// How many names are tried for what is put aside.
-const MAX_ASIDE: usize = 1000;
 
 /// The state of protected places before a command.
 #[derive(Debug)]
-pub(super) struct Guard {
-    places: Vec<(PathBuf, Found)>,
+pub(super) struct CommandGuard {
+    folders: Vec<GuardedFolder>,
+    /// True if the conversation's folder had an entry `.git`.
+    had_git: bool,
+}
+
+/// A folder that the command may write, with the protected places below it.
+#[derive(Debug)]
+struct GuardedFolder {
+    path: PathBuf,
+    held: HeldFolder,
+    /// Relative paths, each with its state before the command.
+    places: Vec<(PathBuf, PlaceState)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
-    Nothing,
+enum PlaceState {
+    Absent,
     File {
         content: Vec<u8>,
         mode: u32,
     },
-    Folder(Vec<(PathBuf, Self)>),
-    Link(PathBuf),
-    /// It is there, and is too large or of another kind to be known.
-    Other,
+    Folder(Vec<(OsString, Self)>),
+    Link(OsString),
+    /// It exists, and is too large, of another kind or unreadable.
+    Unknown,
 }
 
-impl Guard {
-    /// Looks at the places. Blocks.
-    pub(super) fn look(places: &[PathBuf]) -> Self {
+impl CommandGuard {
+    /// Opens the folders and looks at the protected places. Places that mounts hold while the command runs
+    /// (`are_held`) are left out: a change there is another program's. Blocks.
+    ///
+    /// # Errors
+    /// If a folder cannot be opened: without it, nothing can be put back.
+    pub(super) fn look(workspace: &Path, reach: &Reach, are_held: bool) -> io::Result<Self> {
         let mut room = MAX_FILES;
-        let places = places
-            .iter()
-            .map(|path| (path.clone(), look(path, DEPTH, &mut room)));
-        Self {
-            places: places.collect(),
+        let mut folders = Vec::new();
+        for path in std::iter::once(workspace).chain(reach.writable.iter().map(PathBuf::as_path)) {
+            let held = HeldFolder::open(path)?;
+            let mut places = Vec::new();
+            for place in &reach.protected {
+                let Ok(relative) = place.strip_prefix(path) else {
+                    continue;
+                };
+                let state = state_at(&held, relative, &mut room);
+                if !(are_held && is_held_by_mount(&state)) {
+                    places.push((relative.to_owned(), state));
+                }
+            }
+            folders.push(GuardedFolder {
+                path: path.to_owned(),
+                held,
+                places,
+            });
         }
+        let own = folders.first();
+        let had_git = own.is_some_and(|own| !matches!(own.held.kind(OsStr::new(".git")), Ok(None)));
+        Ok(Self { folders, had_git })
     }
 
     /// Puts back what was changed and puts aside what was made; a line for each. Blocks.
     pub(super) fn put_back(self) -> Vec<String> {
         let mut notes = Vec::new();
-        for (path, was) in self.places {
-            restore(&path, &was, &mut notes);
+        for folder in &self.folders {
+            for (relative, was) in &folder.places {
+                folder.restore(relative, was, &mut notes);
+            }
+        }
+        if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
+            notes.extend(new_repository::check(&own.held, &own.path));
         }
         notes
     }
 }
 
-fn look(path: &Path, depth: usize, room: &mut usize) -> Found {
-    let Ok(found) = fs::symlink_metadata(path) else {
-        return Found::Nothing;
+/// True for what the plan of the mounts makes read-only. No mount can be made on a link or on nothing.
+const fn is_held_by_mount(state: &PlaceState) -> bool {
+    match state {
+        PlaceState::File { .. } | PlaceState::Folder(_) | PlaceState::Unknown => true,
+        PlaceState::Absent | PlaceState::Link(_) => false,
+    }
+}
+
+fn state_at(held: &HeldFolder, relative: &Path, room: &mut usize) -> PlaceState {
+    match held.place(relative) {
+        Ok(HeldPlace::Entry(folder, name)) => state(&folder, &name, DEPTH, room),
+        // Where a file is in place of a folder there is nothing below it.
+        Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) => PlaceState::Absent,
+        Err(_) => PlaceState::Unknown,
+    }
+}
+
+fn state(folder: &HeldFolder, name: &OsStr, depth: usize, room: &mut usize) -> PlaceState {
+    let kind = match folder.kind(name) {
+        Ok(Some(kind)) => kind,
+        Ok(None) => return PlaceState::Absent,
+        Err(_) => return PlaceState::Unknown,
     };
     if *room == 0 {
-        return Found::Other;
+        return PlaceState::Unknown;
     }
     *room -= 1;
-    let kind = found.file_type();
-    if kind.is_symlink() {
-        return fs::read_link(path).map_or(Found::Other, Found::Link);
+    match kind {
+        EntryKind::Link => folder
+            .link(name)
+            .map_or(PlaceState::Unknown, PlaceState::Link),
+        EntryKind::File => match folder.read(name, MAX_FILE) {
+            Ok(Some((content, mode))) => PlaceState::File { content, mode },
+            Ok(None) | Err(_) => PlaceState::Unknown,
+        },
+        EntryKind::Folder if depth > 0 => {
+            let Ok(inner) = folder.folder(name) else {
+                return PlaceState::Unknown;
+            };
+            let Ok(names) = inner.names() else {
+                return PlaceState::Unknown;
+            };
+            let inside = names.into_iter().map(|name| {
+                let state = state(&inner, &name, depth - 1, room);
+                (name, state)
+            });
+            PlaceState::Folder(inside.collect())
+        }
+        EntryKind::Folder | EntryKind::Other => PlaceState::Unknown,
     }
-    if kind.is_file() {
-        let mode = found.permissions().mode();
-        return match fs::read(path) {
-            Ok(content) if found.len() <= MAX_FILE => Found::File { content, mode },
-            Ok(_) | Err(_) => Found::Other,
-        };
-    }
-    if !kind.is_dir() || depth == 0 {
-        return Found::Other;
-    }
-    let mut inside: Vec<PathBuf> = match fs::read_dir(path) {
-        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-        Err(_) => return Found::Other,
-    };
-    inside.sort();
-    let inside = inside.into_iter().map(|path| {
-        let found = look(&path, depth - 1, room);
-        (path, found)
-    });
-    Found::Folder(inside.collect())
 }
 
-fn restore(path: &Path, was: &Found, notes: &mut Vec<String>) {
-    let mut room = MAX_FILES;
-    let is = look(path, DEPTH, &mut room);
-    if is == *was {
-        return;
-    }
-    let name = path.display();
-    match (was, is) {
-        (Found::Other, _) => notes.push(format!("{name} is protected and was perhaps changed")),
-        (Found::Nothing, _) => match put_aside(path) {
-            Ok(aside) => notes.push(format!(
-                "{name} is protected: what was made there was put aside as {}",
-                aside.display()
-            )),
-            Err(error) => notes.push(format!(
-                "{name} is protected and was made; it could not be put aside: {error}"
-            )),
-        },
-        (Found::Folder(inside), Found::Folder(now)) => {
-            for (path, was) in inside {
-                restore(path, was, notes);
+impl GuardedFolder {
+    fn restore(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+        let is_wanted = *was != PlaceState::Absent;
+        match self.held.place(relative) {
+            Ok(HeldPlace::Entry(folder, name)) => {
+                self.restore_entry(&folder, &name, relative, was, notes);
             }
-            let is_new = |path: &PathBuf| inside.iter().all(|(known, _)| known != path);
-            for (path, _) in now {
-                if is_new(&path) {
-                    restore(&path, &Found::Nothing, notes);
+            Ok(HeldPlace::Absent) if !is_wanted => {}
+            Ok(HeldPlace::Absent) => self.put_back_below(relative, was, notes),
+            Ok(HeldPlace::Blocked(folder, name)) => {
+                let is_link = matches!(folder.kind(&name), Ok(Some(EntryKind::Link)));
+                if is_link || is_wanted {
+                    let above = ancestor_named(relative, &name);
+                    self.put_entry_aside(&folder, &name, above, notes);
+                }
+                if is_wanted {
+                    self.put_back_below(relative, was, notes);
                 }
             }
-        }
-        (was, _) => match put_back(path, was) {
-            Ok(()) => notes.push(format!("{name} is protected and was put back as it was")),
             Err(error) => notes.push(format!(
-                "{name} is protected and was changed; it could not be put back: {error}"
+                "{} is protected and could not be looked at: {error}",
+                self.path.join(relative).display()
             )),
-        },
+        }
+    }
+
+    fn restore_entry(
+        &self,
+        folder: &HeldFolder,
+        name: &OsStr,
+        relative: &Path,
+        was: &PlaceState,
+        notes: &mut Vec<String>,
+    ) {
+        let mut room = MAX_FILES;
+        let is = state(folder, name, DEPTH, &mut room);
+        if is == *was {
+            return;
+        }
+        let shown = self.path.join(relative);
+        let shown = shown.display();
+        match (was, is) {
+            (PlaceState::Unknown, _) => {
+                notes.push(format!("{shown} is protected and was perhaps changed"));
+            }
+            (PlaceState::Absent, _) => self.put_entry_aside(folder, name, relative, notes),
+            (PlaceState::Folder(inside), PlaceState::Folder(now)) => {
+                let Ok(inner) = folder.folder(name) else {
+                    notes.push(format!("{shown} is protected and was perhaps changed"));
+                    return;
+                };
+                for (name, was) in inside {
+                    self.restore_entry(&inner, name, &relative.join(name), was, notes);
+                }
+                let is_new = |name: &OsStr| inside.iter().all(|(known, _)| known != name);
+                for (name, _) in now.iter().filter(|(name, _)| is_new(name)) {
+                    self.put_entry_aside(&inner, name, &relative.join(name), notes);
+                }
+            }
+            (was, is) => {
+                let put = if is == PlaceState::Absent {
+                    Ok(())
+                } else {
+                    let aside = self.aside_folder(relative);
+                    aside.and_then(|aside| folder.put_aside(name, &aside).map(drop))
+                };
+                let put = put.and_then(|()| make(folder, name, was));
+                notes.push(put_back_note(&self.path.join(relative), &put));
+            }
+        }
+    }
+
+    /// Puts a place back whose folders may have been removed.
+    fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+        let put = self.make_below(relative, was);
+        notes.push(put_back_note(&self.path.join(relative), &put));
+    }
+
+    fn make_below(&self, relative: &Path, was: &PlaceState) -> io::Result<()> {
+        let mut names: Vec<&OsStr> = relative.iter().collect();
+        let last = names.pop().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut folder: Option<HeldFolder> = None;
+        for name in names {
+            folder = Some(folder.as_ref().unwrap_or(&self.held).make_folder(name)?);
+        }
+        make(folder.as_ref().unwrap_or(&self.held), last, was)
+    }
+
+    fn put_entry_aside(
+        &self,
+        folder: &HeldFolder,
+        name: &OsStr,
+        relative: &Path,
+        notes: &mut Vec<String>,
+    ) {
+        let shown = self.path.join(relative);
+        let shown = shown.display();
+        let aside = self
+            .aside_folder(relative)
+            .and_then(|aside| folder.put_aside(name, &aside));
+        notes.push(match aside {
+            Ok(aside) => format!(
+                "{shown} is protected: what was made there was put aside as {}",
+                self.aside_path(relative).join(aside).display()
+            ),
+            Err(error) => format!(
+                "{shown} is protected and was made; it could not be put aside: {error}"
+            ),
+        });
+    }
+
+    /// The folder for what is put aside: no program looks for files there by their place. Entries of `.git` stay in
+    /// it, so that git does not see new files.
+    fn aside_folder(&self, relative: &Path) -> io::Result<HeldFolder> {
+        match aside_name(relative) {
+            Some(name) => self.held.folder(name),
+            None => self.held.again(),
+        }
+    }
+
+    fn aside_path(&self, relative: &Path) -> PathBuf {
+        aside_name(relative).map_or_else(|| self.path.clone(), |name| self.path.join(name))
     }
 }
 
-fn put_back(path: &Path, was: &Found) -> io::Result<()> {
-    if fs::symlink_metadata(path).is_ok() {
-        put_aside(path)?;
-    }
+fn aside_name(relative: &Path) -> Option<&OsStr> {
+    let mut names = relative.iter();
+    let first = names.next().filter(|first| *first == ".git");
+    first.filter(|_| names.next().is_some())
+}
+
+/// The part of a path up to that name.
+fn ancestor_named<'p>(relative: &'p Path, name: &OsStr) -> &'p Path {
+    let mut above = relative.ancestors().skip(1);
+    above
+        .find(|path| path.file_name() == Some(name))
+        .unwrap_or(relative)
+}
+
+/// Makes what was at a place before, where nothing is now.
+fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
     match was {
-        Found::File { content, mode } => {
-            fs::write(path, content)?;
-            fs::set_permissions(path, Permissions::from_mode(*mode))
-        }
-        Found::Link(target) => std::os::unix::fs::symlink(target, path),
-        Found::Folder(inside) => {
-            fs::create_dir_all(path)?;
+        PlaceState::File { content, mode } => folder.make_file(name, content, *mode),
+        PlaceState::Link(target) => folder.make_link(name, target),
+        PlaceState::Folder(inside) => {
+            let inner = folder.make_folder(name)?;
             inside
                 .iter()
-                .try_for_each(|(path, was)| put_back(path, was))
+                .try_for_each(|(name, was)| make(&inner, name, was))
         }
-        Found::Nothing | Found::Other => Ok(()),
+        PlaceState::Absent | PlaceState::Unknown => Ok(()),
     }
 }
 
-/// Moves what is at a place out of the way, where no program looks for it.
-pub(super) fn put_aside(path: &Path) -> io::Result<PathBuf> {
-    let name = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or_default();
-    // Behind hooks and the like no folder is left for it: one above.
-    let within = path.parent().unwrap_or(path);
-    for number in 1..=MAX_ASIDE {
-        let aside = within.join(format!(
-            "put-aside-{number}-{}",
-            name.trim_start_matches('.')
-        ));
-        if fs::symlink_metadata(&aside).is_err() {
-            fs::rename(path, &aside)?;
-            return Ok(aside);
+fn put_back_note(path: &Path, put: &io::Result<()>) -> String {
+    let shown = path.display();
+    match put {
+        Ok(()) => format!("{shown} is protected and was put back as it was"),
+        Err(error) => {
+            format!("{shown} is protected and was changed; it could not be put back: {error}")
         }
     }
-    Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Spec: [BASH-07]
-    #[test]
-    fn s13_protected_places_are_as_they_were_after_a_command() {
-        let home = tempfile::tempdir().unwrap();
-        let at = |name: &str| home.path().join(name);
-        fs::create_dir_all(at("git/hooks")).unwrap();
-        fs::write(at("git/hooks/old"), "old").unwrap();
-        fs::write(at("git/config"), "[core]\n").unwrap();
-        fs::set_permissions(at("git/hooks/old"), Permissions::from_mode(0o755)).unwrap();
-        let places = [at("git/hooks"), at("git/config"), at("envrc"), at("vscode")];
-        assert_eq!(Guard::look(&places).put_back(), [""; 0]);
-
-        let guard = Guard::look(&places);
-        fs::write(at("git/hooks/pre-commit"), "evil").unwrap();
-        fs::remove_file(at("git/hooks/old")).unwrap();
-        fs::write(at("git/config"), "[core]\nfsmonitor = evil\n").unwrap();
-        fs::write(at("envrc"), "evil").unwrap();
-        fs::create_dir(at("vscode")).unwrap();
-        let notes = guard.put_back();
-        assert_eq!(notes.len(), 5, "{notes:?}");
-        assert_eq!(fs::read(at("git/config")).unwrap(), b"[core]\n");
-        assert_eq!(fs::read(at("git/hooks/old")).unwrap(), b"old");
-        let mode = fs::metadata(at("git/hooks/old"))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o755);
-        for name in ["git/hooks/pre-commit", "envrc", "vscode"] {
-            assert!(!at(name).exists(), "{name}");
-        }
-        // Nothing that somebody made is lost.
-        assert_eq!(fs::read(at("put-aside-1-envrc")).unwrap(), b"evil");
-
-        // A whole folder that was moved away, with a link in its place.
-        let guard = Guard::look(&places);
-        fs::rename(at("git/hooks"), at("moved")).unwrap();
-        std::os::unix::fs::symlink("/", at("git/hooks")).unwrap();
-        guard.put_back();
-        assert_eq!(fs::read(at("git/hooks/old")).unwrap(), b"old");
-        assert!(fs::symlink_metadata(at("git/hooks")).unwrap().is_dir());
-    }
-}
+#[path = "guard_tests.rs"]
+mod tests;

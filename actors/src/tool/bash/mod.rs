@@ -4,9 +4,11 @@ mod background;
 mod capture;
 mod denied;
 mod environment;
+mod git_config;
 mod guard;
 mod held;
 mod held_contents;
+mod held_folder;
 mod inventory;
 mod job;
 mod jobs;
@@ -25,13 +27,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use harness_protocol::{Access, CommandPlan, Subject};
+use harness_protocol::{Access, Backend, CommandPlan, Subject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::capture::Capture;
-use self::guard::Guard;
+use self::guard::CommandGuard;
 use self::inventory::Inventory;
 use self::process::GRACE;
 use self::reach::Reach;
@@ -196,7 +198,7 @@ impl Bash {
                 let take = || Inventory::take(&ready.workspace, &context.seen.paths());
                 let before = may_write(&ready.plan).then(take);
                 let (ended, put_back) = match ready.plan.access {
-                    Access::Write => guarded(&ready.workspace, &reach, run)?,
+                    Access::Write => guarded(&ready, &reach, run)?,
                     // The one can write nothing, the other everything.
                     Access::Read | Access::Full | Access::Unknown => (run()?, Vec::new()),
                 };
@@ -294,17 +296,14 @@ fn may_write(plan: &CommandPlan) -> bool {
 
 /// Runs a command that may write; what it did at protected places is taken back, a line for each. Blocks.
 fn guarded(
-    workspace: &Path,
+    ready: &Ready,
     reach: &Reach,
     run: impl FnOnce() -> io::Result<Ended>,
 ) -> io::Result<(Ended, Vec<String>)> {
-    let was_repository = workspace.join(".git").symlink_metadata().is_ok();
-    let guard = Guard::look(&reach.protected);
+    let are_held = ready.plan.backend == Backend::Namespaces;
+    let guard = CommandGuard::look(&ready.workspace, reach, are_held)?;
     let ended = run();
-    let mut notes = guard.put_back();
-    if !was_repository {
-        notes.extend(new_repository::check(workspace));
-    }
+    let notes = guard.put_back();
     Ok((ended?, notes))
 }
 

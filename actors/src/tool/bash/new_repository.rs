@@ -1,151 +1,135 @@
 //! A repository that a command has made: git asks nobody before it runs what its configuration names.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::path::Path;
 
-use super::guard::put_aside;
+use super::git_config::program_key;
+use super::held_folder::{EntryKind, HeldFolder};
 
-/// The keys that run nothing, by section.
-///
-/// Source: git-config(1).
-const PLAIN: &[(&str, &[&str])] = &[
-    (
-        "core",
-        &[
-            "repositoryformatversion",
-            "filemode",
-            "bare",
-            "logallrefupdates",
-            "symlinks",
-            "ignorecase",
-            "precomposeunicode",
-            "autocrlf",
-            "eol",
-        ],
-    ),
-    ("extensions", &["objectformat", "refstorage"]),
-    ("init", &["defaultbranch"]),
-    ("user", &["name", "email"]),
-    ("remote", &["url", "fetch"]),
-    ("branch", &["remote", "merge"]),
-    ("commit", &["gpgsign"]),
-];
+/// Maximum size of a configuration that is read, in bytes.
+const MAX_CONFIG: u64 = 64 * 1024;
+/// Names of files that git reads as configuration.
+const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 
 /// Looks at the repository in a folder that had none before the command: its hooks are put aside, and all of
 /// it if its configuration names programs or it is elsewhere. A line for each.
-pub(super) fn check(workspace: &Path) -> Vec<String> {
-    let git = workspace.join(".git");
-    let Ok(found) = fs::symlink_metadata(&git) else {
-        return Vec::new();
+pub(super) fn check(folder: &HeldFolder, path: &Path) -> Vec<String> {
+    let git = OsStr::new(".git");
+    let reason = match folder.kind(git) {
+        Ok(None) => return Vec::new(),
+        Ok(Some(EntryKind::Folder)) => match folder.folder(git) {
+            Ok(inner) => match program(&inner) {
+                None => return hooks(&inner, &path.join(git)),
+                Some(reason) => reason,
+            },
+            Err(error) => format!("it cannot be opened: {error}"),
+        },
+        Ok(Some(_)) => "it leads to a repository elsewhere".to_owned(),
+        Err(error) => format!("it cannot be looked at: {error}"),
     };
-    let config = git.join("config");
-    let text = match fs::symlink_metadata(&config) {
-        Ok(config_found) if config_found.is_file() => fs::read_to_string(&config).ok(),
-        Ok(_) => None,
-        Err(_) => Some(String::new()),
-    };
-    let is_plain = found.is_dir()
-        && text.is_some_and(|text| is_plain_config(&text))
-        && !git.join("config.worktree").exists();
-    if !is_plain {
-        return vec![aside(
-            &git,
-            "the new repository names programs for git to run",
-        )];
-    }
-    let hooks = fs::read_dir(git.join("hooks"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let hooks = hooks.filter(|entry| !entry.file_name().to_string_lossy().ends_with(".sample"));
-    hooks
-        .map(|entry| aside(&entry.path(), "a hook of the new repository"))
-        .collect()
+    vec![aside(folder, git, path, &format!("the new repository was not taken, {reason}"))]
 }
 
-fn aside(path: &Path, what: &str) -> String {
-    let name = path.display();
-    match put_aside(path) {
-        Ok(aside) => format!("{name}: {what}; it was put aside as {}", aside.display()),
-        Err(error) => format!("{name}: {what}; it could not be put aside: {error}"),
+/// The reason why git would run a program in this repository. `None` if it would not.
+fn program(git: &HeldFolder) -> Option<String> {
+    // It names another folder for configuration and hooks.
+    if !matches!(git.kind(OsStr::new("commondir")), Ok(None)) {
+        return Some("its commondir leads to a repository elsewhere".to_owned());
     }
+    CONFIGURATIONS.iter().find_map(|name| {
+        let name = OsStr::new(name);
+        match git.kind(name) {
+            Ok(None) => None,
+            Ok(Some(_)) | Err(_) => match git.read(name, MAX_CONFIG) {
+                Ok(Some((text, _))) => program_key(&text),
+                Ok(None) | Err(_) => Some("its configuration cannot be read".to_owned()),
+            },
+        }
+    })
 }
 
-/// Whether a configuration has nothing but keys that run nothing.
-fn is_plain_config(text: &str) -> bool {
-    let mut keys: &[&str] = &[];
-    for line in text.lines().map(str::trim) {
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        if line.ends_with('\\') {
-            return false;
-        }
-        if let Some(section) = line.strip_prefix('[') {
-            let Some(section) = section.strip_suffix(']') else {
-                return false; // A key may stand behind it.
-            };
-            let name = section.split([' ', '"', '.']).next().unwrap_or_default();
-            let name = name.to_ascii_lowercase();
-            let Some((_, plain)) = PLAIN.iter().find(|(known, _)| *known == name) else {
-                return false;
-            };
-            keys = plain;
-            continue;
-        }
-        let key = line.split('=').next().unwrap_or_default().trim();
-        if !keys.contains(&&*key.to_ascii_lowercase()) {
-            return false;
-        }
+/// Puts the hooks aside.
+fn hooks(git: &HeldFolder, path: &Path) -> Vec<String> {
+    let name = OsStr::new("hooks");
+    let what = "a hook of the new repository";
+    let hooks = match git.kind(name) {
+        Ok(None) => return Vec::new(),
+        Ok(Some(EntryKind::Folder)) => git.folder(name),
+        // Git follows a link to hooks that are elsewhere.
+        Ok(Some(_)) | Err(_) => return vec![aside(git, name, path, "the hooks of the new repository")],
+    };
+    let path = path.join(name);
+    let listed = hooks.and_then(|hooks| Ok((hooks.names()?, hooks)));
+    let Ok((names, hooks)) = listed else {
+        return vec![aside(git, name, path.parent().unwrap_or(&path), what)];
+    };
+    let is_hook = |name: &&std::ffi::OsString| !name.as_encoded_bytes().ends_with(b".sample");
+    let names = names.iter().filter(is_hook);
+    names.map(|name| aside_into(&hooks, name, git, &path, what)).collect()
+}
+
+fn aside(folder: &HeldFolder, name: &OsStr, path: &Path, what: &str) -> String {
+    aside_into(folder, name, folder, path, what)
+}
+
+fn aside_into(
+    folder: &HeldFolder,
+    name: &OsStr,
+    into: &HeldFolder,
+    path: &Path,
+    what: &str,
+) -> String {
+    let shown = path.join(name);
+    let shown = shown.display();
+    match folder.put_aside(name, into) {
+        Ok(aside) => format!("{shown}: {what}; it was put aside as {}", aside.display()),
+        Err(error) => format!("{shown}: {what}; it could not be put aside: {error}"),
     }
-    true
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
-    /// Spec: [BASH-07]
-    #[test]
-    fn a_configuration_that_runs_something_is_not_plain() {
-        for plain in [
-            "",
-            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n",
-            "[remote \"origin\"]\n\turl = x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n",
-            "# text\n[user]\n name = ana\n",
-        ] {
-            assert!(is_plain_config(plain), "{plain}");
-        }
-        for other in [
-            "[core]\n\tfsmonitor = evil\n",
-            "[core] fsmonitor = evil\n",
-            "[CORE]\nhooksPath = x\n",
-            "[alias]\n\tst = !evil\n",
-            "[include]\n\tpath = x\n",
-            "[remote \"origin\"]\n\tuploadpack = evil\n",
-            "[core]\n\tfilemode = \\\ntrue\n",
-            "fsmonitor = evil\n",
-            "[filter \"x\"]\n\tclean = evil\n",
-        ] {
-            assert!(!is_plain_config(other), "{other}");
-        }
-    }
-
-    /// Spec: [BASH-07]
+    /// Spec: [BASH-07] [BASH-206]
     #[test]
     fn a_new_repository_has_no_hooks_and_names_no_programs() {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
-        assert_eq!(check(home.path()), [""; 0]);
+        let held = HeldFolder::open(home.path()).unwrap();
+        let check = || check(&held, home.path());
+        assert_eq!(check(), [""; 0]);
         fs::create_dir_all(at(".git/hooks")).unwrap();
         fs::write(at(".git/hooks/pre-commit.sample"), "").unwrap();
-        fs::write(at(".git/config"), "[core]\n\tbare = false\n").unwrap();
-        assert_eq!(check(home.path()), [""; 0]);
+        fs::write(at(".git/config"), "[core]\n\tbare = false\n[pull]\n\trebase = false\n").unwrap();
+        assert_eq!(check(), [""; 0]);
         fs::write(at(".git/hooks/pre-commit"), "evil").unwrap();
-        assert_eq!(check(home.path()).len(), 1);
+        assert_eq!(check().len(), 1);
         assert!(!at(".git/hooks/pre-commit").exists() && at(".git").exists());
-        fs::write(at(".git/config"), "[core]\n\tfsmonitor = evil\n").unwrap();
-        assert_eq!(check(home.path()).len(), 1);
-        assert!(!at(".git").exists());
+        // What is elsewhere is not touched.
+        fs::create_dir(at("out")).unwrap();
+        fs::write(at("out/key"), "kept").unwrap();
+        fs::remove_dir_all(at(".git/hooks")).unwrap();
+        symlink(at("out"), at(".git/hooks")).unwrap();
+        assert_eq!(check().len(), 1);
+        assert!(fs::symlink_metadata(at(".git/hooks")).is_err());
+        assert_eq!(fs::read(at("out/key")).unwrap(), b"kept");
+        for (name, text) in [
+            ("config", "[core]\n\tfsmonitor = evil\n"),
+            ("config.worktree", "[core]\n\tfsmonitor = evil\n"),
+            ("commondir", "../out\n"),
+        ] {
+            fs::create_dir_all(at(".git")).unwrap();
+            fs::write(at(".git").join(name), text).unwrap();
+            assert_eq!(check().len(), 1, "{name}");
+            assert!(!at(".git").exists(), "{name}");
+        }
+        symlink(at("out"), at(".git")).unwrap();
+        assert_eq!(check().len(), 1);
+        assert!(fs::symlink_metadata(at(".git")).is_err());
+        assert_eq!(fs::read_dir(at("out")).unwrap().count(), 1);
     }
 }

@@ -1,19 +1,35 @@
 //! The places in a conversation's folder that a command may write, and those that it may not.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
 
 use crate::tool::change::is_protected_name;
 
-/// The files in git's own folder that tell git what to run.
-const OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
-/// How deep folders of submodules are looked for.
+/// The files in git's own folder that tell git what to run, or where its configuration is.
+///
+/// Source: gitrepository-layout(5).
+const OF_GIT: &[&str] = &[
+    "hooks",
+    "config",
+    "config.worktree",
+    "info/attributes",
+    "commondir",
+];
+/// Maximum depth at which folders of submodules are looked for.
 const DEPTH: usize = 4;
-/// How many places are protected at most; more are in no folder that people work in.
+/// Maximum number of protected places; more are in no folder that people work in.
 const MOST: usize = 512;
+/// Maximum number of links that lead to one place.
+const MAX_LINKS: usize = 40;
+/// Maximum size of a file by which git names a folder, in bytes.
+const MAX_POINTER: u64 = 64 * 1024;
 
-/// The places that a command may write, and the protected ones among them. Paths are absolute and
-/// without links.
+/// The places that a command may write, and the protected ones among them. Paths are absolute, and without links
+/// but for their last name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Folders besides that of the conversation: those of the repository of a linked worktree.
@@ -24,16 +40,19 @@ pub(super) struct Reach {
 
 /// Finds what a command may write that works in that folder. Blocks.
 pub(super) fn find(workspace: &Path) -> Reach {
-    let mut reach = Reach::default();
+    let git = workspace.join(".git");
+    let kind = fs::symlink_metadata(&git).ok().map(|found| found.file_type());
+    let linked = kind.filter(fs::FileType::is_file).and_then(|_| linked(&git));
+    let mut places = Vec::new();
     let own = fs::read_dir(workspace).into_iter().flatten().flatten();
     for entry in own {
         let name = entry.file_name();
         if name != ".git" && is_protected_name(&name) {
-            reach.protected.push(entry.path());
+            places.push(entry.path());
         }
     }
     for name in [".cargo/config", ".cargo/config.toml", ".config/fish"] {
-        reach.protected.push(workspace.join(name));
+        places.push(workspace.join(name));
     }
     for name in [
         ".envrc",
@@ -43,74 +62,127 @@ pub(super) fn find(workspace: &Path) -> Reach {
         "CLAUDE.md",
         ".vscode",
     ] {
-        reach.protected.push(workspace.join(name));
+        places.push(workspace.join(name));
     }
-    let git = workspace.join(".git");
-    match fs::symlink_metadata(&git) {
-        Ok(found) if found.is_dir() => add_git(&git, &mut reach),
-        Ok(found) if found.is_file() => {
-            reach.protected.push(git.clone());
-            if let Some((own, common)) = linked(&git) {
-                add_git(&own, &mut reach);
-                add_git(&common, &mut reach);
-                reach.writable.push(common);
-            }
-        }
-        Ok(_) => reach.protected.push(git),
+    match kind {
+        Some(kind) if kind.is_dir() => add_git(&git, &mut places),
+        Some(_) => places.push(git),
         // What makes a repository makes its hooks, too.
-        Err(_) => {}
+        None => {}
     }
-    reach.protected.sort();
-    reach.protected.dedup();
-    reach.protected.truncate(MOST);
-    reach
+    let mut writable = Vec::new();
+    if let Some((own, common)) = linked {
+        add_git(&own, &mut places);
+        add_git(&common, &mut places);
+        writable.push(common);
+    }
+    let bases = [&[workspace.to_owned()][..], &writable].concat();
+    let mut protected = Vec::new();
+    for place in places {
+        add_with_links(place, &bases, &mut protected);
+    }
+    protected.sort();
+    protected.dedup();
+    protected.truncate(MOST);
+    Reach {
+        writable,
+        protected,
+    }
 }
 
-fn add_git(git: &Path, reach: &mut Reach) {
+/// Adds the links on the way to a place, and the place that they lead to, if a command may write there.
+fn add_with_links(mut place: PathBuf, bases: &[PathBuf], protected: &mut Vec<PathBuf>) {
+    for _ in 0..=MAX_LINKS {
+        let Some(base) = bases.iter().find(|base| place.starts_with(base)) else {
+            return;
+        };
+        let Some(link) = first_link(base, &place) else {
+            protected.push(place);
+            return;
+        };
+        let target = fs::canonicalize(&link);
+        let rest = place.strip_prefix(&link).map(Path::to_owned);
+        protected.push(link);
+        let (Ok(target), Ok(rest)) = (target, rest) else {
+            return;
+        };
+        // Joined with nothing, a path would end in a slash.
+        place = target.components().chain(rest.components()).collect();
+    }
+}
+
+/// The first link in a path below a folder.
+fn first_link(base: &Path, place: &Path) -> Option<PathBuf> {
+    let mut path = base.to_owned();
+    for name in place.strip_prefix(base).ok()? {
+        path.push(name);
+        if fs::symlink_metadata(&path).ok()?.is_symlink() {
+            return Some(path);
+        }
+    }
+    None
+}
+
+fn add_git(git: &Path, places: &mut Vec<PathBuf>) {
     let own = OF_GIT.iter().map(|name| git.join(name));
-    reach.protected.extend(own);
-    add_modules(&git.join("modules"), DEPTH, reach);
+    places.extend(own);
+    add_modules(&git.join("modules"), DEPTH, places);
     for entry in fs::read_dir(git.join("worktrees"))
         .into_iter()
         .flatten()
         .flatten()
     {
-        reach.protected.push(entry.path().join("config.worktree"));
+        places.push(entry.path().join("config.worktree"));
     }
 }
 
-/// The folders of submodules.
-fn add_modules(folder: &Path, depth: usize, reach: &mut Reach) {
-    if depth == 0 || reach.protected.len() > MOST {
+/// Adds the folders of submodules.
+fn add_modules(folder: &Path, depth: usize, places: &mut Vec<PathBuf>) {
+    if depth == 0 || places.len() > MOST {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.join("HEAD").is_file() {
-            add_git(&path, reach);
+            add_git(&path, places);
         } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            add_modules(&path, depth - 1, reach);
+            add_modules(&path, depth - 1, places);
         }
     }
 }
 
-/// The folders of a linked worktree: its own, and the one of its repository. The file `.git` is in the
-/// hands of the one who writes in the worktree, so the repository has to name the worktree as well.
+/// The folders of a linked worktree: its own, and the one of its repository. The command may write the file `.git`,
+/// so the repository has to name the worktree as well.
 ///
-/// Source: gitrepository-layout(5): `gitdir`, `commondir`.
+/// Source: gitrepository-layout(5): `gitdir`, `commondir`; git-worktree(1): with `worktree.useRelativePaths`, both
+/// files name paths relative to their own folder.
 pub(crate) fn linked(file: &Path) -> Option<(PathBuf, PathBuf)> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = small_text(file)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     let own = fs::canonicalize(file.parent()?.join(named)).ok()?;
-    let back = fs::read_to_string(own.join("gitdir")).ok()?;
-    let back = fs::canonicalize(back.trim()).ok()?;
+    let back = small_text(&own.join("gitdir"))?;
+    let back = fs::canonicalize(own.join(back.trim())).ok()?;
     if back != fs::canonicalize(file).ok()? {
         return None;
     }
-    let common = fs::read_to_string(own.join("commondir")).ok()?;
+    let common = small_text(&own.join("commondir"))?;
     let common = fs::canonicalize(own.join(common.trim())).ok()?;
     let is_repository = common.join("HEAD").is_file() && common.join("objects").is_dir();
     (own.parent()? == common.join("worktrees") && is_repository).then_some((own, common))
+}
+
+/// The text of a small regular file. A pipe in its place is not waited for.
+fn small_text(path: &Path) -> Option<String> {
+    let mut options = File::options();
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = options.read(true).custom_flags(flags.bits()).open(path);
+    let file = file.ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(MAX_POINTER).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
@@ -181,10 +253,56 @@ mod tests {
         ] {
             assert!(reach.protected.contains(&path), "{}", path.display());
         }
+        // Both files may name relative paths.
+        fs::write(own.join("gitdir"), "../../../../tree/.git\n").unwrap();
+        fs::write(tree.join(".git"), "gitdir: ../main/.git/worktrees/tree\n").unwrap();
+        assert_eq!(find(&tree).writable, std::slice::from_ref(&main));
+        // A pipe in the place of a file is not waited for.
+        fs::remove_file(own.join("commondir")).unwrap();
+        nix::unistd::mkfifo(&own.join("commondir"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(find(&tree).writable.is_empty());
         // A file that names anything else.
         let other = real.join("other");
         repository(&other);
         fs::write(tree.join(".git"), format!("gitdir: {}\n", other.display())).unwrap();
         assert!(find(&tree).writable.is_empty());
+    }
+
+    /// Spec: [BASH-206]
+    #[test]
+    fn a_link_is_protected_together_with_what_it_leads_to() {
+        use std::os::unix::fs::symlink;
+
+        let (_home, real) = folders();
+        let work = real.join("work");
+        repository(&work.join(".git"));
+        fs::create_dir_all(work.join("tools/cargo")).unwrap();
+        fs::create_dir_all(work.join("docs")).unwrap();
+        fs::create_dir_all(real.join("out")).unwrap();
+        fs::write(work.join("docs/A.md"), "").unwrap();
+        symlink("docs/A.md", work.join("AGENTS.md")).unwrap();
+        symlink("AGENTS.md", work.join("CLAUDE.md")).unwrap();
+        symlink("tools/cargo", work.join(".cargo")).unwrap();
+        symlink("../out", work.join(".config")).unwrap();
+        symlink("nowhere", work.join(".envrc")).unwrap();
+        fs::remove_dir(work.join(".git/hooks")).unwrap();
+        symlink("../docs", work.join(".git/hooks")).unwrap();
+        let reach = find(&work);
+        for name in [
+            "AGENTS.md",
+            "CLAUDE.md",
+            "docs/A.md",
+            ".cargo",
+            "tools/cargo/config.toml",
+            ".config",
+            ".envrc",
+            ".git/hooks",
+            "docs",
+        ] {
+            assert!(reach.protected.contains(&work.join(name)), "{name}");
+        }
+        for path in [work.join(".cargo/config.toml"), real.join("out/fish"), work.join("nowhere")] {
+            assert!(!reach.protected.contains(&path), "{}", path.display());
+        }
     }
 }
