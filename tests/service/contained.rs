@@ -330,8 +330,8 @@ async fn no_link_that_a_command_leaves_leads_the_service_out_of_the_folder() {
         format!("mv .cargo c2; ln -sfn {away} .cargo"),
         format!("mv .config c3; mkdir .config; ln -s {away} .config/fish"),
         format!("rm -rf .vscode; ln -s {away} .vscode"),
-        format!("mkdir .git; ln -s {away} .git/hooks"),
         format!("ln -s {away} .git"),
+        format!("mkdir .git; ln -s {away} .git/hooks"),
     ] {
         let (result, _) = with(&here, "write", &text).await;
         assert_eq!(held(), before, "{text}: {result}");
@@ -341,7 +341,7 @@ async fn no_link_that_a_command_leaves_leads_the_service_out_of_the_folder() {
             assert!(!is_link, "{text}: {place}: {result}");
         }
     }
-    assert_eq!(here.read(".cargo/config.toml"), "repository");
+    assert_eq!(here.read(".cargo/config.toml"), b"repository");
 }
 
 /// Spec: [BASH-206]
@@ -366,9 +366,9 @@ async fn a_linked_protected_place_keeps_no_command_from_running() {
         "rm .cargo; mkdir .cargo; echo evil > .cargo/config.toml",
     ] {
         let (result, _) = with(&here, "write", text).await;
-        assert_eq!(here.read("AGENTS.md"), "rules", "{text}: {result}");
+        assert_eq!(here.read("AGENTS.md"), b"rules", "{text}: {result}");
         let configuration = here.read(".cargo/config.toml");
-        assert_eq!(configuration, "repository", "{text}: {result}");
+        assert_eq!(configuration, b"repository", "{text}: {result}");
     }
 }
 

@@ -1,13 +1,20 @@
 //! Reads git's configuration as git does, and finds the keys by which it makes git run a program.
 
-/// A key with its value, as it is in force.
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+
+/// A key with its value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ConfigEntry {
     /// Section and name in small letters.
     section: String,
     subsection: Option<String>,
     name: String,
-    /// `None` for a name without `=`, which stands for true.
+    /// `None` for a name without `=`, which git reads as true.
     value: Option<String>,
 }
 
@@ -51,7 +58,6 @@ const PROGRAM_KEYS: &[(&str, &str)] = &[
     ("mergetool", "path"),
     ("browser", "path"),
     ("man", "path"),
-    ("core", "worktree"),
     ("lfs", "path"),
     ("protocol", "allow"),
     ("instaweb", "httpd"),
@@ -62,7 +68,7 @@ const PROGRAM_KEYS: &[(&str, &str)] = &[
 /// Sections in which every name names a program.
 const PROGRAM_SECTIONS: &[&str] = &["pager", "hook"];
 /// Names whose value is a path, whatever it reads like.
-const PATH_NAMES: &[&str] = &["path", "hookspath", "templatedir", "worktree", "providers"];
+const PATH_NAMES: &[&str] = &["path", "hookspath", "templatedir", "providers"];
 
 impl ConfigEntry {
     /// The key as git prints it.
@@ -74,9 +80,27 @@ impl ConfigEntry {
         }
     }
 
+    /// The key with its value, as `git config --list` prints it.
+    pub(super) fn with_value(&self) -> String {
+        match &self.value {
+            Some(value) => format!("{}={value}", self.key()),
+            None => self.key(),
+        }
+    }
+
+    /// The value.
+    pub(super) fn value(&self) -> &str {
+        self.value.as_deref().unwrap_or("true")
+    }
+
+    /// True if the value is the path of another file with configuration.
+    pub(super) fn is_include(&self) -> bool {
+        self.name == "path" && (self.section == "include" || self.section == "includeif")
+    }
+
     /// True if git runs a program because of this entry, reads more entries because of it, or may do so.
     pub(super) fn runs_program(&self) -> bool {
-        let value = self.value.as_deref().unwrap_or("true");
+        let value = self.value();
         let (section, name) = (self.section.as_str(), self.name.as_str());
         // Git's own choice of a program; no repository has a program of such a name on the search path.
         if is_truth_value(value) && !PATH_NAMES.contains(&name) {
@@ -122,7 +146,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Vec<ConfigEntry>> {
     if text.contains('\0') {
         return None;
     }
-    let mut rest = Cursor(text);
+    let mut rest = ConfigCursor(text);
     let mut entries = Vec::new();
     let mut section: Option<(String, Option<String>)> = None;
     loop {
@@ -150,9 +174,9 @@ pub(super) fn parse(text: &[u8]) -> Option<Vec<ConfigEntry>> {
 }
 
 /// The part of the text that was not read yet.
-struct Cursor<'t>(&'t str);
+struct ConfigCursor<'t>(&'t str);
 
-impl Cursor<'_> {
+impl ConfigCursor<'_> {
     fn peek(&self) -> Option<char> {
         self.0.chars().next()
     }
@@ -287,20 +311,31 @@ impl Cursor<'_> {
     }
 }
 
-/// The first key of a configuration that makes git run a program, or words about a text that is not one.
-pub(super) fn program_key(text: &[u8]) -> Option<String> {
-    match parse(text) {
-        None => Some("its configuration cannot be read".to_owned()),
-        Some(entries) => {
-            let found = entries.iter().find(|entry| entry.runs_program());
-            found.map(|entry| format!("its configuration names a program: {}", entry.key()))
-        }
+/// Maximum size of a file of git that is read by its path, in bytes.
+const MAX_FILE: u64 = 256 * 1024;
+
+/// The text of a small regular file of git's. `None` if there is none; a pipe in its place is not waited for.
+pub(super) fn read_git_file(path: &Path) -> Option<String> {
+    let mut options = File::options();
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = options.read(true).custom_flags(flags.bits()).open(path);
+    let file = file.ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
     }
+    let mut text = String::new();
+    file.take(MAX_FILE).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn runs_program(text: &str) -> bool {
+        let parsed = parse(text.as_bytes());
+        parsed.is_none_or(|entries| entries.iter().any(ConfigEntry::runs_program))
+    }
 
     fn entries(text: &str) -> Vec<(String, Option<String>)> {
         let parsed = parse(text.as_bytes()).unwrap();
@@ -350,7 +385,7 @@ mod tests {
             "[alias]\n\tco = checkout\n[pager]\n\tlog = false\n[merge]\n\ttool = meld\n",
             "[user]\n name = ana\n signingkey = ~/.ssh/id.pub\n[gpg]\n format = ssh\n[commit]\n gpgsign = true\n",
         ] {
-            assert_eq!(program_key(plain.as_bytes()), None, "{plain}");
+            assert!(!runs_program(plain), "{plain}");
         }
         for other in [
             "[core]\n\tfsmonitor = evil\n",
@@ -359,7 +394,6 @@ mod tests {
             "[CORE]\nhooksPath = x\n",
             "[core]\n\tfilemode = \\\ntrue\n\tsshCommand = evil\n",
             "[core]\n\talternateRefsCommand = evil\n",
-            "[core]\n\tworktree = /\n",
             "[alias]\n\tst = !evil\n",
             "[alias]\n\tst = -c core.pager=evil log\n",
             "[include]\n\tpath = x\n",
@@ -381,7 +415,7 @@ mod tests {
             "[hook \"x\"]\n\tevent = pre-commit\n",
             "no configuration\n",
         ] {
-            assert!(program_key(other.as_bytes()).is_some(), "{other}");
+            assert!(runs_program(other), "{other}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::git_look::{GitFinding, GitFolders, GitLook};
 use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
 use super::new_repository;
 use super::reach::Reach;
@@ -24,6 +25,10 @@ pub(super) struct CommandGuard {
     folders: Vec<GuardedFolder>,
     /// True if the conversation's folder had an entry `.git`.
     had_git: bool,
+    /// The git folder of a linked worktree.
+    worktree: Option<(PathBuf, HeldFolder)>,
+    /// The ways to make git run programs that were there before.
+    git: GitLook,
 }
 
 /// A folder that the command may write, with the protected places below it.
@@ -77,7 +82,36 @@ impl CommandGuard {
         }
         let own = folders.first();
         let had_git = own.is_some_and(|own| !matches!(own.held.kind(OsStr::new(".git")), Ok(None)));
-        Ok(Self { folders, had_git })
+        let worktree = reach.worktree.as_ref().map(|path| {
+            let held = HeldFolder::open(path)?;
+            Ok::<_, io::Error>((path.clone(), held))
+        });
+        let mut guard = Self {
+            folders,
+            had_git,
+            worktree: worktree.transpose()?,
+            git: GitLook::default(),
+        };
+        guard.git = guard.look_at_git(GitLook::look_at).unwrap_or_default();
+        Ok(guard)
+    }
+
+    /// Looks at the repository in the conversation's folder, if there is one.
+    fn look_at_git<T>(&self, look: impl FnOnce(&GitFolders<'_>) -> T) -> Option<T> {
+        let own = self.folders.first()?;
+        let name = OsStr::new(".git");
+        let (git_path, git) = match (own.held.folder(name), &self.worktree) {
+            (Ok(git), _) => (own.path.join(name), git),
+            (Err(_), Some((path, git))) => (path.clone(), git.again().ok()?),
+            // A bare repository has its files in the folder.
+            (Err(_), None) => (own.path.clone(), own.held.again().ok()?),
+        };
+        Some(look(&GitFolders {
+            path: &own.path,
+            folder: &own.held,
+            git_path: &git_path,
+            git: &git,
+        }))
     }
 
     /// Puts back what was changed and puts aside what was made; a line for each. Blocks.
@@ -91,7 +125,41 @@ impl CommandGuard {
         if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
             notes.extend(new_repository::check(&own.held, &own.path));
         }
+        let put = self.look_at_git(|folders| {
+            let findings = self.git.compare(folders);
+            let notes = findings.iter().map(|finding| put_finding_aside(finding, folders));
+            notes.collect::<Vec<_>>()
+        });
+        notes.extend(put.into_iter().flatten());
         notes
+    }
+}
+
+/// Puts an entry aside that git would run a program for.
+fn put_finding_aside(finding: &GitFinding, folders: &GitFolders<'_>) -> String {
+    let (path, folder) = if finding.is_in_git {
+        (folders.git_path, folders.git)
+    } else {
+        (folders.path, folders.folder)
+    };
+    let put = match folder.place(&finding.path) {
+        Ok(HeldPlace::Entry(above, name) | HeldPlace::Blocked(above, name)) => {
+            above.put_aside(&name, folder)
+        }
+        // Another finding has moved what it was in.
+        Ok(HeldPlace::Absent) => Err(io::ErrorKind::NotFound.into()),
+        Err(error) => Err(error),
+    };
+    let shown = path.join(&finding.path);
+    let (shown, reason) = (shown.display(), &finding.reason);
+    match put {
+        Ok(aside) => format!(
+            "{shown} would make git run a program ({reason}); it was put aside as {}",
+            path.join(aside).display()
+        ),
+        Err(error) => format!(
+            "{shown} would make git run a program ({reason}); it could not be put aside: {error}"
+        ),
     }
 }
 

@@ -2,9 +2,12 @@
 
 mod background;
 mod capture;
+mod configured_places;
 mod denied;
 mod environment;
 mod git_config;
+mod git_index;
+mod git_look;
 mod guard;
 mod held;
 mod held_contents;

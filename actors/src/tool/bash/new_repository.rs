@@ -3,13 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::git_config::program_key;
+use super::git_look::configuration_programs;
 use super::held_folder::{EntryKind, HeldFolder};
-
-/// Maximum size of a configuration that is read, in bytes.
-const MAX_CONFIG: u64 = 64 * 1024;
-/// Names of files that git reads as configuration.
-const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 
 /// Looks at the repository in a folder that had none before the command: its hooks are put aside, and all of
 /// it if its configuration names programs or it is elsewhere. A line for each.
@@ -18,7 +13,7 @@ pub(super) fn check(folder: &HeldFolder, path: &Path) -> Vec<String> {
     let reason = match folder.kind(git) {
         Ok(None) => return Vec::new(),
         Ok(Some(EntryKind::Folder)) => match folder.folder(git) {
-            Ok(inner) => match program(&inner) {
+            Ok(inner) => match configuration_programs(&inner).pop_first() {
                 None => return hooks(&inner, &path.join(git)),
                 Some(reason) => reason,
             },
@@ -28,24 +23,6 @@ pub(super) fn check(folder: &HeldFolder, path: &Path) -> Vec<String> {
         Err(error) => format!("it cannot be looked at: {error}"),
     };
     vec![aside(folder, git, path, &format!("the new repository was not taken, {reason}"))]
-}
-
-/// The reason why git would run a program in this repository. `None` if it would not.
-fn program(git: &HeldFolder) -> Option<String> {
-    // It names another folder for configuration and hooks.
-    if !matches!(git.kind(OsStr::new("commondir")), Ok(None)) {
-        return Some("its commondir leads to a repository elsewhere".to_owned());
-    }
-    CONFIGURATIONS.iter().find_map(|name| {
-        let name = OsStr::new(name);
-        match git.kind(name) {
-            Ok(None) => None,
-            Ok(Some(_)) | Err(_) => match git.read(name, MAX_CONFIG) {
-                Ok(Some((text, _))) => program_key(&text),
-                Ok(None) | Err(_) => Some("its configuration cannot be read".to_owned()),
-            },
-        }
-    })
 }
 
 /// Puts the hooks aside.

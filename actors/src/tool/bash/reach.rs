@@ -1,12 +1,10 @@
 //! The places in a conversation's folder that a command may write, and those that it may not.
 
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
-
+use super::configured_places::configured_places;
+use super::git_config::read_git_file;
 use crate::tool::change::is_protected_name;
 
 /// The files in git's own folder that tell git what to run, or where its configuration is.
@@ -25,8 +23,6 @@ const DEPTH: usize = 4;
 const MOST: usize = 512;
 /// Maximum number of links that lead to one place.
 const MAX_LINKS: usize = 40;
-/// Maximum size of a file by which git names a folder, in bytes.
-const MAX_POINTER: u64 = 64 * 1024;
 
 /// The places that a command may write, and the protected ones among them. Paths are absolute, and without links
 /// but for their last name.
@@ -34,6 +30,8 @@ const MAX_POINTER: u64 = 64 * 1024;
 pub(super) struct Reach {
     /// Folders besides that of the conversation: those of the repository of a linked worktree.
     pub(super) writable: Vec<PathBuf>,
+    /// The git folder of a linked worktree.
+    pub(super) worktree: Option<PathBuf>,
     /// Paths that may not be changed, whether they are there or not.
     pub(super) protected: Vec<PathBuf>,
 }
@@ -65,16 +63,23 @@ pub(super) fn find(workspace: &Path) -> Reach {
         places.push(workspace.join(name));
     }
     match kind {
-        Some(kind) if kind.is_dir() => add_git(&git, &mut places),
+        Some(_) if git.is_dir() => {
+            add_git(&git, &mut places);
+            places.extend(configured_places(&git, workspace));
+        }
         Some(_) => places.push(git),
         // What makes a repository makes its hooks, too.
         None => {}
     }
     let mut writable = Vec::new();
+    let mut worktree = None;
     if let Some((own, common)) = linked {
-        add_git(&own, &mut places);
-        add_git(&common, &mut places);
+        for git in [&own, &common] {
+            add_git(git, &mut places);
+            places.extend(configured_places(git, workspace));
+        }
         writable.push(common);
+        worktree = Some(own);
     }
     let bases = [&[workspace.to_owned()][..], &writable].concat();
     let mut protected = Vec::new();
@@ -86,6 +91,7 @@ pub(super) fn find(workspace: &Path) -> Reach {
     protected.truncate(MOST);
     Reach {
         writable,
+        worktree,
         protected,
     }
 }
@@ -157,32 +163,18 @@ fn add_modules(folder: &Path, depth: usize, places: &mut Vec<PathBuf>) {
 /// Source: gitrepository-layout(5): `gitdir`, `commondir`; git-worktree(1): with `worktree.useRelativePaths`, both
 /// files name paths relative to their own folder.
 pub(crate) fn linked(file: &Path) -> Option<(PathBuf, PathBuf)> {
-    let text = small_text(file)?;
+    let text = read_git_file(file)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     let own = fs::canonicalize(file.parent()?.join(named)).ok()?;
-    let back = small_text(&own.join("gitdir"))?;
+    let back = read_git_file(&own.join("gitdir"))?;
     let back = fs::canonicalize(own.join(back.trim())).ok()?;
     if back != fs::canonicalize(file).ok()? {
         return None;
     }
-    let common = small_text(&own.join("commondir"))?;
+    let common = read_git_file(&own.join("commondir"))?;
     let common = fs::canonicalize(own.join(common.trim())).ok()?;
     let is_repository = common.join("HEAD").is_file() && common.join("objects").is_dir();
     (own.parent()? == common.join("worktrees") && is_repository).then_some((own, common))
-}
-
-/// The text of a small regular file. A pipe in its place is not waited for.
-fn small_text(path: &Path) -> Option<String> {
-    let mut options = File::options();
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = options.read(true).custom_flags(flags.bits()).open(path);
-    let file = file.ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MAX_POINTER).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]
