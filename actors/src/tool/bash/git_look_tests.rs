@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use super::*;
@@ -88,7 +87,7 @@ fn each_new_way_to_run_a_program_is_found() {
         ("rm -r .git/modules/sub/hooks; ln -s ../../../evil .git/modules/sub/hooks", vec![module]),
         ("printf ../../../evil > .git/modules/sub/commondir", vec![module]),
         ("cp -r evil/repository/.git .git/modules/later", vec![".git/modules/later"]),
-        ("cp -r evil/repository/.git .git/modules/sub/modules", vec![]),
+        ("cp -r evil/repository/.git .git/modules/sub/modules", vec![".git/modules/sub/modules"]),
         (
             "mkdir .git/modules/sub/modules; cp -r evil/repository/.git .git/modules/sub/modules/deep",
             vec![".git/modules/sub/modules/deep"],
@@ -124,7 +123,7 @@ fn honest_work_is_not_found() {
         "git add nested; git commit -qm five",
         "git -C nested config user.name a",
         "git -c protocol.file.allow=always submodule --quiet add ../lib other",
-        "git submodule --quiet deinit other",
+        "git submodule --quiet deinit -f other",
         "git -c protocol.file.allow=always submodule --quiet update --init",
         "git worktree add -q ../more; git worktree move ../more ../most; git worktree remove ../most",
         "git checkout -q -b side HEAD~1; git commit -q --allow-empty -m side; git rebase -q main",
@@ -146,6 +145,4 @@ fn a_way_that_was_there_before_is_the_operators() {
     // Another content of the same hook is another way.
     let found = ground.found("echo evil > .git/modules/sub/hooks/pre-push");
     assert_eq!(found, [".git/modules/sub"]);
-    symlink("nowhere", ground.at("HEAD")).unwrap();
-    assert_eq!(ground.found(":"), [""; 0]);
 }
