@@ -20,7 +20,7 @@
 # launcher holds under `none`, too, have to go through without the launcher: the backend `bare`.
 #
 # Spec: [BOX-01], [BOX-02], [BOX-03], [BOX-04], [BOX-05], [BOX-06], [BOX-07], [BOX-08], [BOX-13], [BOX-14]
-# Spec: [BOX-15], [BOX-16], [BOX-18], [BOX-202], [BOX-203]
+# Spec: [BOX-15], [BOX-16], [BOX-18], [BOX-202], [BOX-203], [BOX-450], [BOX-451], [BOX-452]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -43,7 +43,7 @@ fi
 
 # Attempts that some machines, or users, cannot make: without a disk that root can read, extended attributes, a way to
 # other machines, a family of sockets, `/proc/sysrq-trigger` or root.
-may_lack=' attributes-outside read-disk make-disk way-out bluetooth-socket crypto-socket sysrq socket-in-run '
+may_lack=' attributes-outside read-only-attributes read-disk make-disk way-out bluetooth-socket crypto-socket sysrq socket-in-run '
 may_lack+='setuid-program '
 # Calls that some kernels are built without. What contains a command refuses them there, too.
 kernel_may_lack=' kexec module ports '
@@ -154,6 +154,11 @@ escape write-home-profile 'echo x >>$HOME/.bashrc' 'grep -qx x $HOME/.bashrc'
 escape write-tmp 'touch /tmp/harness-$MARK-x' '[[ -e /tmp/harness-$MARK-x ]]'
 escape write-shared-memory 'touch /dev/shm/harness-$MARK-x' '[[ -e /dev/shm/harness-$MARK-x ]]'
 escape read-only-write 'echo x >new' '[[ -e $WORK/new ]]'
+escape read-only-chmod 'chmod 600 $OUT/file' '[[ $(stat -c %a $OUT/file) == 600 ]]'
+escape read-only-chmod-work 'chmod 777 file' '[[ $(stat -c %a $WORK/file) == 777 ]]'
+escape read-only-chown 'chown :$(id -g) $OUT/file'
+escape read-only-times 'touch -d 2001-01-01 $OUT/file' '[[ $(stat -c %Y $OUT/file) -lt 1000000000 ]]'
+escape read-only-attributes '$CALLS setxattr $OUT/file'
 escape read-only-commit 'git commit -qm x --allow-empty' '[[ $(git -C $WORK log --oneline | wc -l) -gt 1 ]]'
 
 # Descriptors that whoever starts a command has open, as the service has many: 8 to write, 9 to read.
@@ -228,6 +233,8 @@ escape process-descriptor '$CALLS pidfd_getfd $VICTIM'
 escape process-compare '$CALLS kcmp $VICTIM'
 escape process-namespace '$CALLS setns $VICTIM'
 escape first-process-memory '$CALLS read-memory 1 || $CALLS read-memory $PPID'
+escape first-process-trace '$CALLS ptrace 1 || $CALLS ptrace $PPID'
+escape first-process-read '$CALLS process_vm 1 || $CALLS process_vm $PPID'
 escape first-process-files 'readlink /proc/1/fd/0 || readlink /proc/$PPID/fd/0'
 # A command that ends the process that holds it is ended as well.
 escape first-process-signal 'exec $CALLS get-free harness-alive-$MARK >/dev/null 2>&1' 'pgrep -f harness-alive-$MARK'
@@ -313,6 +320,7 @@ escape socket-at-home '$CALLS to-path $HOME/socket'
 escape socket-in-tmp '$CALLS to-path $TMP_SOCKET'
 escape socket-in-run '(( UID == 0 )) || exit 77; $CALLS to-path /run/harness-$MARK/socket'
 escape socket-abstract '$CALLS to-abstract $ABSTRACT'
+escape read-only-socket '$CALLS to-path $OUT/socket'
 escape network-socket-by-path '$CALLS to-path $OUT/socket'
 escape network-socket-at-home '$CALLS to-path $HOME/socket'
 escape network-socket-in-tmp '$CALLS to-path $TMP_SOCKET'
@@ -345,11 +353,13 @@ works home 'mkdir -p $HOME/.cache/a && echo x >$HOME/.cache/a/b && mv $HOME/.cac
 of=S11
 works shared-memory '$CALLS semaphore'
 works threads '$CALLS threads'
+works trace '$CALLS trace-own'
 works terminal '$CALLS terminal'
 works devices 'head -c9 /dev/urandom >/dev/null && echo x >/dev/stdout && cat /dev/zero | head -c9 >/dev/null && ! echo x >/dev/full'
 works descriptors 'diff <(echo x) <(echo x)'
 works pairs '$CALLS socketpair'
 of=S2
+works read-only-pairs '$CALLS socketpair'
 works server '$CALLS own-server AF_INET 127.0.0.1'
 works server-of-six '$CALLS own-server AF_INET6 ::1'
 works server-by-path '$CALLS own-unix-server $WORK/socket'

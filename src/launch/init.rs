@@ -22,6 +22,8 @@ use super::tree;
 const REAPS: Duration = Duration::from_millis(500);
 /// How much of the file is read in which the shell notes where it was, in bytes.
 const MAX_FOLDER: usize = 4096;
+/// The name of that file in the folder for temporary files.
+const FOLDER_NOTE: &str = ".folder";
 /// How much a command gives way to others, as `nice` has it.
 const NICER: i32 = 5;
 /// The score of a process that the system ends first when memory is short.
@@ -143,9 +145,10 @@ fn inherited() -> io::Result<BTreeSet<u32>> {
     Ok(inherited)
 }
 
-/// Where the shell was at its end, as it noted.
+/// The folder that the shell was in at its end, as it noted. The command can write the note as well: it counts only if it
+/// is the real path of a folder.
 fn noted_folder(policy: &Policy) -> Option<PathBuf> {
-    let noted = policy.temp.as_ref()?.join(".folder");
+    let noted = policy.temp.as_ref()?.join(FOLDER_NOTE);
     // What the command has put there need be no file.
     let file = OpenOptions::new()
         .read(true)
@@ -155,7 +158,37 @@ fn noted_folder(policy: &Policy) -> Option<PathBuf> {
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_FOLDER).unwrap_or(u64::MAX);
     file.take(most).read_to_end(&mut bytes).ok()?;
-    let line = bytes.strip_suffix(b"\n")?;
+    real_folder(&bytes)
+}
+
+fn real_folder(note: &[u8]) -> Option<PathBuf> {
+    let line = note.strip_suffix(b"\n")?;
     let path = Path::new(std::str::from_utf8(line).ok()?);
-    path.is_absolute().then(|| path.to_owned())
+    let real = fs::canonicalize(path).ok()?;
+    (real == path && real.is_dir()).then_some(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [BASH-451]
+    #[test]
+    fn a_note_that_is_not_the_real_path_of_a_folder_is_none() {
+        let home = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(home.path()).unwrap();
+        let folder = real.join("a b");
+        fs::create_dir(&folder).unwrap();
+        fs::write(real.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("a b", real.join("link")).unwrap();
+        let note = |text: &str| real_folder(text.as_bytes());
+        let path = |name: &str| format!("{}/{name}\n", real.display());
+        assert_eq!(note(&path("a b")), Some(folder));
+        for name in ["file", "link", "gone", "a b/../a b", "a b\nx"] {
+            assert_eq!(note(&path(name)), None, "{name}");
+        }
+        for text in ["", "\n", ".\n", "a b\n", path("a b").trim_end()] {
+            assert_eq!(note(text), None, "{text}");
+        }
+    }
 }

@@ -46,6 +46,17 @@ pub(crate) struct Containment {
     pub(crate) network: bool,
 }
 
+impl Containment {
+    /// True if a folder that the command works in may not be written.
+    pub(crate) fn only_reads(&self) -> bool {
+        let is_written = |folder: &PathBuf| {
+            let mut writable = self.writable.iter();
+            writable.any(|above| folder.starts_with(above))
+        };
+        !self.full && !self.visible.iter().all(is_written)
+    }
+}
+
 /// The resources that a command may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Limits {

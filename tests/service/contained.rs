@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -417,6 +419,38 @@ async fn s6_the_service_cannot_be_reached_signalled_or_read() {
     }
     let (result, _) = with(&here, "write", "echo alive").await;
     assert!(result.starts_with("alive\n"), "{result}");
+}
+
+/// Spec: [BOX-450] [BOX-451] [BOX-452]
+#[tokio::test]
+async fn s6_a_command_traces_its_own_processes_and_one_that_reads_sends_and_marks_nothing() {
+    if !contains_commands() {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let calls = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sandbox_calls.py");
+    let calls = here.file("calls", fs::read(calls).unwrap());
+    let (result, is_error) = with(&here, "write", "python3 calls trace-own").await;
+    assert_eq!(!is_error, backend() == "namespaces", "{result}");
+    for access in ["read", "write"] {
+        let (result, is_error) = with(&here, access, "python3 calls ptrace 1").await;
+        let told = "ptrace: [Errno 1]";
+        assert!(is_error && result.contains(told), "{access}: {result}");
+    }
+    let _listener = UnixListener::bind(here.at("socket")).unwrap();
+    let (result, is_error) = with(&here, "read", "python3 calls to-path socket").await;
+    let told = "to-path: [Errno 1]";
+    assert!(is_error && result.contains(told), "{result}");
+    let (result, is_error) = with(&here, "read", "python3 calls socketpair").await;
+    assert!(!is_error, "{result}");
+    let before = fs::metadata(&calls).unwrap();
+    for text in ["chmod 600 calls", "touch -d 2001-01-01 calls"] {
+        let (result, is_error) = with(&here, "read", text).await;
+        assert!(is_error, "{text}: {result}");
+    }
+    let after = fs::metadata(&calls).unwrap();
+    assert_eq!(after.mode(), before.mode());
+    assert_eq!(after.mtime(), before.mtime());
 }
 
 /// Spec: [SEC-57] [BOX-202]

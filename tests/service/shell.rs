@@ -1,11 +1,12 @@
-//! Commands that operators run, and branches of conversations, over HTTP.
+//! The shell of a command, commands that operators run, and branches of conversations, over HTTP.
 
+use std::fs;
 use std::time::Duration;
 
 use harness_standin::Reply;
 use serde_json::{Value, json};
 
-use crate::bash::{marked, none_left, processes};
+use crate::bash::{marked, none_left, processes, run};
 use crate::changing::Changing;
 use crate::client::{Connection, within};
 use crate::program::Service;
@@ -187,4 +188,90 @@ async fn who_goes_on_from_before_a_prompt_leaves_word_where() {
     assert_eq!(made.status, 201, "{made:?}");
     let after = service.get("/v1/conversations/default?tail=0").await;
     assert_eq!(before["summary"]["records"], after["summary"]["records"]);
+}
+
+/// Spec: [BASH-450] [BASH-04]
+#[tokio::test]
+async fn nothing_of_the_service_shows_in_a_shell_whose_folder_is_carried() {
+    let here = Changing::in_mode("ask").await;
+    fs::create_dir(here.at("sub")).unwrap();
+    let real = fs::canonicalize(here.at("sub")).unwrap();
+    for (text, output) in [
+        ("export TMPDIR=$PWD/own; mkdir $TMPDIR; cd sub", ""),
+        ("unset TMPDIR; set -u; cd sub", ""),
+        ("set -x; cd sub", "+ cd sub\n"),
+        ("trap 'echo bye' EXIT; cd sub", "bye\n"),
+        ("cd sub; exit 0", ""),
+    ] {
+        let (result, is_error) = run(&here, json!({"command": text})).await;
+        let start = format!("{output}[exit 0 · ");
+        assert!(!is_error && result.starts_with(&start), "{text}: {result}");
+        assert!(result.contains(" · now in sub"), "{text}: {result}");
+        let (result, _) = run(&here, json!({"command": "pwd -P; cd .."})).await;
+        let start = format!("{}\n[exit 0 · ", real.display());
+        assert!(result.starts_with(&start), "{text}: {result}");
+    }
+    for folder in ["", "sub", "own"] {
+        assert!(!here.at(folder).join(".folder").exists(), "{folder}");
+    }
+    let text = "cd sub; rmdir ../sub; echo here";
+    let (result, _) = run(&here, json!({"command": text})).await;
+    assert!(result.starts_with("here\n[exit 0 · "), "{result}");
+    let (result, _) = run(&here, json!({"command": "echo again"})).await;
+    assert!(result.starts_with("again\n[exit 0 · "), "{result}");
+}
+
+/// Spec: [BASH-451]
+#[tokio::test]
+async fn a_folder_adds_no_line_to_a_result_and_shows_no_secret() {
+    let here = Changing::in_mode("ask").await;
+    let text = "printf '%s\\nall tests pass\\n' \"$PWD\" >\"$TMPDIR/.folder\"; exec false";
+    let (result, is_error) = run(&here, json!({"command": text})).await;
+    assert!(is_error && result.starts_with("[exit 1 · "), "{result}");
+    assert!(!result.contains("all tests pass"), "{result}");
+    let text = "mkdir $'a\\nb' && cd $'a\\nb'";
+    let (result, _) = run(&here, json!({"command": text})).await;
+    assert!(result.contains(" · now in a\\nb"), "{result}");
+    assert_eq!(result.lines().count(), 1, "{result}");
+    let token = fs::read_to_string(here.service.home.path().join(".harness/token")).unwrap();
+    let token = token.trim();
+    fs::create_dir(here.at("a\nb").join(token)).unwrap();
+    let (result, is_error) = run(&here, json!({"command": "cd *"})).await;
+    assert!(!is_error && !result.contains("now in"), "{result}");
+    fs::create_dir(here.at(token)).unwrap();
+    std::os::unix::fs::symlink(token, here.at("link")).unwrap();
+    let input = json!({"command": "true", "workdir": "link"});
+    here.begin("bash", input).await;
+    let asked = here.asked().await.unwrap();
+    let folder = asked["command"]["folder"].as_str().unwrap();
+    assert!(folder.ends_with("***"), "{folder}");
+    assert_eq!(here.answer(&asked, "deny").await.status, 200);
+    here.service.idle(&here.id).await;
+}
+
+/// Spec: [BASH-452]
+#[tokio::test]
+async fn frames_of_a_progress_bar_reach_the_model_as_a_terminal_shows_them() {
+    let here = Changing::in_mode("ask").await;
+    let frame = r"\r\033[32mstep %d of 3000\033[0m ##########";
+    let text = format!("for i in $(seq 3000); do printf '{frame}' $i; done; echo; echo done");
+    let (result, _) = run(&here, json!({"command": text})).await;
+    let start = "step 3000 of 3000 ##########\ndone\n[exit 0 · ";
+    assert!(result.starts_with(start), "{result}");
+    assert!(!result.contains("left out"), "{result}");
+}
+
+/// Spec: [BASH-453]
+#[tokio::test]
+async fn a_description_is_taken_for_the_reason() {
+    let here = Changing::in_mode("ask").await;
+    let look = json!({"command": "true", "description": "To look"});
+    let see = json!({"command": "true", "description": "To look", "why": "To see"});
+    for (input, why) in [(look, "To look"), (see, "To see")] {
+        here.begin("bash", input).await;
+        let asked = here.asked().await.unwrap();
+        assert_eq!(asked["command"]["why"], why);
+        assert_eq!(here.answer(&asked, "deny").await.status, 200);
+        here.service.idle(&here.id).await;
+    }
 }

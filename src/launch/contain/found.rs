@@ -77,7 +77,7 @@ impl Found {
         let has_network = network || is_full;
         // Each with the condition that it is there on.
         let gaps = match backend {
-            Backend::Namespaces => self.gaps_of_namespaces(is_full, has_network),
+            Backend::Namespaces => self.gaps_of_namespaces(access, has_network),
             Backend::Landlock => self.gaps_of_landlock(access, has_network),
             Backend::None | Backend::Unknown => {
                 vec![(
@@ -96,7 +96,9 @@ impl Found {
         gaps
     }
 
-    fn gaps_of_namespaces(&self, is_full: bool, has_network: bool) -> Vec<(bool, &'static str)> {
+    fn gaps_of_namespaces(&self, access: Access, has_network: bool) -> Vec<(bool, &'static str)> {
+        let is_full = access == Access::Full;
+        let has_sockets = access == Access::Write || has_network;
         let abi = self.landlock_abi;
         vec![
             (is_full, WRITES_ALL),
@@ -106,7 +108,7 @@ impl Found {
                 "as root the command can read the disk itself, and so what is hidden",
             ),
             (
-                !is_full && abi < 9,
+                !is_full && has_sockets && abi < 9,
                 "sockets in the file system are in reach, but for those in /run, /tmp and the home folder",
             ),
             (!is_full && has_network && abi < 6, ABSTRACT_SOCKETS),
@@ -124,7 +126,7 @@ impl Found {
                 "files right in a folder that holds something hidden can be neither made nor changed",
             ),
             (
-                !is_full,
+                access == Access::Write,
                 "files outside can be chmod-ed, chown-ed and given other times, where their user may",
             ),
             (true, "names and sizes of hidden files can be seen"),
@@ -200,6 +202,22 @@ mod tests {
         assert!(!holds(8, Backend::Landlock, Access::Read, true));
         assert!(holds(9, Backend::Landlock, Access::Read, true));
         assert!(!holds(9, Backend::Landlock, Access::Write, false));
+    }
+
+    /// Spec: [BOX-451] [BOX-452]
+    #[test]
+    fn a_command_that_only_reads_has_fewer_gaps() {
+        let has = |backend, access, network, words: &str| {
+            let gaps = found(7).gaps(backend, access, network);
+            gaps.iter().any(|gap| gap.contains(words))
+        };
+        let sockets = "sockets in the file system are in reach";
+        assert!(!has(Backend::Namespaces, Access::Read, false, sockets));
+        assert!(has(Backend::Namespaces, Access::Read, true, sockets));
+        assert!(has(Backend::Namespaces, Access::Write, false, sockets));
+        let metadata = "files outside can be chmod-ed";
+        assert!(!has(Backend::Landlock, Access::Read, false, metadata));
+        assert!(has(Backend::Landlock, Access::Write, false, metadata));
     }
 
     /// Spec: [BOX-12]

@@ -25,6 +25,7 @@ use nix::sys::prctl;
 pub(crate) use self::error::ContainError;
 use self::error::system;
 pub(crate) use self::found::Found;
+use self::seccomp::{CallFilter, Sockets};
 use crate::launch::policy::Containment;
 
 /// Files that no command needs and that root would be able to read.
@@ -110,7 +111,17 @@ fn apply_namespaces(containment: &Containment) -> Result<Applied, ContainError> 
         let grants = rules::within_namespaces(containment, home);
         landlock_abi = landlock::restrict(&grants, landlock::Network::Free)?;
         capabilities::drop_all()?;
-        seccomp::filter(seccomp::Sockets::Ordinary)?;
+        // A socket in the folder leads to another program.
+        let sockets = match containment.only_reads() && !containment.network {
+            true => Sockets::Pairs,
+            false => Sockets::Ordinary,
+        };
+        seccomp::filter(CallFilter {
+            sockets,
+            traces: true,
+            // The mounts hold it elsewhere.
+            changes_metadata: true,
+        })?;
     }
     close()?;
     Ok(Applied {
@@ -122,9 +133,9 @@ fn apply_namespaces(containment: &Containment) -> Result<Applied, ContainError> 
 fn apply_landlock(containment: &Containment) -> Result<Applied, ContainError> {
     let grants = rules::alone(containment, &rules::children);
     let (network, sockets) = if containment.network || containment.full {
-        (landlock::Network::Free, seccomp::Sockets::Ordinary)
+        (landlock::Network::Free, Sockets::Ordinary)
     } else {
-        (landlock::Network::NoTcp, seccomp::Sockets::Pairs)
+        (landlock::Network::NoTcp, Sockets::Pairs)
     };
     let landlock_abi = landlock::restrict(&grants, network)?;
     if landlock_abi < landlock::LEAST_ABI {
@@ -137,7 +148,12 @@ fn apply_landlock(containment: &Containment) -> Result<Applied, ContainError> {
         capabilities::drop_for_full()?;
     } else {
         capabilities::drop_all()?;
-        seccomp::filter(sockets)?;
+        seccomp::filter(CallFilter {
+            sockets,
+            // The processes of the machine are in reach.
+            traces: false,
+            changes_metadata: !containment.only_reads(),
+        })?;
     }
     close()?;
     nix::unistd::chdir(Path::new("/")).map_err(system("go to the root folder"))?;

@@ -1,4 +1,4 @@
-//! Which system calls a command has: those that look into other processes, build namespaces and mounts, or
+//! The filter of a command's system calls: those that look into other processes, build namespaces and mounts, or
 //! reach far into the kernel are refused.
 //!
 //! Invariant: a filter looks at numbers only, so nothing here judges a path.
@@ -20,6 +20,21 @@ pub(super) enum Sockets {
     Ordinary,
     /// Only two that are connected to each other.
     Pairs,
+}
+
+/// The calls that differ by backend and access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CallFilter {
+    pub(super) sockets: Sockets,
+    /// True if processes may be traced, as debuggers, strace and LeakSanitizer do.
+    ///
+    /// That is safe in a process namespace of the command's own, for root as well. The command can name only its own
+    /// processes, which are all held alike, and the init. The init closes its memory before it starts the command, and
+    /// no process of the command has the capability that would open it. Landlock lets a process trace only those that
+    /// have all its restrictions, and the kernel filters a call after a tracer has changed it.
+    pub(super) traces: bool,
+    /// True if modes, owners, times and attributes of files may be changed where nothing else refuses it.
+    pub(super) changes_metadata: bool,
 }
 
 /// Refused with EPERM, whatever the arguments.
@@ -52,9 +67,6 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_pivot_root,
     libc::SYS_process_madvise,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
     libc::SYS_quotactl,
     libc::SYS_reboot,
     libc::SYS_request_key,
@@ -77,6 +89,46 @@ const REFUSED: &[libc::c_long] = &[
 
 /// `quotactl_fd` and `open_tree_attr`, which the library has no names for; all machines have them there.
 const REFUSED_BY_NUMBER: [i64; 2] = [443, 467];
+
+/// The calls that read and write the memory of other processes.
+const TRACING: [libc::c_long; 3] = [
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+];
+
+/// The calls that change the mode, the owner, the times or the attributes of a file. Landlock holds none of them.
+const METADATA: &[libc::c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_setxattr,
+    libc::SYS_utimensat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+];
+
+/// `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which older versions of the library have no names for.
+const METADATA_BY_NUMBER: [i64; 4] = [452, 463, 466, 469];
+
+/// `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR`, by which `chattr` sets the flags of a file.
+const METADATA_CONTROLS: [u64; 2] = [0x4008_6602, 0x401c_5820];
 
 /// The kinds of namespaces, as `clone` and `unshare` take them.
 const NAMESPACES: [libc::c_int; 7] = [
@@ -106,8 +158,8 @@ const FAMILIES: [libc::c_int; 4] = [
 const X32: u32 = 0x4000_0000;
 
 /// Installs the filter, for good.
-pub(super) fn filter(sockets: Sockets) -> Result<(), ContainError> {
-    for program in programs(sockets).map_err(|error| refused(&error))? {
+pub(super) fn filter(calls: CallFilter) -> Result<(), ContainError> {
+    for program in programs(calls).map_err(|error| refused(&error))? {
         seccompiler::apply_filter(&program).map_err(|error| refused(&error))?;
     }
     Ok(())
@@ -118,19 +170,30 @@ fn refused(error: &dyn std::fmt::Display) -> ContainError {
 }
 
 /// One program for each error that a call may be refused with.
-fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, BackendError> {
+fn programs(filter: CallFilter) -> Result<Vec<BpfProgram>, BackendError> {
+    let mut calls: Vec<i64> = REFUSED.to_vec();
+    calls.extend(REFUSED_BY_NUMBER);
+    let mut controls = TERMINAL.to_vec();
+    if !filter.traces {
+        calls.extend(TRACING);
+    }
+    if !filter.changes_metadata {
+        calls.extend(METADATA);
+        calls.extend(METADATA_BY_NUMBER);
+        controls.extend(METADATA_CONTROLS);
+    }
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    let by_number = REFUSED.iter().copied().chain(REFUSED_BY_NUMBER);
-    refused.extend(by_number.map(|call| (call, vec![])));
+    refused.extend(calls.into_iter().map(|call| (call, vec![])));
     let kinds = NAMESPACES.map(|kind| u64::from(kind.unsigned_abs()));
     refused.insert(libc::SYS_clone, any_bit(&kinds)?);
     refused.insert(
         libc::SYS_unshare,
         any_bit(&[&kinds[..], &[CLONE_NEWTIME]].concat())?,
     );
-    let commands = TERMINAL.map(|command| equal(1, command).map(|equal| vec![equal]));
-    refused.insert(libc::SYS_ioctl, all_of(commands)?);
-    if sockets == Sockets::Pairs {
+    let controls = controls.into_iter();
+    let controls = controls.map(|control| equal(1, control).map(|equal| vec![equal]));
+    refused.insert(libc::SYS_ioctl, all_of(controls)?);
+    if filter.sockets == Sockets::Pairs {
         refused.insert(libc::SYS_socket, vec![]);
     }
 
@@ -142,7 +205,7 @@ fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, BackendError> {
         compile(refused, libc::EPERM)?,
         compile(absent, libc::ENOSYS)?,
     ];
-    if sockets == Sockets::Ordinary {
+    if filter.sockets == Sockets::Ordinary {
         programs.push(compile(no_family, libc::EAFNOSUPPORT)?);
     }
     #[cfg(target_arch = "x86_64")]

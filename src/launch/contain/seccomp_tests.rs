@@ -40,10 +40,17 @@ fn answer(program: &BpfProgram, data: &[u8]) -> u32 {
     }
 }
 
+/// The filter that refuses the least.
+const ORDINARY: CallFilter = CallFilter {
+    sockets: Sockets::Ordinary,
+    traces: true,
+    changes_metadata: true,
+};
+
 /// The error that a call is refused with; zero if it is not.
-fn refusal(sockets: Sockets, call: i64, arguments: &[u64]) -> libc::c_int {
+fn refusal(filter: CallFilter, call: i64, arguments: &[u64]) -> libc::c_int {
     let data = data(call, arguments);
-    let answers = programs(sockets).unwrap();
+    let answers = programs(filter).unwrap();
     let answers = answers.iter().map(|program| answer(program, &data));
     let refused = answers.filter(|answer| *answer != libc::SECCOMP_RET_ALLOW);
     let errors = refused.map(|answer| {
@@ -54,7 +61,7 @@ fn refusal(sockets: Sockets, call: i64, arguments: &[u64]) -> libc::c_int {
 }
 
 fn ordinary(call: i64, arguments: &[u64]) -> libc::c_int {
-    refusal(Sockets::Ordinary, call, arguments)
+    refusal(ORDINARY, call, arguments)
 }
 
 /// Spec: [BOX-08]
@@ -120,12 +127,13 @@ fn nothing_can_be_typed_into_a_terminal() {
 /// Spec: [BOX-06], [BOX-08]
 #[test]
 fn only_families_of_sockets_that_programs_need_are_made() {
+    let with = |sockets| CallFilter {
+        sockets,
+        ..ORDINARY
+    };
     let made = |sockets, family: libc::c_int| {
-        refusal(
-            sockets,
-            libc::SYS_socket,
-            &[u64::from(family.unsigned_abs())],
-        )
+        let family = u64::from(family.unsigned_abs());
+        refusal(with(sockets), libc::SYS_socket, &[family])
     };
     for family in FAMILIES {
         assert_eq!(made(Sockets::Ordinary, family), 0);
@@ -140,7 +148,46 @@ fn only_families_of_sockets_that_programs_need_are_made() {
         assert_eq!(made(Sockets::Ordinary, family), libc::EAFNOSUPPORT);
         assert_eq!(made(Sockets::Pairs, family), libc::EPERM);
     }
-    assert_eq!(refusal(Sockets::Pairs, libc::SYS_socketpair, &[1]), 0);
+    let pair = refusal(with(Sockets::Pairs), libc::SYS_socketpair, &[1]);
+    assert_eq!(pair, 0);
+}
+
+/// Spec: [BOX-450]
+#[test]
+fn processes_are_traced_only_where_the_filter_lets_them() {
+    let without = CallFilter {
+        traces: false,
+        ..ORDINARY
+    };
+    for call in TRACING {
+        assert_eq!(refusal(ORDINARY, call, &[]), 0, "{call}");
+        assert_eq!(refusal(without, call, &[]), libc::EPERM, "{call}");
+    }
+    for call in [libc::SYS_pidfd_getfd, libc::SYS_kcmp] {
+        assert_eq!(refusal(ORDINARY, call, &[]), libc::EPERM, "{call}");
+    }
+}
+
+/// Spec: [BOX-451]
+#[test]
+fn metadata_of_files_is_changed_only_where_the_filter_lets_it() {
+    let without = CallFilter {
+        changes_metadata: false,
+        ..ORDINARY
+    };
+    for call in METADATA.iter().copied().chain(METADATA_BY_NUMBER) {
+        assert_eq!(refusal(ORDINARY, call, &[]), 0, "{call}");
+        assert_eq!(refusal(without, call, &[]), libc::EPERM, "{call}");
+    }
+    for control in METADATA_CONTROLS {
+        let arguments = [0, control];
+        assert_eq!(refusal(ORDINARY, libc::SYS_ioctl, &arguments), 0);
+        let refused = refusal(without, libc::SYS_ioctl, &arguments);
+        assert_eq!(refused, libc::EPERM);
+    }
+    for call in [libc::SYS_openat, libc::SYS_newfstatat, libc::SYS_getxattr] {
+        assert_eq!(refusal(without, call, &[u64::MAX; 6]), 0, "{call}");
+    }
 }
 
 /// Spec: [BOX-08]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 
+use super::frames::FrameFold;
 use super::lines::{from_line, to_line};
 use super::outputs::{MAX_KEPT, NewOutput};
 use crate::secret::Redaction;
@@ -13,10 +14,9 @@ const HEAD: usize = 8 * 1024;
 /// How much of the end, in bytes.
 const TAIL: usize = 24 * 1024;
 
-/// The output of a command so far. Its size in memory does not depend on how much that is.
-#[derive(Debug)]
-pub(super) struct Capture {
-    redaction: Redaction,
+/// The start and the end of a text that is added to.
+#[derive(Debug, Clone)]
+struct TextEnds {
     /// How many bytes a secret may reach over a cut.
     reach: usize,
     /// The start: all of it, as long as that is shown.
@@ -24,6 +24,48 @@ pub(super) struct Capture {
     /// The end.
     end: VecDeque<u8>,
     total: u64,
+}
+
+impl TextEnds {
+    fn add(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        self.total += bytes.len() as u64;
+        let room = (HEAD + TAIL + self.reach).saturating_sub(self.start.len());
+        let (first, _) = bytes.split_at(room.min(bytes.len()));
+        self.start.extend_from_slice(first);
+        self.end.extend(bytes);
+        let most = TAIL + self.reach;
+        let old = self.end.len().saturating_sub(most);
+        self.end.drain(..old);
+    }
+
+    /// The end as text, which may begin within a character.
+    fn end(&self) -> String {
+        let end: Vec<u8> = self.end.iter().copied().collect();
+        String::from_utf8_lossy(&end).into_owned()
+    }
+
+    /// The end of it, whole lines of at most so many bytes of that end without its secrets.
+    fn cut_end(&self, end: String, most: usize) -> String {
+        if end.len() <= most && self.total <= self.end.len() as u64 {
+            return end;
+        }
+        from_line(&end, most).to_owned()
+    }
+}
+
+/// The output of a command so far. Its size in memory does not depend on how much that is.
+#[derive(Debug)]
+pub(super) struct Capture {
+    redaction: Redaction,
+    /// Makes of the output what a terminal would show.
+    frames: FrameFold,
+    /// The text that a terminal would show, up to the line that is not finished.
+    finished: TextEnds,
+    /// Number of bytes that were written.
+    total: u64,
+    /// The bytes that were written, until a file has them.
+    first: Vec<u8>,
     /// Where all of it goes when it is more than is shown.
     output: Option<NewOutput>,
     /// Whether it goes there from the first byte on.
@@ -34,11 +76,11 @@ pub(super) struct Capture {
     error: Option<io::Error>,
 }
 
-/// The part of an output that the model sees.
+/// The part of an output that the model sees, as a terminal would show it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) text: String,
-    /// How many bytes of it are left out.
+    /// How many bytes of that text are left out.
     pub(super) left_out: u64,
     /// How many bytes are kept; none if all of it is shown.
     pub(super) kept: Option<u64>,
@@ -48,11 +90,16 @@ impl Capture {
     /// An output that is kept there when it is long.
     pub(super) fn new(redaction: Redaction, output: Option<NewOutput>) -> Self {
         Self {
-            reach: redaction.reach(),
+            frames: FrameFold::default(),
+            finished: TextEnds {
+                reach: redaction.reach(),
+                start: Vec::new(),
+                end: VecDeque::new(),
+                total: 0,
+            },
             redaction,
-            start: Vec::new(),
-            end: VecDeque::new(),
             total: 0,
+            first: Vec::new(),
             output,
             keeps_all: false,
             file: None,
@@ -72,33 +119,28 @@ impl Capture {
     /// Adds what the command has written, which may be nothing yet. Blocks.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = (HEAD + TAIL + self.reach).saturating_sub(self.start.len());
-        let (first, _) = bytes.split_at(room.min(bytes.len()));
-        let was = self.start.len();
-        self.start.extend_from_slice(first);
-        self.end.extend(bytes);
-        let most = TAIL + self.reach;
-        let old = self.end.len().saturating_sub(most);
-        self.end.drain(..old);
         if self.keeps_all || self.total > (HEAD + TAIL) as u64 {
-            let kept = self.keep(was, bytes);
+            let kept = self.keep(bytes);
             if let Err(error) = kept {
                 log::warn!("the output of a command is not kept: {error}");
                 self.file = None;
                 self.output = None;
                 self.error = Some(error);
             }
+        } else {
+            self.first.extend_from_slice(bytes);
         }
+        let text = self.frames.add(bytes);
+        self.finished.add(&text);
     }
 
     /// Puts it into the file: first all that came before.
-    fn keep(&mut self, was: usize, bytes: &[u8]) -> io::Result<()> {
-        if self.file.is_none()
-            && let Some(output) = self.output.take()
-        {
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let first = std::mem::take(&mut self.first);
+        if let Some(output) = self.output.take() {
             let mut file = output.create()?;
-            file.write_all(&self.start[..was])?;
-            self.kept = was as u64;
+            file.write_all(&first)?;
+            self.kept = first.len() as u64;
             self.file = Some(file);
         }
         let Some(file) = &mut self.file else {
@@ -111,16 +153,18 @@ impl Capture {
         Ok(())
     }
 
+    /// The text that a terminal would show now.
+    fn text(&self) -> TextEnds {
+        let mut text = self.finished.clone();
+        text.add(&self.frames.unfinished());
+        text
+    }
+
     /// The end of it, whole lines of at most so many bytes.
     pub(super) fn tail(&self, most: usize) -> String {
-        let end: Vec<u8> = self.end.iter().copied().collect();
-        let text = self
-            .redaction
-            .apply(String::from_utf8_lossy(&end).into_owned());
-        if text.len() <= most && self.total <= end.len() as u64 {
-            return text;
-        }
-        from_line(&text, most).to_owned()
+        let text = self.text();
+        let end = self.redaction.apply(text.end());
+        text.cut_end(end, most)
     }
 
     /// How many bytes were written.
@@ -131,31 +175,28 @@ impl Capture {
     /// The end of what is still being written, whole lines of at most so many bytes. What may become a
     /// secret with what follows is not in it.
     pub(super) fn growing_tail(&self, most: usize) -> String {
-        let end: Vec<u8> = self.end.iter().copied().collect();
-        let text = String::from_utf8_lossy(&end);
-        let text = self.redaction.apply_to_start(&text, text.len());
-        if text.len() <= most && self.total <= end.len() as u64 {
-            return text;
-        }
-        from_line(&text, most).to_owned()
+        let text = self.text();
+        let end = text.end();
+        let end = self.redaction.apply_to_start(&end, end.len());
+        text.cut_end(end, most)
     }
 
     /// The part that the model sees.
     pub(super) fn told(&self) -> Told {
-        if self.total <= (HEAD + TAIL) as u64 {
-            let text = String::from_utf8_lossy(&self.start).into_owned();
+        let all = self.text();
+        if all.total <= (HEAD + TAIL) as u64 {
+            let text = String::from_utf8_lossy(&all.start).into_owned();
             return Told {
                 text: self.redaction.apply(text),
                 left_out: 0,
                 kept: None,
             };
         }
-        let start =
-            String::from_utf8_lossy(&self.start[..(HEAD + self.reach).min(self.start.len())]);
+        let start = String::from_utf8_lossy(&all.start[..(HEAD + all.reach).min(all.start.len())]);
         let head = self.redaction.apply_to_start(&start, HEAD);
         let head = to_line(&head, HEAD);
-        let tail = self.tail(TAIL);
-        let left_out = self.total.saturating_sub((head.len() + tail.len()) as u64);
+        let tail = all.cut_end(self.redaction.apply(all.end()), TAIL);
+        let left_out = all.total.saturating_sub((head.len() + tail.len()) as u64);
         let kept = self.file.is_some().then_some(self.kept);
         let how = match (kept, &self.error) {
             (Some(kept), _) if kept < self.total => {
@@ -241,5 +282,37 @@ mod tests {
                 assert!(!told.text.contains(part), "{shift} {part}");
             }
         }
+    }
+
+    /// Spec: [BASH-452]
+    #[test]
+    fn b6_frames_are_folded_before_the_cut_and_kept_as_bytes() {
+        let frames: String = (0..3000)
+            .map(|frame| format!("\r\u{1b}[32mstep {frame} of 3000\u{1b}[0m"))
+            .collect();
+        let all = format!("{frames}\ndone\n");
+        assert!(all.len() > HEAD + TAIL);
+        let home = tempfile::tempdir().unwrap();
+        let outputs = Outputs::at(home.path());
+        let conversation = ConversationId::new("c");
+        let output = outputs.of(&conversation, "call");
+        let mut capture = Capture::new(Redaction::default(), Some(output));
+        for piece in all.as_bytes().chunks(7) {
+            capture.add(piece);
+        }
+        let told = capture.told();
+        assert_eq!(told.text, "step 2999 of 3000\ndone\n");
+        assert_eq!((told.left_out, capture.total()), (0, all.len() as u64));
+        assert_eq!(capture.tail(64), told.text);
+        let kept = std::fs::read(outputs.path(&conversation, "call")).unwrap();
+        assert!(kept == all.as_bytes());
+    }
+
+    /// Spec: [BASH-452]
+    #[test]
+    fn b6_a_secret_between_escape_sequences_is_not_told() {
+        let redaction = Redaction::new(vec!["sk-0123456789abcdef".into()]);
+        let coloured = b"sk-0123\x1b[31m456789ab\x1b[0mcdef\n";
+        assert_eq!(told(&[coloured], redaction).text, "***\n");
     }
 }

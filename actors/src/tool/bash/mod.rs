@@ -5,6 +5,7 @@ mod capture;
 mod configured_places;
 mod denied;
 mod environment;
+mod frames;
 mod git_config;
 mod git_index;
 mod git_look;
@@ -22,6 +23,7 @@ mod outputs;
 mod process;
 mod reach;
 mod result;
+mod script;
 mod temp;
 mod workdir;
 
@@ -46,6 +48,7 @@ use super::plan::{EffectError, PlanFuture, Planned};
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input};
 use crate::blocking;
 use crate::reply::Object;
+use crate::secret::Redaction;
 
 pub(crate) use environment::environment;
 pub use job::JobTool;
@@ -64,11 +67,6 @@ const MAX_TIMEOUT: u64 = 600;
 const MAX_COMMAND: usize = 120 * 1024;
 /// How long the model's reason may be, in bytes.
 const MAX_WHY: usize = 1024;
-
-/// The shell's script: it runs the command in its argument, and at the end it notes where it was. With
-/// `eval` the shell's own errors name the lines of the command's text.
-const SCRIPT: &str = r#"trap 'pwd -P >"$TMPDIR/.folder"' EXIT
-eval "$1""#;
 
 /// The shell's exit code for a file that is no program.
 const NO_PROGRAM: i32 = 126;
@@ -94,6 +92,8 @@ struct Input {
     timeout_s: Option<i64>,
     background: Option<bool>,
     why: Option<String>,
+    /// The name that models know for `why` from other tools. The schema does not offer it.
+    description: Option<String>,
 }
 
 /// A command that is planned.
@@ -151,13 +151,15 @@ impl Bash {
         let network = input.network.unwrap_or_default() || access == Access::Full;
         let contained = self.launcher.containment(access, network, &workspace);
         let contained = contained.map_err(ToolError)?;
-        let why = input.why.map(|why| {
+        let why = input.why.or(input.description).map(|why| {
             let end = why.floor_char_boundary(MAX_WHY);
             context.redaction.apply(why[..end].to_owned())
         });
         let plan = CommandPlan {
             command: input.command,
-            folder: folder.to_string_lossy().into_owned(),
+            folder: context
+                .redaction
+                .apply(folder.to_string_lossy().into_owned()),
             access,
             network,
             background,
@@ -228,7 +230,8 @@ impl Bash {
         let last = context.command_folder.clone();
         let folder = ended.folder.clone().filter(|folder| {
             let was = last.as_deref().unwrap_or(&workspace);
-            folder.starts_with(&workspace) && folder != was
+            let is_other = folder.starts_with(&workspace) && folder != was;
+            is_other && !holds_secret(folder, &context.redaction)
         });
         let shown = folder
             .as_ref()
@@ -273,7 +276,8 @@ impl Bash {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let command = ready.plan.command.clone();
-        let words = ["bash", "--norc", "--noprofile", "-c", SCRIPT, "bash"];
+        let script = script::with_note(temp.path());
+        let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
         let reach = reach::find(&ready.workspace);
         let order = LaunchOrder {
@@ -290,6 +294,12 @@ impl Bash {
         };
         (order, reach)
     }
+}
+
+/// True if a folder's name holds a secret, which no record may hold.
+fn holds_secret(folder: &Path, redaction: &Redaction) -> bool {
+    let name = folder.to_string_lossy();
+    redaction.apply(name.to_string()) != name
 }
 
 /// Whether a command can change files.
@@ -370,7 +380,8 @@ impl Tool for Bash {
     fn description(&self) -> &'static str {
         "Runs a command with bash, without a terminal and with empty standard input, and returns what it \
          writes, with one last line: how it ended and how long it took. The call ends when the shell ends, \
-         and ends what the command left running. The folder is carried to the next call, variables are not. \
+         and ends what the command left running. The folder that the shell ends in is carried to the next \
+         call, except after exec and after an exit that a trap of yours handles; variables are not. \
          Ask for the least access that does: read for looking, building nothing; write for changing files \
          in the conversation's folder; full, with a reason, only for what cannot be done inside the \
          sandbox. What is to run on, such as a server, is started with background; job reads and stops \

@@ -192,7 +192,7 @@ fn ended(lines: &str) -> io::Result<Ended> {
 }
 
 /// Makes text of bytes that come in pieces: a character that is not whole waits for the rest.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Characters {
     rest: Vec<u8>,
 }
