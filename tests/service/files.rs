@@ -327,6 +327,17 @@ async fn f12_what_is_no_text_file_to_change_is_refused_by_name() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
+/// Spec: [TOOL-440]
+#[tokio::test]
+async fn a_picture_costs_the_model_a_line_and_not_its_bytes() {
+    let here = Changing::in_mode("edits").await;
+    here.file("shot.png", [&b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"[..], &[7; 100_000]].concat());
+    let (told, is_error) = here.call("read", json!({"path": "shot.png"})).await;
+    assert!(!is_error && told.len() < 300, "{told}");
+    assert!(told.contains("image/png, 100016 bytes"), "{told}");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
 /// Paths that tell other programs what to do.
 const PROTECTED: &[&str] = &[
     ".git/config",

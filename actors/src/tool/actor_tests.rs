@@ -369,8 +369,7 @@ async fn cancelling_what_does_not_run_changes_nothing() {
 #[actix::test]
 async fn a_cancelled_built_in_tool_ends_by_itself() {
     let folder = Folder::new();
-    let file = std::fs::File::create(folder.at("huge")).unwrap();
-    file.set_len(1 << 40).unwrap();
+    folder.huge("huge", 1 << 40);
     let mut bench = Bench::new(vec![Arc::new(At(Read, folder.path().into()))]);
     let call_id = bench.run("c", "read", json!({"path": "huge", "start_line": 2}));
     bench.cancel(&call_id);

@@ -11,6 +11,7 @@ use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::binary_file::binary_note;
 use super::cap::{MAX_TEXT_BYTES, Shown, shown};
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, input, path, procfs,
@@ -46,7 +47,7 @@ impl Tool for Read {
 
     fn description(&self) -> &'static str {
         "Reads a text file. Returns the whole file, or the lines from start_line to end_line; \
-         lines count from 1 and end_line is included."
+         lines count from 1 and end_line is included. Of a file that is no text it says what it is."
     }
 
     fn input_schema(&self) -> Value {
@@ -97,7 +98,7 @@ async fn output(call: &str, input: &Input, context: ToolContext) -> Result<Strin
         closed: Arc::default(),
         ..context
     };
-    blocking(move || read(&path, start, end, &own))
+    blocking(move || text(open(&path, start, end, &own)?, &path, start, end, &own))
         .await
         .map_err(|error| ToolError(format!("reading failed: {error}")))?
 }
@@ -108,6 +109,20 @@ fn read(
     end_line: Option<i64>,
     context: &ToolContext,
 ) -> Result<String, ToolError> {
+    let file = open(path, start_line, end_line, context)?;
+    match binary_note(&file) {
+        Some(note) => Ok(json!({ "note": note }).to_string()),
+        None => text(file, path, start_line, end_line, context),
+    }
+}
+
+/// Opens a file that may be read, if the lines can be some of a file.
+fn open(
+    path: &Path,
+    start_line: Option<i64>,
+    end_line: Option<i64>,
+    context: &ToolContext,
+) -> Result<File, ToolError> {
     check_regular(&path::look(path, "file not found")?)?;
     if start_line.is_some_and(|line| line < 1) {
         return Err("start_line must be at least 1".into());
@@ -123,7 +138,7 @@ fn read(
         return Err("end_line must be at least 1".into());
     }
     // Without O_NONBLOCK, opening a FIFO that took the file's place would wait for a writer.
-    let mut file = OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)
@@ -134,6 +149,17 @@ fn read(
     check_regular(&opened)?;
     procfs::check_file(&file)?;
     closed::check_opened(&file, path, &context.closed)?;
+    Ok(file)
+}
+
+/// The lines of an open file.
+fn text(
+    mut file: File,
+    path: &Path,
+    start_line: Option<i64>,
+    end_line: Option<i64>,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
     let (text, extent) = match (start_line, end_line) {
         (None, None) => whole(&mut file, path, context)?,
         (start, end) => range(&mut file, start, end, context)?,
