@@ -1,4 +1,4 @@
-//! The effects of `edit` and `write` on files, and their refusals, over HTTP.
+//! The effects of tools on files, and their refusals, over HTTP.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
@@ -336,6 +336,20 @@ async fn a_picture_costs_the_model_a_line_and_not_its_bytes() {
     assert!(!is_error && told.len() < 300, "{told}");
     assert!(told.contains("image/png, 100016 bytes"), "{told}");
     assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-441]
+#[tokio::test]
+async fn a_search_that_finds_nothing_says_how_its_signs_are_written() {
+    let here = Changing::in_mode("edits").await;
+    here.file("log", "an error\na warning\n");
+    for (pattern, has_note) in [("error|warning", true), ("fatal", false)] {
+        let input = json!({"pattern": pattern, "path": "log"});
+        let (told, is_error) = here.call("grep", input).await;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert!(!is_error && told["matches"] == "", "{told}");
+        assert_eq!(told["note"].is_string(), has_note, "{pattern}: {told}");
+    }
 }
 
 /// Paths that tell other programs what to do.

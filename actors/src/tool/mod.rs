@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 mod actor;
 mod bash;
+mod basic_pattern;
 mod binary_file;
 mod cap;
 mod change;
