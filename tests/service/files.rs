@@ -327,6 +327,30 @@ async fn f12_what_is_no_text_file_to_change_is_refused_by_name() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
+/// Spec: [TOOL-442] [TOOL-443]
+#[tokio::test]
+async fn a_file_keeps_its_byte_order_mark_and_its_line_ends() {
+    let here = Changing::in_mode("edits").await;
+    here.file("a.cs", "\u{feff}class A {\r\n}\r\n");
+    let (told, is_error) = here.call("read", json!({"path": "a.cs"})).await;
+    assert!(!is_error, "{told}");
+    let (told, is_error) = here.write("a.cs", "class A {\n  int x;\n}\n").await;
+    assert!(!is_error && told.contains("CR LF line ends"), "{told}");
+    assert!(told.contains("byte order mark"), "{told}");
+    let kept = "\u{feff}class A {\r\n  int x;\r\n}\r\n";
+    assert_eq!(here.read("a.cs"), kept.as_bytes());
+    // The same with its own marks is the same, and without them as well.
+    for again in [kept, "class A {\n  int x;\n}\n"] {
+        let (told, is_error) = here.write("a.cs", again).await;
+        assert!(is_error && told.contains("has that content"), "{told}");
+    }
+    here.file("mac", "a\rb\rc\r");
+    let (told, is_error) = here.edit("mac", "a\nb", "A\nx\nB").await;
+    assert!(!is_error, "{told}");
+    assert_eq!(here.read("mac"), b"A\rx\rB\rc\r");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
 /// Spec: [TOOL-440]
 #[tokio::test]
 async fn a_picture_costs_the_model_a_line_and_not_its_bytes() {

@@ -20,7 +20,7 @@ fn texts(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "old_string": old, "new_string": new})
 }
 
-/// Spec: [TOOL-54] [TOOL-55]
+/// Spec: [TOOL-54] [TOOL-55] [TOOL-443]
 #[tokio::test]
 async fn an_edit_changes_the_matched_bytes_and_no_others() {
     let folder = Folder::new();
@@ -34,6 +34,9 @@ async fn an_edit_changes_the_matched_bytes_and_no_others() {
         ),
         (b"a\nb\r\nc\nd", "c", "x\ny", b"a\nb\r\nx\r\ny\nd"),
         (b"one  \ntwo", "one\ntwo", "1\n2", b"1\n2"),
+        (b"a\rb\rc\r", "b", "b\nx", b"a\rb\rx\rc\r"),
+        (b"a\rb\rc\r", "a\nb", "A\nB", b"A\rB\rc\r"),
+        (b"one\rtwo\nb\n", "b", "b\nx", b"one\rtwo\nb\nx\n"),
         (b"no end", "end", "END", b"no END"),
         (b"", "", "new\n", b"new\n"),
     ] {

@@ -16,7 +16,7 @@ mod undo;
 pub(super) use at_once::carry_out_at_once;
 pub use before::BeforeStore;
 pub(super) use diff::{Diff, diff};
-pub(super) use line_ends::with_line_ends_of;
+pub(super) use line_ends::{with_line_ends_of, with_marks_of};
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use place::{is_protected_name, place_of};
