@@ -68,7 +68,7 @@ async fn f04_no_match_and_many_are_refused_with_where_they_are() {
     assert_eq!(here.read("f"), b"1\ntwo\n1\nthree\n1\nfour four\n");
 }
 
-/// Spec: [TOOL-62]
+/// Spec: [TOOL-62] [TOOL-444]
 #[tokio::test]
 async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart() {
     let mut here = Changing::in_mode("edits").await;
@@ -77,6 +77,7 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
         for (name, content) in [
             ("part", "one\ntwo\n"),
             ("cut", &large),
+            ("parts", &large),
             ("whole", "one\n"),
             ("changed", "one\n"),
         ] {
@@ -92,6 +93,8 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
         )
         .await;
         read(&here, json!({"path": "cut"})).await;
+        read(&here, json!({"path": "parts"})).await;
+        read(&here, json!({"path": "parts", "start_line": 4000})).await;
         read(&here, json!({"path": "whole"})).await;
         read(&here, json!({"path": "changed"})).await;
         let own = format!("own {round}");
@@ -106,6 +109,7 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
             ("never", false),
             ("part", false),
             ("cut", false),
+            ("parts", true),
             ("changed", false),
             ("whole", true),
             (own.as_str(), true),

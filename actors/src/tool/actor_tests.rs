@@ -493,6 +493,7 @@ async fn a_call_runs_in_the_folder_of_its_conversation() {
         let seen = SeenFile {
             path: folder.at("a").display().to_string(),
             hash: sha256(content.as_bytes()),
+            lines: Vec::new(),
         };
         let outcome = ToolOutcome {
             seen: vec![seen],

@@ -28,7 +28,7 @@ impl Tool for Write {
 
     fn description(&self) -> &'static str {
         "Makes a file with its folders, or replaces the content of one. A file that is there has to be \
-         read whole before, or written by you; it keeps its byte order mark and line ends. To change a \
+         read before, all of its lines, or written by you; it keeps its byte order mark and line ends. To change a \
          part of it use edit."
     }
 
@@ -95,7 +95,8 @@ fn content(
     }
     if !known.bytes.is_empty() && !context.seen.knows(&known.path, &known.hash) {
         return Err(
-            "the file is there and is not as you last saw it whole; read it whole first, or use edit"
+            "the file is there and is not as you last saw it; read all of it first, in parts with \
+             start_line where one result does not hold it, or use edit"
                 .into(),
         );
     }
