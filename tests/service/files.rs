@@ -355,6 +355,20 @@ async fn a_file_keeps_its_byte_order_mark_and_its_line_ends() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
+/// Spec: [TOOL-446]
+#[tokio::test]
+async fn an_edit_leaves_the_attributes_of_a_file() {
+    let here = Changing::in_mode("edits").await;
+    let file = here.file("f", "one\n");
+    let set = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(&file, "user.note", b"keep me", set).unwrap();
+    let (told, is_error) = here.edit("f", "one", "1").await;
+    assert!(!is_error, "{told}");
+    let mut value = [0_u8; 16];
+    let length = rustix::fs::getxattr(&file, "user.note", &mut value).unwrap();
+    assert_eq!((&value[..length], here.read("f")), (&b"keep me"[..], b"1\n".into()));
+}
+
 /// Spec: [TOOL-440]
 #[tokio::test]
 async fn a_picture_costs_the_model_a_line_and_not_its_bytes() {

@@ -1,9 +1,11 @@
 //! Changes of files: where a text is, what the change is, and how it gets onto the disk.
 
 mod at_once;
+mod attributes;
 mod before;
 mod diff;
 mod folders;
+mod in_place;
 mod line_ends;
 mod matching;
 mod near;
