@@ -20,6 +20,7 @@ mod job_note;
 mod launch;
 mod list_dir;
 mod live;
+mod look_alikes;
 pub mod messages;
 mod outcome;
 mod path;

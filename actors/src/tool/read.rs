@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::binary_file::binary_note;
 use super::cap::{MAX_TEXT_BYTES, Shown, shown};
 use super::change::check_size;
+use super::look_alikes::look_alikes;
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, input, path, procfs,
 };
@@ -24,6 +25,8 @@ use crate::secret::Redaction;
 
 /// The start of a path that names the output of a command; its call's id is behind it.
 const OUTPUT: &str = "output:";
+/// The error for a file that is not there.
+const MISSING: &str = "file not found";
 /// How much of a file is read between two looks at the cancellation, in bytes.
 const PIECE: usize = 64 * 1024;
 /// Up to which size the lines of a file are counted that are not asked for, in bytes.
@@ -124,7 +127,14 @@ fn open(
     end_line: Option<i64>,
     context: &ToolContext,
 ) -> Result<File, ToolError> {
-    check_regular(&path::look(path, "file not found")?)?;
+    let found = match path::look(path, MISSING) {
+        Err(ToolError(error)) if error == MISSING => {
+            let alike = look_alikes(path, &context.closed);
+            return Err(ToolError(format!("{MISSING}{alike}")));
+        }
+        found => found?,
+    };
+    check_regular(&found)?;
     if start_line.is_some_and(|line| line < 1) {
         return Err("start_line must be at least 1".into());
     }
