@@ -10,7 +10,7 @@ const HEAD_BYTES: usize = 8 * 1024;
 
 /// The starts of common kinds of files besides those that the model can be shown. None is the start of a text.
 ///
-/// Source: the specifications of the formats, as far as they name a signature.
+/// Source: the specifications of the formats.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x7fELF", "an ELF program or library"),
     (b"!<arch>\n", "an archive of object files"),

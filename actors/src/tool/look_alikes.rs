@@ -109,6 +109,6 @@ mod tests {
             fs::write(home.path().join(format!("a{blanks}b")), "").unwrap();
         }
         let many = given(&format!("a{}b", "\u{a0}".repeat(5)));
-        assert_eq!(many.matches("\u{a0}b\"").count() + many.matches(" b\"").count(), 3);
+        assert_eq!(many.matches("b\"").count(), 3, "{many}");
     }
 }

@@ -167,8 +167,8 @@ mod tests {
     /// Spec: [TOOL-444]
     #[test]
     fn the_parts_of_a_file_are_bounded() {
-        let parts = (0..100).map(|part| (10 * part + 1, 10 * part + 2 + u64::from(part > 50)));
-        let kept = joined(parts.collect());
+        let part = |number: u64| (10 * number, 10 * number + 1 + u64::from(number > 50));
+        let kept = joined((0..100).map(part).collect());
         assert_eq!(kept.len(), MAX_PARTS);
         assert!(kept.is_sorted());
         assert!(kept.iter().all(|(first, last)| last - first == 2));

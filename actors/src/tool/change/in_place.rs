@@ -60,7 +60,12 @@ mod tests {
     fn a_file_is_written_in_place_whatever_its_length() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("f");
-        for (before, content) in [("old", "newer"), ("older", "new"), ("old", ""), ("", "new")] {
+        for (before, content) in [
+            ("old", "newer"),
+            ("older", "new"),
+            ("old", ""),
+            ("", "new"),
+        ] {
             fs::write(&path, before).unwrap();
             let options = File::options().read(true).write(true).open(&path);
             write_in_place(&options.unwrap(), before.as_bytes(), content.as_bytes()).unwrap();
