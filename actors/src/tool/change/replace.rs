@@ -150,15 +150,16 @@ fn too_large(bytes: u64) -> ToolError {
 
 /// Puts a content in the place of what was read there, or of nothing. The path has no links; one that
 /// has become a link since is another place, and refused. A file that may be written and not be replaced is
-/// written in place.
+/// written in place, if its content from before is kept.
 ///
 /// # Errors
 /// [`EffectError::Changed`] if there is something else by now. Nothing is changed then, and nothing is
 /// left behind.
-pub(in crate::tool) fn replace(
+pub(super) fn replace(
     place: &Path,
     known: Option<&Known>,
     content: &[u8],
+    is_kept: bool,
 ) -> Result<Notes, EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let above = place.parent().unwrap_or(Path::new("/"));
@@ -183,6 +184,12 @@ pub(in crate::tool) fn replace(
         let (Some(reason), Some(known)) = (hindrance(error), known) else {
             return Err(failed(error));
         };
+        if !is_kept {
+            return Err(EffectError::Failed(ToolError(format!(
+                "the file cannot be replaced, since {reason}, and is not written in place, since its \
+                 content from before could not be kept"
+            ))));
+        }
         let _turn = turn(place);
         let file = open_at(&folder, name, OFlag::O_RDWR).map_err(failed)?;
         if !is_known(&file, known) {
