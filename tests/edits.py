@@ -199,10 +199,10 @@ def only_match_crlf(c, o, n, a, z, old, new):
 
 
 def lone_cr(c, o, n, a, z, old, new):
-    """A lone CR is no line end."""
+    """A CR is no line end in a file that has LF."""
     if b"\n" not in o:
         return None
-    return refused("lone CR", c.replace(b"\n", b"\r"), old, new, "no match")
+    return refused("lone CR", c.replace(b"\n", b"\r") + b"\n", old, new, "no match")
 
 
 def tabs(c, o, n, a, z, old, new):

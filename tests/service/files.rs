@@ -1,4 +1,4 @@
-//! The effects of `edit` and `write` on files, and their refusals, over HTTP.
+//! The effects of tools on files, and their refusals, over HTTP.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
@@ -68,7 +68,7 @@ async fn f04_no_match_and_many_are_refused_with_where_they_are() {
     assert_eq!(here.read("f"), b"1\ntwo\n1\nthree\n1\nfour four\n");
 }
 
-/// Spec: [TOOL-62]
+/// Spec: [TOOL-62] [TOOL-444]
 #[tokio::test]
 async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart() {
     let mut here = Changing::in_mode("edits").await;
@@ -77,6 +77,7 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
         for (name, content) in [
             ("part", "one\ntwo\n"),
             ("cut", &large),
+            ("parts", &large),
             ("whole", "one\n"),
             ("changed", "one\n"),
         ] {
@@ -92,6 +93,8 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
         )
         .await;
         read(&here, json!({"path": "cut"})).await;
+        read(&here, json!({"path": "parts"})).await;
+        read(&here, json!({"path": "parts", "start_line": 4000})).await;
         read(&here, json!({"path": "whole"})).await;
         read(&here, json!({"path": "changed"})).await;
         let own = format!("own {round}");
@@ -106,6 +109,7 @@ async fn f06_what_is_written_over_was_seen_whole_as_it_is_also_after_a_restart()
             ("never", false),
             ("part", false),
             ("cut", false),
+            ("parts", true),
             ("changed", false),
             ("whole", true),
             (own.as_str(), true),
@@ -325,6 +329,71 @@ async fn f12_what_is_no_text_file_to_change_is_refused_by_name() {
     }
     assert!(!here.service.home.path().join("x").exists());
     assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-442] [TOOL-443]
+#[tokio::test]
+async fn a_file_keeps_its_byte_order_mark_and_its_line_ends() {
+    let here = Changing::in_mode("edits").await;
+    here.file("a.cs", "\u{feff}class A {\r\n}\r\n");
+    let (told, is_error) = here.call("read", json!({"path": "a.cs"})).await;
+    assert!(!is_error, "{told}");
+    let (told, is_error) = here.write("a.cs", "class A {\n  int x;\n}\n").await;
+    assert!(!is_error && told.contains("CR LF line ends"), "{told}");
+    assert!(told.contains("byte order mark"), "{told}");
+    let kept = "\u{feff}class A {\r\n  int x;\r\n}\r\n";
+    assert_eq!(here.read("a.cs"), kept.as_bytes());
+    // The same with its own marks is the same, and without them as well.
+    for again in [kept, "class A {\n  int x;\n}\n"] {
+        let (told, is_error) = here.write("a.cs", again).await;
+        assert!(is_error && told.contains("has that content"), "{told}");
+    }
+    here.file("mac", "a\rb\rc\r");
+    let (told, is_error) = here.edit("mac", "a\nb", "A\nx\nB").await;
+    assert!(!is_error, "{told}");
+    assert_eq!(here.read("mac"), b"A\rx\rB\rc\r");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-446]
+#[tokio::test]
+async fn an_edit_leaves_the_attributes_of_a_file() {
+    let here = Changing::in_mode("edits").await;
+    let file = here.file("f", "one\n");
+    let set = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(&file, "user.note", b"keep me", set).unwrap();
+    let (told, is_error) = here.edit("f", "one", "1").await;
+    assert!(!is_error, "{told}");
+    let mut value = [0_u8; 16];
+    let length = rustix::fs::getxattr(&file, "user.note", &mut value).unwrap();
+    assert_eq!(&value[..length], b"keep me");
+    assert_eq!(here.read("f"), b"1\n");
+}
+
+/// Spec: [TOOL-440]
+#[tokio::test]
+async fn a_picture_costs_the_model_a_line_and_not_its_bytes() {
+    let here = Changing::in_mode("edits").await;
+    let head = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
+    here.file("shot.png", [head.as_slice(), &[7; 100_000]].concat());
+    let (told, is_error) = here.call("read", json!({"path": "shot.png"})).await;
+    assert!(!is_error && told.len() < 300, "{told}");
+    assert!(told.contains("image/png, 100016 bytes"), "{told}");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-441]
+#[tokio::test]
+async fn a_search_that_finds_nothing_says_how_its_signs_are_written() {
+    let here = Changing::in_mode("edits").await;
+    here.file("log", "an error\na warning\n");
+    for (pattern, has_note) in [("error|warning", true), ("fatal", false)] {
+        let input = json!({"pattern": pattern, "path": "log"});
+        let (told, is_error) = here.call("grep", input).await;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert!(!is_error && told["matches"] == "", "{told}");
+        assert_eq!(told["note"].is_string(), has_note, "{pattern}: {told}");
+    }
 }
 
 /// Paths that tell other programs what to do.

@@ -10,8 +10,28 @@ const DIGITS: usize = 64;
 /// The SHA-256 of a content in hexadecimal digits.
 #[must_use]
 pub fn sha256(content: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(content))
+}
+
+/// The SHA-256 of a content that comes in pieces.
+#[derive(Default)]
+pub(crate) struct PieceHash(Sha256);
+
+impl PieceHash {
+    /// Takes the next piece in.
+    pub(crate) fn add(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The hash of all pieces in hexadecimal digits.
+    pub(crate) fn digits(self) -> String {
+        hexadecimal(&self.0.finalize())
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(DIGITS);
-    for byte in Sha256::digest(content) {
+    for byte in bytes {
         // Writing to a string cannot fail.
         write!(digits, "{byte:02x}").unwrap_or_default();
     }
@@ -48,6 +68,11 @@ mod tests {
             ),
         ] {
             assert_eq!(sha256(content.as_bytes()), name);
+            let mut pieces = PieceHash::default();
+            for piece in content.as_bytes().chunks(5) {
+                pieces.add(piece);
+            }
+            assert_eq!(pieces.digits(), name);
             assert!(is_sha256(name));
         }
     }

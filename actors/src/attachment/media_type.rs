@@ -9,6 +9,11 @@ const MAX_IMAGE: usize = 5 * MIB / 4 * 3;
 /// How many bytes a text may have.
 const MAX_TEXT: usize = MIB;
 
+/// Number of bytes at the start of a PDF in which its header is, and at its end in which its end mark is.
+///
+/// Source: PDF Reference, sixth edition (PDF 1.7), Appendix H.3, implementation notes 13 and 18.
+const PDF_EDGE: usize = 1024;
+
 /// The media types that the model can be shown.
 #[derive(Debug, Display, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaType {
@@ -45,7 +50,7 @@ impl MediaType {
             Some(Self::Gif)
         } else if content.starts_with(b"RIFF") && content.get(8..12) == Some(b"WEBP") {
             Some(Self::Webp)
-        } else if content.starts_with(b"%PDF-") {
+        } else if is_pdf(content) {
             Some(Self::Pdf)
         } else if content.len() <= MAX_TEXT
             && !content.contains(&0)
@@ -86,11 +91,26 @@ impl MediaType {
     }
 }
 
+/// True if a content begins as a PDF, or has both marks of one near its edges, each at the start of a line:
+/// a text that only speaks of them is none.
+fn is_pdf(content: &[u8]) -> bool {
+    let head = &content[..content.len().min(PDF_EDGE)];
+    let tail = &content[content.len().saturating_sub(PDF_EDGE)..];
+    content.starts_with(b"%PDF-") || has_line(head, b"%PDF-") && has_line(tail, b"%%EOF")
+}
+
+/// True if one of the lines begins so; a byte that no text has ends a line, too.
+fn has_line(bytes: &[u8], start: &[u8]) -> bool {
+    let is_in_line = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    let mut places = bytes.windows(start.len()).enumerate();
+    places.any(|(at, part)| part == start && (at == 0 || !is_in_line(bytes[at - 1])))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Spec: [ATT-03]
+    /// Spec: [ATT-03] [ATT-440]
     #[test]
     fn a_type_is_told_from_the_content() {
         for (content, expected) in [
@@ -105,6 +125,10 @@ mod tests {
             (b"RIFF", Some(MediaType::Text)),
             (b"%PDF-1.7\n\xe2\xe3", Some(MediaType::Pdf)),
             (b" %PDF-1.7\n\xe2\xe3", None),
+            (b"\n\n%PDF-1.4\n1 0 obj\n%%EOF\n", Some(MediaType::Pdf)),
+            (b"\xef\xbb\xbf%PDF-1.4\n\xe2\n%%EOF", Some(MediaType::Pdf)),
+            (b"\n\n%PDF-1.4\n1 0 obj\n", Some(MediaType::Text)),
+            (b"A %PDF-1.4 ends in %%EOF\n", Some(MediaType::Text)),
             ("Grüße".as_bytes(), Some(MediaType::Text)),
             (b"<script>alert(1)</script>", Some(MediaType::Text)),
             (b"a\0b", None),
@@ -114,6 +138,10 @@ mod tests {
         ] {
             assert_eq!(MediaType::of(content), expected, "{content:?}");
         }
+        let pdf_behind = |bytes: usize| [vec![b'\n'; bytes], b"%PDF-1\n%%EOF".to_vec()].concat();
+        let (near, far) = (pdf_behind(1019), pdf_behind(1020));
+        assert_eq!(MediaType::of(&near), Some(MediaType::Pdf));
+        assert_eq!(MediaType::of(&far), Some(MediaType::Text));
         assert_eq!(MediaType::of(&vec![b'x'; MAX_TEXT]), Some(MediaType::Text));
         assert_eq!(MediaType::of(&vec![b'x'; MAX_TEXT + 1]), None);
     }

@@ -7,6 +7,7 @@ mod intake;
 mod media_type;
 mod store;
 
+pub(crate) use hash::PieceHash;
 pub use hash::{is_sha256, sha256};
 pub use held::{HeldAttachments, hold_attachments};
 pub use intake::{AttachmentError, NewAttachment, Unusable, keep_attachments};

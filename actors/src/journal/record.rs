@@ -252,7 +252,7 @@ pub enum Record {
         result: String,
         /// Whether the call failed.
         is_error: bool,
-        /// The files that the model has seen whole by it.
+        /// The files that the model has seen by it, whole or in part.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<SeenFile>,
         /// Where the next command starts, if that is another folder.

@@ -369,8 +369,7 @@ async fn cancelling_what_does_not_run_changes_nothing() {
 #[actix::test]
 async fn a_cancelled_built_in_tool_ends_by_itself() {
     let folder = Folder::new();
-    let file = std::fs::File::create(folder.at("huge")).unwrap();
-    file.set_len(1 << 40).unwrap();
+    folder.huge("huge", 1 << 40);
     let mut bench = Bench::new(vec![Arc::new(At(Read, folder.path().into()))]);
     let call_id = bench.run("c", "read", json!({"path": "huge", "start_line": 2}));
     bench.cancel(&call_id);
@@ -494,6 +493,7 @@ async fn a_call_runs_in_the_folder_of_its_conversation() {
         let seen = SeenFile {
             path: folder.at("a").display().to_string(),
             hash: sha256(content.as_bytes()),
+            lines: Vec::new(),
         };
         let outcome = ToolOutcome {
             seen: vec![seen],

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::change::{
     Known, Matches, carry_out_at_once, check_size, find, nearest, planned, with_line_ends_of,
 };
+use super::look_alikes::look_alikes;
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
@@ -87,17 +88,20 @@ fn plan(asked: &Path, input: &Input, context: &ToolContext) -> Result<super::Pla
     if input.old_string == input.new_string {
         return Err("old_string and new_string are the same: nothing would change".into());
     }
-    planned(asked, context, |known| changed(known, input))
+    planned(asked, context, |known| match known {
+        Some(known) => changed(known, input),
+        None if input.old_string.is_empty() => {
+            Ok((input.new_string.clone().into_bytes(), Vec::new()))
+        }
+        None => Err(ToolError(format!(
+            "file not found; an empty old_string makes it{}",
+            look_alikes(asked, &context.closed)
+        ))),
+    })
 }
 
 /// The content after an edit, and what there is to say of it.
-fn changed(known: Option<&Known>, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolError> {
-    let Some(known) = known else {
-        return match input.old_string.is_empty() {
-            true => Ok((input.new_string.clone().into_bytes(), Vec::new())),
-            false => Err("file not found; an empty old_string makes it".into()),
-        };
-    };
+fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolError> {
     let file = &known.bytes;
     if input.old_string.is_empty() {
         return match file.is_empty() {

@@ -20,7 +20,7 @@ fn texts(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "old_string": old, "new_string": new})
 }
 
-/// Spec: [TOOL-54] [TOOL-55]
+/// Spec: [TOOL-54] [TOOL-55] [TOOL-443]
 #[tokio::test]
 async fn an_edit_changes_the_matched_bytes_and_no_others() {
     let folder = Folder::new();
@@ -34,6 +34,9 @@ async fn an_edit_changes_the_matched_bytes_and_no_others() {
         ),
         (b"a\nb\r\nc\nd", "c", "x\ny", b"a\nb\r\nx\r\ny\nd"),
         (b"one  \ntwo", "one\ntwo", "1\n2", b"1\n2"),
+        (b"a\rb\rc\r", "b", "b\nx", b"a\rb\rx\rc\r"),
+        (b"a\rb\rc\r", "a\nb", "A\nB", b"A\rB\rc\r"),
+        (b"one\rtwo\nb\n", "b", "b\nx", b"one\rtwo\nb\nx\n"),
         (b"no end", "end", "END", b"no END"),
         (b"", "", "new\n", b"new\n"),
     ] {
@@ -132,7 +135,7 @@ async fn what_is_written_over_was_seen_whole_as_it_is() {
     };
     write("one").await.unwrap();
     write("two").await.unwrap();
-    folder.file("f", "by somebody else");
+    folder.file("f", "by somebody\nelse");
     assert!(
         write("three")
             .await
@@ -143,7 +146,7 @@ async fn what_is_written_over_was_seen_whole_as_it_is() {
         let input = object(json!({"path": "f", "start_line": from}));
         super::super::Read.execute_in(input, own.clone())
     };
-    read(Some(1)).await.unwrap();
+    read(Some(2)).await.unwrap();
     assert!(write("three").await.is_err(), "a part was read");
     read(None).await.unwrap();
     write("three").await.unwrap();
@@ -154,6 +157,43 @@ async fn what_is_written_over_was_seen_whole_as_it_is() {
             .unwrap_err()
             .contains("has that content already")
     );
+}
+
+/// Spec: [TOOL-444]
+#[tokio::test]
+async fn a_large_file_that_was_read_in_parts_may_be_written_over() {
+    let folder = Folder::new();
+    let own = ToolContext {
+        seen: Seen::default(),
+        ..context(&folder)
+    };
+    let line = "some words that fill the line up\n";
+    folder.file("big", line.repeat(8000));
+    let write = async || {
+        let input = object(json!({"path": "big", "content": "short\n"}));
+        let done = Write.execute_in(input, own.clone()).await;
+        done.map_err(|ToolError(error)| error)
+    };
+    let read = async |start: Option<u32>, end: Option<u32>| {
+        let input = json!({"path": "big", "start_line": start, "end_line": end});
+        let reading = super::super::Read.execute_in(object(input), own.clone());
+        reading.await.unwrap()
+    };
+    assert!(read(None, None).await.contains("cut after line"));
+    read(Some(5000), None).await;
+    let refused = write().await.unwrap_err();
+    assert!(refused.contains("in parts with start_line"), "{refused}");
+    // The same lines of another content count for nothing.
+    folder.file("big", line.repeat(8001));
+    read(Some(3000), Some(5500)).await;
+    assert!(write().await.is_err());
+    folder.file("big", line.repeat(8000));
+    read(Some(1), Some(3500)).await;
+    read(Some(3501), Some(6000)).await;
+    assert!(write().await.is_err());
+    read(Some(5000), None).await;
+    write().await.unwrap();
+    assert_eq!(fs::read(folder.at("big")).unwrap(), b"short\n");
 }
 
 /// Spec: [TOOL-58]

@@ -11,6 +11,7 @@ use harness_protocol::Extent;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::basic_pattern::syntax_note;
 use super::cap::{MAX_TEXT_BYTES, shown};
 use super::command::Output;
 use super::{
@@ -40,8 +41,8 @@ impl Tool for Grep {
 
     fn description(&self) -> &'static str {
         "Searches a file, or with recursive a directory and all below it, for lines that match a \
-         basic regular expression (case-sensitive). Returns line:content for a file and \
-         file:line:content for a directory."
+         basic regular expression (case-sensitive; a\\|b is either, a\\+ one or more). Returns \
+         line:content for a file and file:line:content for a directory."
     }
 
     fn input_schema(&self) -> Value {
@@ -161,7 +162,7 @@ async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<S
         &context.launcher,
     )
     .await?;
-    let answer = answer(&output, path, scope, &context.redaction)?;
+    let mut answer = answer(&output, path, scope, &context.redaction)?;
     if let Some(matches) = answer["matches"].as_str() {
         context.extent.note(Extent {
             hits: Some(matches.lines().count() as u64),
@@ -169,6 +170,10 @@ async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<S
             more: answer.get("note").is_some(),
             ..Extent::default()
         });
+    }
+    let found_nothing = output.status.is_some_and(|status| status.code() == Some(1));
+    if found_nothing && let Some(note) = syntax_note(&input.pattern) {
+        answer["note"] = note.into();
     }
     Ok(answer.to_string())
 }

@@ -86,13 +86,40 @@ async fn the_lines_of_a_file_that_match_are_found() {
         ("f", "^$", "6:"),
         ("f", "é😀", "7:end: \"é😀\""),
         ("f", "nothing", ""),
-        ("f", "(alpha|beta)", ""),
         ("crlf", "two", "2:two\r"),
         ("empty", "a", ""),
         ("empty", "^", ""),
     ] {
         let result = search(&folder, pattern, path).await;
         assert_eq!(result, matches(expected), "{pattern}");
+    }
+}
+
+/// Spec: [TOOL-441]
+#[tokio::test]
+async fn a_pattern_with_extended_signs_that_finds_nothing_is_explained() {
+    let folder = Folder::new();
+    folder.file("f", "an error in line 7\na warning 12\nfn main(a|b) {\n");
+    for (pattern, hint) in [
+        ("error|warning", r"write a\|b"),
+        ("[0-9]+", r"write a\+"),
+        ("(error)", r"write \(ab\)"),
+        ("erro?r", r"write a\?"),
+        ("r{2}", r"write a\{2\}"),
+        (r"\d", "write [0-9]"),
+    ] {
+        let result = search(&folder, pattern, "f").await.unwrap();
+        assert_eq!(result["matches"], "", "{pattern}");
+        let note = result["note"].as_str().unwrap_or_default();
+        assert!(note.contains(hint), "{pattern}: {result}");
+    }
+    // Nothing is said where a line was found, or no sign is to blame.
+    for (pattern, found) in [
+        ("a|b", "3:fn main(a|b) {"),
+        ("none", ""),
+        (r"x\|y", ""),
+    ] {
+        assert_eq!(search(&folder, pattern, "f").await, matches(found));
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 mod actor;
 mod bash;
+mod basic_pattern;
+mod binary_file;
 mod cap;
 mod change;
 mod closed;
@@ -18,6 +20,7 @@ mod job_note;
 mod launch;
 mod list_dir;
 mod live;
+mod look_alikes;
 pub mod messages;
 mod outcome;
 mod path;

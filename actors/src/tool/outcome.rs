@@ -19,7 +19,7 @@ pub struct ToolOutcome {
     pub changes: Vec<FileChange>,
     /// Further changes, which are not listed one by one.
     pub changes_note: Option<String>,
-    /// The files that the model has seen whole by it.
+    /// The files that the model has seen by it, whole or in part.
     pub seen: Vec<SeenFile>,
     /// Where the next command starts, if that is another folder.
     pub folder: Option<String>,

@@ -11,17 +11,22 @@ use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::binary_file::binary_note;
 use super::cap::{MAX_TEXT_BYTES, Shown, shown};
+use super::change::check_size;
+use super::look_alikes::look_alikes;
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, input, path, procfs,
 };
-use crate::attachment::sha256;
+use crate::attachment::PieceHash;
 use crate::blocking;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
 /// The start of a path that names the output of a command; its call's id is behind it.
 const OUTPUT: &str = "output:";
+/// The error for a file that is not there.
+const MISSING: &str = "file not found";
 /// How much of a file is read between two looks at the cancellation, in bytes.
 const PIECE: usize = 64 * 1024;
 /// Up to which size the lines of a file are counted that are not asked for, in bytes.
@@ -46,7 +51,7 @@ impl Tool for Read {
 
     fn description(&self) -> &'static str {
         "Reads a text file. Returns the whole file, or the lines from start_line to end_line; \
-         lines count from 1 and end_line is included."
+         lines count from 1 and end_line is included. Of a file that is no text it says what it is."
     }
 
     fn input_schema(&self) -> Value {
@@ -97,7 +102,7 @@ async fn output(call: &str, input: &Input, context: ToolContext) -> Result<Strin
         closed: Arc::default(),
         ..context
     };
-    blocking(move || read(&path, start, end, &own))
+    blocking(move || text(open(&path, start, end, &own)?, &path, start, end, &own))
         .await
         .map_err(|error| ToolError(format!("reading failed: {error}")))?
 }
@@ -108,7 +113,28 @@ fn read(
     end_line: Option<i64>,
     context: &ToolContext,
 ) -> Result<String, ToolError> {
-    check_regular(&path::look(path, "file not found")?)?;
+    let file = open(path, start_line, end_line, context)?;
+    match binary_note(&file) {
+        Some(note) => Ok(json!({ "note": note }).to_string()),
+        None => text(file, path, start_line, end_line, context),
+    }
+}
+
+/// Opens a file that may be read, if the lines can be some of a file.
+fn open(
+    path: &Path,
+    start_line: Option<i64>,
+    end_line: Option<i64>,
+    context: &ToolContext,
+) -> Result<File, ToolError> {
+    let found = match path::look(path, MISSING) {
+        Err(ToolError(error)) if error == MISSING => {
+            let alike = look_alikes(path, &context.closed);
+            return Err(ToolError(format!("{MISSING}{alike}")));
+        }
+        found => found?,
+    };
+    check_regular(&found)?;
     if start_line.is_some_and(|line| line < 1) {
         return Err("start_line must be at least 1".into());
     }
@@ -123,7 +149,7 @@ fn read(
         return Err("end_line must be at least 1".into());
     }
     // Without O_NONBLOCK, opening a FIFO that took the file's place would wait for a writer.
-    let mut file = OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)
@@ -134,9 +160,20 @@ fn read(
     check_regular(&opened)?;
     procfs::check_file(&file)?;
     closed::check_opened(&file, path, &context.closed)?;
+    Ok(file)
+}
+
+/// The lines of an open file.
+fn text(
+    mut file: File,
+    path: &Path,
+    start_line: Option<i64>,
+    end_line: Option<i64>,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
     let (text, extent) = match (start_line, end_line) {
         (None, None) => whole(&mut file, path, context)?,
-        (start, end) => range(&mut file, start, end, context)?,
+        (start, end) => range(&mut file, path, start, end, context)?,
     };
     context.extent.note(extent);
     Ok(text.to_string())
@@ -170,27 +207,29 @@ fn whole(
         let (mut answer, cut) = answer(lines, 1, &context.redaction);
         // The newline at the end does not count, and is returned.
         if lines.len() < text.len()
-            && answer.get("note").is_none()
+            && cut.is_none()
             && let Some(Value::String(content)) = answer.get_mut("content")
         {
             content.push('\n');
         }
-        if answer.get("note").is_none()
-            && let Ok(real) = std::fs::canonicalize(path)
-        {
-            context.seen.note(&real, sha256(&bytes));
-        }
-        let all = total.lines();
-        return Ok((answer, extent(cut.unwrap_or(all), Some(all))));
+        let all = total.counted();
+        let lines = cut.unwrap_or_else(|| CutLines::all(all.lines));
+        note_seen(path, 1, lines.ended, &all, context);
+        return Ok((answer, extent(lines.shown, Some(all.lines))));
     }
     let (answer, cut) = answer(&text, 1, &context.redaction);
     let all = total.read_on(file, &context.cancellation);
-    Ok((answer, extent(cut.unwrap_or_default(), all)))
+    let lines = cut.unwrap_or_default();
+    if let Some(all) = &all {
+        note_seen(path, 1, lines.ended, all, context);
+    }
+    Ok((answer, extent(lines.shown, all.map(|all| all.lines))))
 }
 
 /// A range of lines, joined by newlines without one at the end.
 fn range(
     file: &mut File,
+    path: &Path,
     start: Option<i64>,
     end: Option<i64>,
     context: &ToolContext,
@@ -217,8 +256,24 @@ fn range(
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let (answer, cut) = answer(text, first, &context.redaction);
     let wanted = lines.kept.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let lines = cut.unwrap_or_else(|| CutLines::all(wanted));
     let all = total.read_on(file, &context.cancellation);
-    Ok((answer, extent(cut.unwrap_or(wanted), all)))
+    if let (Some(all), Ok(first)) = (&all, u64::try_from(first)) {
+        note_seen(path, first, lines.ended, all, context);
+    }
+    Ok((answer, extent(lines.shown, all.map(|all| all.lines))))
+}
+
+/// Notes that the model has seen so many lines of a file from that one, whole ones.
+fn note_seen(path: &Path, first: u64, lines: u64, all: &CountedFile, context: &ToolContext) {
+    if let Some(hash) = &all.hash
+        && (lines > 0 || all.lines == 0)
+        && let Ok(real) = std::fs::canonicalize(path)
+    {
+        let last = first.saturating_add(lines).saturating_sub(1);
+        let hash = hash.clone();
+        context.seen.note_lines(&real, hash, (first, last), all.lines);
+    }
 }
 
 /// The lines that are returned, of all that there are.
@@ -231,9 +286,35 @@ fn extent(lines: u64, of_lines: Option<u64>) -> Extent {
     }
 }
 
-/// Counts the lines of a file that is read.
+/// The lines that are shown of a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct CutLines {
+    /// Those of which anything is shown.
+    shown: u64,
+    /// Those that are shown to their ends.
+    ended: u64,
+}
+
+impl CutLines {
+    fn all(lines: u64) -> Self {
+        Self {
+            shown: lines,
+            ended: lines,
+        }
+    }
+}
+
+/// A whole file that was read.
+struct CountedFile {
+    lines: u64,
+    /// SHA-256 of its bytes; `None` if the file is too large to be changed.
+    hash: Option<String>,
+}
+
+/// Counts the lines of a file that is read from its start.
 #[derive(Default)]
 struct Total {
+    hash: PieceHash,
     bytes: u64,
     ended: u64,
     in_line: bool,
@@ -242,18 +323,29 @@ struct Total {
 impl Total {
     fn take(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
+        if self.is_changeable() {
+            self.hash.add(piece);
+        }
         self.ended += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.in_line = piece.last().map_or(self.in_line, |last| *last != b'\n');
     }
 
-    /// The lines so far.
-    fn lines(&self) -> u64 {
-        self.ended + u64::from(self.in_line)
+    /// True if a file of so many bytes can be changed.
+    fn is_changeable(&self) -> bool {
+        usize::try_from(self.bytes).is_ok_and(|bytes| check_size(bytes).is_ok())
     }
 
-    /// The lines of the whole file, which is read on; none if it is too long for that, or if that
-    /// fails: what was asked for is there all the same.
-    fn read_on(mut self, file: &mut File, cancellation: &Cancellation) -> Option<u64> {
+    /// The file, if this was all of it.
+    fn counted(self) -> CountedFile {
+        CountedFile {
+            lines: self.ended + u64::from(self.in_line),
+            hash: self.is_changeable().then(|| self.hash.digits()),
+        }
+    }
+
+    /// The whole file, which is read on; none if it is too long for that, or if that fails: what was
+    /// asked for is there all the same.
+    fn read_on(mut self, file: &mut File, cancellation: &Cancellation) -> Option<CountedFile> {
         if file.metadata().ok()?.len() > MAX_COUNTED {
             return None;
         }
@@ -261,7 +353,7 @@ impl Total {
         while self.bytes <= MAX_COUNTED {
             piece.clear();
             if !next_piece(file, &mut piece, cancellation).ok()? {
-                return Some(self.lines());
+                return Some(self.counted());
             }
             self.take(&piece);
         }
@@ -360,8 +452,8 @@ fn next_piece(
 }
 
 /// A text, or what is shown of it with a note that tells how to get the rest. `first` is the
-/// number of its first line. With the number of lines that are shown, if that is not all.
-fn answer(text: &str, first: i64, redaction: &Redaction) -> (Value, Option<u64>) {
+/// number of its first line. With the lines that are shown, if that is not all.
+fn answer(text: &str, first: i64, redaction: &Redaction) -> (Value, Option<CutLines>) {
     let Shown {
         text: kept,
         is_cut,
@@ -385,7 +477,11 @@ fn answer(text: &str, first: i64, redaction: &Redaction) -> (Value, Option<u64>)
              the rest of it cannot be read, read on with start_line {next}"
         )
     };
-    (json!({"content": kept, "note": note}), Some(count))
+    let lines = CutLines {
+        shown: count,
+        ended: count - u64::from(!ends_line),
+    };
+    (json!({"content": kept, "note": note}), Some(lines))
 }
 
 #[cfg(test)]

@@ -153,9 +153,7 @@ async fn invalid_utf_8_is_replaced_and_nothing_else_is() {
         (&b"a\xffb"[..], "a\u{fffd}b"),
         (b"a\xc3", "a\u{fffd}"),
         (b"\xf0\x9f\x98x", "\u{fffd}x"),
-        (b"a\0b", "a\0b"),
         (b"\xef\xbb\xbfa", "\u{feff}a"),
-        (b"\xff\xfea\0", "\u{fffd}\u{fffd}a\0"),
         (
             "é😀e\u{301}\u{202e}\u{1b}[2J".as_bytes(),
             "é😀e\u{301}\u{202e}\u{1b}[2J",
@@ -164,6 +162,29 @@ async fn invalid_utf_8_is_replaced_and_nothing_else_is() {
         assert_eq!(read_text(bytes, None, None).await, content(expected));
         assert_eq!(read_text(bytes, Some(1), None).await, content(expected));
     }
+}
+
+/// Spec: [TOOL-440]
+#[tokio::test]
+async fn a_file_that_is_no_text_is_named_and_not_shown() {
+    let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 90_000]].concat();
+    for (bytes, parts) in [
+        (png, ["image/png, 90008 bytes", "ask the user to attach it"]),
+        (b"a\nb\0c".to_vec(), ["binary data, 5 bytes", "xxd"]),
+        (b"\xff\xfea\0".to_vec(), ["text in UTF-16, 4 bytes", "bash"]),
+    ] {
+        for start in [None, Some(1), Some(7)] {
+            let result = read_text(&bytes, start, None).await.unwrap();
+            assert_eq!(result.as_object().unwrap().len(), 1, "{result}");
+            let note = result["note"].as_str().unwrap();
+            assert!(parts.iter().all(|part| note.contains(part)), "{note}");
+        }
+    }
+    // Text is judged by its start, and a byte of another encoding makes no binary file of it.
+    let late = format!("{}\0", "x".repeat(8 * 1024));
+    assert!(read_text(&late, None, None).await == content(&late));
+    let latin = read_text(b"caf\xe9\n", None, None).await;
+    assert_eq!(latin, content("caf\u{fffd}\n"));
 }
 
 /// Reads a file as a model does: from its start, and on from where each note says.
@@ -327,8 +348,7 @@ async fn a_path_starts_at_the_workspace_and_is_taken_literally() {
 #[tokio::test]
 async fn of_a_huge_file_only_the_start_is_read() {
     let folder = Folder::new();
-    let file = File::create(folder.at("huge")).unwrap();
-    file.set_len(1 << 40).unwrap();
+    folder.huge("huge", 1 << 40);
     for input in [
         json!({"path": "huge"}),
         json!({"path": "huge", "start_line": 1, "end_line": 9}),
@@ -369,8 +389,7 @@ async fn a_file_that_changes_while_it_is_read_gives_what_was_in_it() {
 #[tokio::test]
 async fn a_cancelled_read_stops() {
     let folder = Folder::new();
-    let file = File::create(folder.at("huge")).unwrap();
-    file.set_len(1 << 40).unwrap();
+    folder.huge("huge", 1 << 40);
     let read = reader(&folder);
     let input = json!({"path": "huge", "start_line": 2});
 

@@ -49,6 +49,13 @@ impl Folder {
         path
     }
 
+    /// Makes a file of so many bytes that begins as text; the rest takes no room on the disk.
+    pub(super) fn huge(&self, name: &str, bytes: u64) {
+        let path = self.file(name, "x".repeat(8 * 1024));
+        let file = fs::File::options().write(true).open(path);
+        file.unwrap().set_len(bytes).unwrap();
+    }
+
     pub(super) fn fifo(&self, name: &str) -> PathBuf {
         let path = self.at(name);
         mkfifo(&path, Mode::S_IRWXU).unwrap();

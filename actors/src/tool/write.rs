@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Known, carry_out_at_once, planned};
+use super::change::{Known, carry_out_at_once, planned, with_marks_of};
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
@@ -28,7 +28,8 @@ impl Tool for Write {
 
     fn description(&self) -> &'static str {
         "Makes a file with its folders, or replaces the content of one. A file that is there has to be \
-         read whole before, or written by you; to change a part of it use edit."
+         read before, all of its lines, or written by you; it keeps its byte order mark and line ends. To change a \
+         part of it use edit."
     }
 
     fn input_schema(&self) -> Value {
@@ -78,18 +79,26 @@ fn content(
     input: &Input,
     context: &ToolContext,
 ) -> Result<(Vec<u8>, Vec<String>), ToolError> {
-    let content = input.content.clone().into_bytes();
     let Some(known) = known else {
-        return Ok((content, Vec::new()));
+        return Ok((input.content.clone().into_bytes(), Vec::new()));
     };
-    if known.bytes == content {
-        return Err("the file has that content already: nothing would change".into());
+    let (content, notes) = with_marks_of(&known.bytes, &input.content);
+    if known.bytes == content.as_bytes() {
+        return Err(match notes.as_slice() {
+            [] => "the file has that content already: nothing would change".into(),
+            kept => ToolError(format!(
+                "the file has that content already, as {}: nothing would change; other line ends \
+                 are made by a command",
+                kept.join(" and ")
+            )),
+        });
     }
     if !known.bytes.is_empty() && !context.seen.knows(&known.path, &known.hash) {
         return Err(
-            "the file is there and is not as you last saw it whole; read it whole first, or use edit"
+            "the file is there and is not as you last saw it; read all of it first, in parts with \
+             start_line where one result does not hold it, or use edit"
                 .into(),
         );
     }
-    Ok((content, Vec::new()))
+    Ok((content.into_owned().into_bytes(), notes))
 }

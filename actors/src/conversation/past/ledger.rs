@@ -215,7 +215,8 @@ impl Ledger {
                 let own = changes.iter().filter(|change| !change.by_command);
                 let seen = |change: &FileChange| {
                     let (path, hash) = (change.path.clone(), change.after.clone()?);
-                    Some(SeenFile { path, hash })
+                    let lines = Vec::new();
+                    Some(SeenFile { path, hash, lines })
                 };
                 self.see(&own.filter_map(seen).collect::<Vec<_>>());
             }
@@ -405,7 +406,7 @@ impl Ledger {
         self.has_happened = has_happened;
     }
 
-    /// The last content of each file that the model has seen whole, by its path.
+    /// The last content of each file that the model has seen, by its path.
     #[must_use]
     pub fn seen(&self) -> SeenBefore {
         Arc::clone(&self.seen)
@@ -441,7 +442,7 @@ impl Ledger {
     fn see(&mut self, files: &[SeenFile]) {
         for file in files {
             let seen = Arc::make_mut(&mut self.seen);
-            seen.insert(file.path.clone(), file.hash.clone());
+            seen.insert(file.path.clone(), file.clone());
         }
     }
 

@@ -1,12 +1,44 @@
-//! The line ends of what is put into a file: those of its surroundings.
+//! The line ends and the byte order mark of what is put into a file: those of its surroundings.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::matching::Level;
+use super::matching::{Level, has_only_cr};
+
+/// The byte order mark of UTF-8.
+const MARK: &str = "\u{feff}";
+
+/// The end of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineEnd {
+    Lf,
+    CrLf,
+    /// Only where no line ends with LF: elsewhere a CR is a character like others.
+    Cr,
+}
+
+impl LineEnd {
+    /// The text with this line end in place of LF and CR LF.
+    fn apply(self, text: &str) -> String {
+        let plain = text.replace("\r\n", "\n");
+        match self {
+            Self::Lf => plain,
+            Self::CrLf => plain.replace('\n', "\r\n"),
+            Self::Cr => plain.replace('\n', "\r"),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lf => "LF",
+            Self::CrLf => "CR LF",
+            Self::Cr => "CR",
+        }
+    }
+}
 
 /// A text with the line ends that stand at a place in a file: in it, else before it, else behind it. A
-/// file without any takes the text as it is. So does one with CR LF in it, if the place was found byte for
+/// file without any takes the text unchanged. So does one with CR LF in it, if the place was found byte for
 /// byte: then it is meant so.
 pub(in crate::tool) fn with_line_ends_of<'t>(
     file: &[u8],
@@ -15,37 +47,84 @@ pub(in crate::tool) fn with_line_ends_of<'t>(
     level: Level,
 ) -> Cow<'t, str> {
     let has_own = text.contains("\r\n");
-    if has_own && level == Level::Exact {
+    if !text.contains('\n') || has_own && level == Level::Exact {
         return Cow::Borrowed(text);
     }
-    let inside = first_end(&file[place.clone()]);
+    let inside = || first_end(&file[place.clone()]);
     let before = || last_end(&file[..place.start]);
     let behind = || first_end(&file[place.end..]);
-    match inside.or_else(before).or_else(behind) {
+    let end = match has_only_cr(file) {
+        true => Some(LineEnd::Cr),
+        false => inside().or_else(before).or_else(behind),
+    };
+    match end {
         None => Cow::Borrowed(text),
-        Some(false) if !has_own => Cow::Borrowed(text),
-        Some(false) => Cow::Owned(text.replace("\r\n", "\n")),
-        Some(true) => Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n")),
+        Some(LineEnd::Lf) if !has_own => Cow::Borrowed(text),
+        Some(end) => Cow::Owned(end.apply(text)),
     }
 }
 
-/// Whether the first line end is CR LF; none if there is none.
-fn first_end(bytes: &[u8]) -> Option<bool> {
-    let at = bytes.iter().position(|byte| *byte == b'\n')?;
-    Some(at > 0 && bytes[at - 1] == b'\r')
+/// A text that replaces the whole content of a file, with the byte order mark and the line end of the file if
+/// it has none of its own, and remarks about that.
+pub(in crate::tool) fn with_marks_of<'t>(
+    file: &[u8],
+    text: &'t str,
+) -> (Cow<'t, str>, Vec<String>) {
+    let (mut text, mut notes) = (Cow::Borrowed(text), Vec::new());
+    let takes_ends = text.contains('\n') && !text.contains("\r\n");
+    match only_end(file) {
+        Some(end @ (LineEnd::CrLf | LineEnd::Cr)) if takes_ends => {
+            text = Cow::Owned(end.apply(&text));
+            notes.push(format!("the {} line ends of the file are kept", end.name()));
+        }
+        None if takes_ends && first_end(file).is_some() => {
+            notes.push("the file had both LF and CR LF line ends, and has LF only now".to_owned());
+        }
+        Some(_) | None => {}
+    }
+    if file.starts_with(MARK.as_bytes()) && !text.starts_with(MARK) && !text.is_empty() {
+        text = Cow::Owned(format!("{MARK}{text}"));
+        notes.push("the byte order mark of the file is kept".to_owned());
+    }
+    (text, notes)
 }
 
-/// The same of the last one.
-fn last_end(bytes: &[u8]) -> Option<bool> {
+/// The line end of a file; `None` if it has none, or LF here and CR LF there.
+fn only_end(file: &[u8]) -> Option<LineEnd> {
+    if has_only_cr(file) {
+        return Some(LineEnd::Cr);
+    }
+    let first = first_end(file)?;
+    let mut lines = file.split_inclusive(|byte| *byte == b'\n');
+    let is_same = |line: &[u8]| !line.ends_with(b"\n") || first_end(line) == Some(first);
+    lines.all(is_same).then_some(first)
+}
+
+/// The first line end; `None` if there is none.
+fn first_end(bytes: &[u8]) -> Option<LineEnd> {
+    let at = bytes.iter().position(|byte| *byte == b'\n')?;
+    Some(end_at(bytes, at))
+}
+
+/// The last line end; `None` if there is none.
+fn last_end(bytes: &[u8]) -> Option<LineEnd> {
     let at = bytes.iter().rposition(|byte| *byte == b'\n')?;
-    Some(at > 0 && bytes[at - 1] == b'\r')
+    Some(end_at(bytes, at))
+}
+
+/// The line end of which the LF is there.
+fn end_at(bytes: &[u8], at: usize) -> LineEnd {
+    match at > 0 && bytes[at - 1] == b'\r' {
+        true => LineEnd::CrLf,
+        false => LineEnd::Lf,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Spec: [TOOL-55]
+    /// Spec: [TOOL-55] [TOOL-443]
     #[test]
     fn new_lines_take_the_line_end_of_their_surroundings() {
         for (file, place, text, exact, loose) in [
@@ -57,6 +136,9 @@ mod tests {
             (b"a\r\nb", 0..1, "x\r\ny\nz", "x\r\ny\nz", "x\r\ny\r\nz"),
             (b"a", 0..1, "x\ny", "x\ny", "x\ny"),
             (b"", 0..0, "x\ny", "x\ny", "x\ny"),
+            (b"a\rb\rc\r", 2..3, "x\ny", "x\ry", "x\ry"),
+            (b"a\rb\rc\r", 2..3, "x\r\ny", "x\r\ny", "x\ry"),
+            (b"a\rb\n", 2..3, "x\ny", "x\ny", "x\ny"),
         ] {
             for (level, expected) in [(Level::Exact, exact), (Level::LineEnds, loose)] {
                 assert_eq!(
@@ -65,6 +147,32 @@ mod tests {
                     "{file:?} {place:?} {level:?}"
                 );
             }
+        }
+    }
+
+    /// Spec: [TOOL-442]
+    #[test]
+    fn a_new_content_takes_the_marks_of_the_file_once() {
+        let (crlf, mark) = ("the CR LF line ends of the file are kept", "the byte order mark");
+        for (file, text, expected, parts) in [
+            ("a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n", &[crlf][..]),
+            ("a\r\nb\r\n", "x\r\ny\r\n", "x\r\ny\r\n", &[]),
+            ("\u{feff}a\r\n", "x\n", "\u{feff}x\r\n", &[crlf, mark]),
+            ("\u{feff}a\n", "\u{feff}x\n", "\u{feff}x\n", &[]),
+            ("\u{feff}a\n", "x", "\u{feff}x", &[mark]),
+            ("\u{feff}a\n", "", "", &[]),
+            ("a\rb\r", "x\ny\n", "x\ry\r", &["the CR line ends"]),
+            ("a\nb\r\n", "x\ny\n", "x\ny\n", &["both LF and CR LF"]),
+            ("a\nb\n", "x\ny\n", "x\ny\n", &[]),
+            ("a\r\nb", "x\n", "x\r\n", &[crlf]),
+            ("a", "x\n", "x\n", &[]),
+            ("", "x\n", "x\n", &[]),
+        ] {
+            let (content, notes) = with_marks_of(file.as_bytes(), text);
+            assert_eq!(content, expected, "{file:?} {text:?}");
+            assert_eq!(notes.len(), parts.len(), "{file:?} {text:?}: {notes:?}");
+            let mut pairs = notes.iter().zip(parts);
+            assert!(pairs.all(|(note, part)| note.contains(part)), "{notes:?}");
         }
     }
 }

@@ -45,8 +45,10 @@ pub(in crate::tool) struct Matches {
 /// Finds a text, which is not empty: at the first level that has it anywhere. At the last one it
 /// counts only if it stands in one place.
 pub(in crate::tool) fn find(file: &[u8], text: &str) -> Option<Matches> {
+    let cr_ends = has_only_cr(file);
     for level in [Level::Exact, Level::LineEnds, Level::LookAlikes] {
-        let (file, text) = (folded(file, level), folded(text.as_bytes(), level));
+        let file = folded(file, level, cr_ends);
+        let text = folded(text.as_bytes(), level, cr_ends);
         let places = file.places_of(&text);
         let is_wanted = match level {
             Level::Exact | Level::LineEnds => !places.is_empty(),
@@ -125,7 +127,13 @@ fn positions(bytes: &[u8], text: &[u8]) -> Vec<Range<usize>> {
     places
 }
 
-fn folded(bytes: &[u8], level: Level) -> Folded<'_> {
+/// True if the lines of a file end with CR, as those of old Macs do.
+pub(super) fn has_only_cr(file: &[u8]) -> bool {
+    !file.contains(&b'\n') && file.contains(&b'\r')
+}
+
+/// Bytes at a level; `cr_ends` says that a CR without LF ends a line.
+fn folded(bytes: &[u8], level: Level, cr_ends: bool) -> Folded<'_> {
     let mut folded = Folded {
         bytes: Vec::new(),
         origins: None,
@@ -150,6 +158,11 @@ fn folded(bytes: &[u8], level: Level) -> Folded<'_> {
         if bytes[at..].starts_with(b"\r\n") {
             push(b'\n', at..at + 2);
             at += 2;
+            continue;
+        }
+        if cr_ends && bytes[at] == b'\r' {
+            push(b'\n', at..at + 1);
+            at += 1;
             continue;
         }
         let alike = (level == Level::LookAlikes)
@@ -208,7 +221,7 @@ mod tests {
         Some((level, vec![bytes.to_vec()]))
     }
 
-    /// Spec: [TOOL-54]
+    /// Spec: [TOOL-54] [TOOL-443]
     #[test]
     fn a_text_is_found_at_the_first_level_that_has_it() {
         for (file, text, expected) in [
@@ -219,6 +232,9 @@ mod tests {
             (b"x\ny\nz", "x\r\ny", one(Level::LineEnds, b"x\ny")),
             (b"x\r\ny", "\ny", one(Level::LineEnds, b"\r\ny")),
             (b"x\r\ny\ny", "\ny", one(Level::Exact, b"\ny")),
+            (b"x\ry\rz", "x\ny", one(Level::LineEnds, b"x\ry")),
+            (b"x\ry\rz", "y\r\n", one(Level::LineEnds, b"y\r")),
+            (b"x  \ry\r", "x\ny", one(Level::LookAlikes, b"x  \ry")),
             (b"x  \ny\nz", "x\ny", one(Level::LookAlikes, b"x  \ny")),
             (b"x\t\r\ny", "x\ny", one(Level::LookAlikes, b"x\t\r\ny")),
             (b"x\ny", "x \ny", one(Level::LookAlikes, b"x\ny")),
@@ -250,6 +266,8 @@ mod tests {
         for (file, text) in [
             (&b"  x\n    y"[..], "x\ny"),
             (b"x\n\ny", "x\ny"),
+            // Beside LF, a CR is a character like others.
+            (b"x\ry\n", "x\ny"),
             (b"X", "x"),
             (b"a\xc2\xa0b a\xe2\x80\x80b", "a b"),
             (b"", "x"),

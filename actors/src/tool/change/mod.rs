@@ -1,9 +1,11 @@
 //! Changes of files: where a text is, what the change is, and how it gets onto the disk.
 
 mod at_once;
+mod attributes;
 mod before;
 mod diff;
 mod folders;
+mod in_place;
 mod line_ends;
 mod matching;
 mod near;
@@ -16,7 +18,7 @@ mod undo;
 pub(super) use at_once::carry_out_at_once;
 pub use before::BeforeStore;
 pub(super) use diff::{Diff, diff};
-pub(super) use line_ends::with_line_ends_of;
+pub(super) use line_ends::{with_line_ends_of, with_marks_of};
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use place::{is_protected_name, place_of};

@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use harness_protocol::Place;
@@ -71,6 +72,13 @@ pub(in crate::tool) fn find(
     asked: &Path,
     closed_paths: &[PathBuf],
 ) -> Result<Found, ToolError> {
+    let name = asked.as_os_str().as_bytes();
+    if (name.ends_with(b"/") || name.ends_with(b"/.")) && !folder.join(asked).is_dir() {
+        return Err(
+            "the path ends as that of a folder, which is made with the first file in it; name the file"
+                .into(),
+        );
+    }
     let refused = |error: &std::io::Error| path::io_error(error, "the folder is gone");
     let given = folder;
     let folder = fs::canonicalize(given).map_err(|error| refused(&error))?;
@@ -171,6 +179,19 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    /// Spec: [TOOL-447]
+    #[test]
+    fn a_path_with_a_slash_at_its_end_makes_no_file() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("there")).unwrap();
+        fs::write(home.path().join("file"), "").unwrap();
+        for path in ["new/", "new/deep/", "new/.", "file/"] {
+            let error = find(home.path(), Path::new(path), &[]).unwrap_err();
+            assert!(error.to_string().contains("name the file"), "{path}");
+        }
+        assert!(find(home.path(), Path::new("there/"), &[]).is_ok());
+    }
 
     /// Spec: [TOOL-60]
     #[test]

@@ -82,7 +82,8 @@ fn carry_out(
     context: &ToolContext,
 ) -> Result<ToolOutcome, EffectError> {
     let unkept = keep(known, context);
-    let notes = in_new_folders(&found.missing, || replace(&found.path, known, content))?;
+    let put = || replace(&found.path, known, content, unkept.is_none());
+    let notes = in_new_folders(&found.missing, put)?;
     context.seen.note(&found.path, sha256(content));
     let mut change = change;
     change.notes.extend(notes.into_iter().chain(unkept));

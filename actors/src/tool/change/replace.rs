@@ -15,6 +15,8 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 use nix::unistd::{AccessFlags, access};
 
+use super::attributes::copy_attributes;
+use super::in_place::{hindrance, write_in_place};
 use super::temporary::{Temporary, failed, sweep};
 use crate::attachment::sha256;
 use crate::tool::{EffectError, ToolError, path, procfs};
@@ -147,55 +149,101 @@ fn too_large(bytes: u64) -> ToolError {
 }
 
 /// Puts a content in the place of what was read there, or of nothing. The path has no links; one that
-/// has become a link since is another place, and refused.
+/// has become a link since is another place, and refused. A file that may be written and not be replaced is
+/// written in place, if its content from before is kept.
 ///
 /// # Errors
 /// [`EffectError::Changed`] if there is something else by now. Nothing is changed then, and nothing is
 /// left behind.
-pub(in crate::tool) fn replace(
+pub(super) fn replace(
     place: &Path,
     known: Option<&Known>,
     content: &[u8],
+    is_kept: bool,
 ) -> Result<Notes, EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let above = place.parent().unwrap_or(Path::new("/"));
     let folder = open_folder(above)?;
     sweep(above);
-    let temporary = Temporary::make(&folder)?;
     let mut notes = Notes::new();
-    fill(&temporary.file, known, content, &mut notes).map_err(failed)?;
-    // Two changes of ours never meet: one that was taken back could take another along.
-    let turn = turn(place);
-    if known.is_some_and(|known| !holds(&folder, name, known)) {
-        return Err(EffectError::Changed);
-    }
-    match known {
-        None => temporary.become_new(name)?,
-        Some(known) => match temporary.exchange(name) {
-            Ok(()) => check_old(&temporary, name, known)?,
-            Err(EffectError::Failed(_)) => {
-                // The file system does not exchange names. Between the look and the renaming a
-                // change by another program is lost.
-                if !holds(&folder, name, known) {
-                    return Err(EffectError::Changed);
+    let hindered = match Temporary::make(&folder) {
+        Ok(temporary) => {
+            let old = match known {
+                Some(known) => {
+                    let file = open_at(&folder, name, OFlag::O_RDONLY);
+                    Some((known, file.map_err(|_| EffectError::Changed)?))
                 }
-                let renamed = nix::fcntl::renameat(&folder, &*temporary.name, &folder, name);
-                renamed.map_err(failed)?;
-                notes.push(
-                    "this file system cannot exchange files: a change at the very same moment \
-                     would be lost"
-                        .to_owned(),
-                );
-            }
-            Err(changed) => return Err(changed),
-        },
+                None => None,
+            };
+            fill(&temporary.file, old.as_ref(), content, &mut notes)?;
+            exchange(&temporary, place, name, known, &mut notes)?
+        }
+        Err(error) => Some(error),
+    };
+    if let Some(error) = hindered {
+        let (Some(reason), Some(known)) = (hindrance(error), known) else {
+            return Err(failed(error));
+        };
+        if !is_kept {
+            return Err(EffectError::Failed(ToolError(format!(
+                "the file cannot be replaced, since {reason}, and is not written in place, since its \
+                 content from before could not be kept"
+            ))));
+        }
+        let _turn = turn(place);
+        let file = open_at(&folder, name, OFlag::O_RDWR).map_err(failed)?;
+        if !is_known(&file, known) {
+            return Err(EffectError::Changed);
+        }
+        write_in_place(&file, &known.bytes, content)?;
+        return Ok(vec![format!("written in place, since {reason}")]);
     }
-    drop((turn, temporary));
     folder.sync_all().map_err(failed)?;
     if known.is_some_and(|known| known.names > 1) {
         notes.push("the file had other names (hard links), which keep the old content".to_owned());
     }
     Ok(notes)
+}
+
+/// Gives the new file the name of what was read, or of nothing; the error by which the folder or a mount
+/// hinders that.
+fn exchange(
+    temporary: &Temporary<'_>,
+    place: &Path,
+    name: &OsStr,
+    known: Option<&Known>,
+    notes: &mut Notes,
+) -> Result<Option<Errno>, EffectError> {
+    let folder = temporary.folder;
+    // Two changes of ours never meet: one that was taken back could take another along.
+    let _turn = turn(place);
+    if known.is_some_and(|known| !holds(folder, name, known)) {
+        return Err(EffectError::Changed);
+    }
+    let Some(known) = known else {
+        temporary.become_new(name)?;
+        return Ok(None);
+    };
+    match temporary.exchange(name) {
+        Ok(()) => check_old(temporary, name, known)?,
+        Err(EffectError::Failed(_)) => {
+            // The file system does not exchange names. Between the look and the renaming a
+            // change by another program is lost.
+            if !holds(folder, name, known) {
+                return Err(EffectError::Changed);
+            }
+            if let Err(error) = nix::fcntl::renameat(folder, &*temporary.name, folder, name) {
+                return Ok(Some(error));
+            }
+            notes.push(
+                "this file system cannot exchange files: a change at the very same moment would \
+                 be lost"
+                    .to_owned(),
+            );
+        }
+        Err(changed) => return Err(changed),
+    }
+    Ok(None)
 }
 
 /// Removes a file, if it is as it was read.
@@ -205,7 +253,7 @@ pub(in crate::tool) fn replace(
 pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
-    let temporary = Temporary::make(&folder)?;
+    let temporary = Temporary::make(&folder).map_err(failed)?;
     let turn = turn(place);
     if !holds(&folder, name, known) {
         return Err(EffectError::Changed);
@@ -226,10 +274,9 @@ pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
 pub(super) fn set_mode(place: &Path, mode: u32) -> Result<(), EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
-    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let file = openat(&folder, name, flags, Mode::empty()).map_err(failed)?;
+    let file = open_at(&folder, name, OFlag::O_RDONLY).map_err(failed)?;
     let mode = fs::Permissions::from_mode(mode & 0o777);
-    File::from(file).set_permissions(mode).map_err(failed)
+    file.set_permissions(mode).map_err(failed)
 }
 
 /// Waits until no other change of that file is put in its place. Some files share a turn.
@@ -263,11 +310,17 @@ pub(super) fn open_folder(folder: &Path) -> Result<File, EffectError> {
 
 /// Whether a name in a folder leads to a file with the known bytes and mode.
 fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bool {
-    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let Ok(file) = openat(folder, name, flags, Mode::empty()) else {
-        return false;
-    };
-    let file = File::from(file);
+    open_at(folder, name, OFlag::O_RDONLY).is_ok_and(|file| is_known(&file, known))
+}
+
+/// Opens what has a name in a folder, and is no link.
+fn open_at<P: ?Sized + nix::NixPath>(folder: &File, name: &P, access: OFlag) -> nix::Result<File> {
+    let flags = access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    openat(folder, name, flags, Mode::empty()).map(File::from)
+}
+
+/// True if a file has the known bytes and mode.
+fn is_known(file: &File, known: &Known) -> bool {
     let mut bytes = Vec::new();
     let is_as_known = |found: fs::Metadata| found.is_file() && found.mode() & 0o7777 == known.mode;
     let is_as_known = file.metadata().is_ok_and(is_as_known);
@@ -275,24 +328,28 @@ fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bo
     read && bytes == known.bytes
 }
 
-/// Writes the content, with the mode and the owner of the file before, and flushes it.
+/// Writes the content, with mode, owner and attributes of the file before, and flushes it.
 fn fill(
     mut file: &File,
-    known: Option<&Known>,
+    old: Option<&(&Known, File)>,
     content: &[u8],
     notes: &mut Notes,
-) -> io::Result<()> {
-    file.write_all(content)?;
-    match known {
-        Some(known) => {
+) -> Result<(), EffectError> {
+    file.write_all(content).map_err(failed)?;
+    let mode = match old {
+        Some((known, old)) => {
             if fchown(file, Some(known.owner.0), Some(known.owner.1)).is_err() {
                 notes.push("the file has another owner now: it could not be kept".to_owned());
             }
-            file.set_permissions(fs::Permissions::from_mode(known.mode))?;
+            // Before the mode: it would give users of a list that the folder gives more than they had.
+            notes.extend(copy_attributes(old, file)?);
+            known.mode
         }
-        None => file.set_permissions(fs::Permissions::from_mode(0o666 & !umask()))?,
-    }
-    file.sync_all()
+        None => 0o666 & !umask(),
+    };
+    let mode = fs::Permissions::from_mode(mode);
+    file.set_permissions(mode).map_err(failed)?;
+    file.sync_all().map_err(failed)
 }
 
 /// The mode that new files lack. The process has one, and no way to look at it that changes nothing;

@@ -29,7 +29,7 @@ pub(super) struct Temporary<'f> {
 
 impl<'f> Temporary<'f> {
     /// Makes one. The lock is let go with the folder.
-    pub(super) fn make(folder: &'f File) -> Result<Self, EffectError> {
+    pub(super) fn make(folder: &'f File) -> nix::Result<Self> {
         if let Err(error) = flock(folder, FlockOperation::LockShared) {
             // Where there are no locks, nobody has the one that sweeping takes.
             log::debug!("a folder is not locked for a change: {error}");
@@ -37,7 +37,7 @@ impl<'f> Temporary<'f> {
         let name = format!("{PREFIX}{:0DIGITS$x}", fastrand::u64(..));
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-        let file = openat(folder, &*name, flags, mode).map_err(failed)?.into();
+        let file = openat(folder, &*name, flags, mode)?.into();
         Ok(Self { folder, name, file })
     }
 

@@ -140,9 +140,9 @@ fn put(
         those.flat_map(|change| &change.folders)
     };
     let done = match (now, aim) {
-        (Some(now), Some(content)) => replace(place, Some(now), content).map(drop),
+        (Some(now), Some(content)) => replace(place, Some(now), content, true).map(drop),
         (None, Some(content)) => make_folders(folders_of(ChangeAction::Removed))
-            .and_then(|()| replace(place, None, content))
+            .and_then(|()| replace(place, None, content, true))
             .and_then(|_| match changes.iter().find_map(|change| change.mode) {
                 Some(mode) => set_mode(place, mode),
                 None => Ok(()),
