@@ -6,14 +6,54 @@ use super::error::ConfigError;
 use super::layers::Layers;
 use super::raw::Raw;
 
-/// Where programs keep keys and passwords.
+/// The places where programs keep keys, passwords, cookies and what was typed.
 ///
-/// Source: the documentation of OpenSSH, GnuPG, the command lines of AWS, Azure, Google Cloud, Kubernetes,
-/// Docker and GitHub, curl (`.netrc`), git, PyPI, npm, Cargo, pass and GNOME Keyring.
-pub(super) const DEFAULT: &str = "~/.ssh,~/.gnupg,~/.aws,~/.azure,~/.config/gcloud,~/.kube,\
-                                  ~/.docker/config.json,~/.config/gh,~/.netrc,~/.git-credentials,\
-                                  ~/.pypirc,~/.npmrc,~/.cargo/credentials.toml,~/.password-store,\
-                                  ~/.local/share/keyrings";
+/// Only what is secret: of a folder that commands need, such as `~/.gradle`, the file in it. A place that is
+/// missing costs one look.
+///
+/// Source: the documentation of the programs.
+pub(super) const DEFAULT: &str = concat!(
+    // Keys and passwords.
+    "~/.ssh,~/.gnupg,~/.pki,~/.netrc,~/.authinfo,~/.authinfo.gpg,~/.password-store,~/.vault-token,",
+    "~/.config/sops/age,~/.config/op,~/.config/Bitwarden CLI,~/.local/share/keyrings,",
+    "~/.local/share/kwalletd,",
+    // git, and where repositories are.
+    "~/.git-credentials,~/.config/git/credentials,~/.config/gh,~/.config/hub,~/.config/glab-cli,",
+    "~/.config/tea,",
+    // Clouds.
+    "~/.aws,~/.azure,~/.config/gcloud,~/.boto,~/.s3cfg,~/.oci,~/.config/doctl,~/.config/hcloud,",
+    "~/.config/scw,~/.config/linode-cli,~/.config/rclone,~/.fly/config.yml,~/.databrickscfg,",
+    "~/.snowflake/connections.toml,~/.snowsql/config,~/.terraform.d/credentials.tfrc.json,",
+    "~/.pulumi/credentials.json,~/.config/netlify/config.json,~/.config/.wrangler/config,",
+    "~/.local/share/com.vercel.cli/auth.json,",
+    // Clusters and containers.
+    "~/.kube,~/.docker/config.json,~/.config/containers/auth.json,",
+    "~/.config/helm/registry/config.json,~/.config/argocd,~/.talos/config,",
+    // Package managers.
+    "~/.npmrc,~/.yarnrc.yml,~/.pypirc,~/.config/pypoetry/auth.toml,~/.local/share/uv/credentials,",
+    "~/.cargo/credentials,~/.cargo/credentials.toml,~/.gem/credentials,",
+    "~/.local/share/gem/credentials,~/.m2/settings.xml,~/.m2/settings-security.xml,",
+    "~/.gradle/gradle.properties,~/.ivy2/.credentials,~/.sbt/.credentials,~/.composer/auth.json,",
+    "~/.config/composer/auth.json,~/.hex/hex.config,",
+    // Databases.
+    "~/.pgpass,~/.my.cnf,~/.mylogin.cnf,",
+    // Models, data sets and agents.
+    "~/.huggingface/token,~/.cache/huggingface/token,~/.cache/huggingface/stored_tokens,~/.kaggle,",
+    "~/.claude/.credentials.json,~/.claude.json,~/.codex/auth.json,~/.gemini/oauth_creds.json,",
+    "~/.qwen/oauth_creds.json,~/.config/github-copilot,~/.config/cursor/auth.json,",
+    "~/.config/goose/secrets.yaml,~/.config/io.datasette.llm/keys.json,",
+    "~/.local/share/opencode/auth.json,~/.local/share/amp/secrets.json,~/.pi/agent/auth.json,",
+    // Browsers and mail.
+    "~/.mozilla,~/.config/mozilla,~/.librewolf,~/.thunderbird,~/.config/google-chrome,",
+    "~/.config/google-chrome-beta,~/.config/google-chrome-unstable,~/.config/chromium,",
+    "~/.config/BraveSoftware,~/.config/microsoft-edge,~/.config/vivaldi,~/.config/opera,",
+    "~/snap/firefox/common/.mozilla,~/snap/chromium/common/chromium,~/.var/app/org.mozilla.firefox,",
+    "~/.var/app/com.google.Chrome,~/.var/app/org.chromium.Chromium,~/.var/app/com.brave.Browser,",
+    // What was typed into shells and consoles.
+    "~/.bash_history,~/.zsh_history,~/.zhistory,~/.histfile,~/.sh_history,",
+    "~/.local/share/fish/fish_history,~/.local/share/atuin,~/.python_history,",
+    "~/.node_repl_history,~/.psql_history,~/.mysql_history,~/.sqlite_history,~/.rediscli_history",
+);
 
 /// Paths with commas between; `~` is the home folder. Those below it are left out where there is none.
 pub(super) fn closed(raw: &Raw, layers: &Layers) -> Result<Vec<PathBuf>, ConfigError> {
@@ -41,4 +81,74 @@ pub(super) fn closed(raw: &Raw, layers: &Layers) -> Result<Vec<PathBuf>, ConfigE
         paths.extend(home.map(|home| layers.absolute(home).join(below_home)));
     }
     Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::DEFAULT;
+
+    /// Spec: [CONF-80]
+    #[test]
+    fn the_default_names_secrets_and_no_configuration_that_commands_need() {
+        let places: Vec<&str> = DEFAULT.split(',').collect();
+        let once: BTreeSet<&str> = places.iter().copied().collect();
+        assert_eq!(once.len(), places.len(), "a place is there twice");
+        let is_closed = |path: &str| {
+            let is_it = |place: &&str| {
+                let below = path.strip_prefix(*place);
+                below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+            };
+            places.iter().any(is_it)
+        };
+        for place in &places {
+            let below = place.strip_prefix("~/").unwrap();
+            assert!(!below.is_empty() && !below.ends_with('/'), "{place}");
+        }
+        for path in [
+            "~/.config/git/credentials",
+            "~/.vault-token",
+            "~/.pgpass",
+            "~/.my.cnf",
+            "~/.claude/.credentials.json",
+            "~/.codex/auth.json",
+            "~/.config/google-chrome/Default/Cookies",
+            "~/.mozilla/firefox/x.default/cookies.sqlite",
+            "~/.bash_history",
+            "~/.zsh_history",
+            "~/.m2/settings.xml",
+            "~/.gradle/gradle.properties",
+            "~/.gem/credentials",
+            "~/.config/sops/age/keys.txt",
+            "~/.config/rclone/rclone.conf",
+            "~/.terraform.d/credentials.tfrc.json",
+            "~/.huggingface/token",
+            "~/.oci/config",
+            "~/.databrickscfg",
+            "~/.local/share/atuin/key",
+        ] {
+            assert!(is_closed(path), "{path}");
+        }
+        for path in [
+            "~",
+            "~/.config",
+            "~/.config/git/config",
+            "~/.gitconfig",
+            "~/.cargo/config.toml",
+            "~/.cargo/bin/cargo",
+            "~/.m2/repository",
+            "~/.gradle/caches",
+            "~/.gem/ruby",
+            "~/.terraform.d/plugins",
+            "~/.cache/huggingface/hub",
+            "~/.claude/settings.json",
+            "~/.codex/config.toml",
+            "~/.composer/vendor",
+            "~/.bashrc",
+            "~/.local/share/uv/python",
+        ] {
+            assert!(!is_closed(path), "{path}");
+        }
+    }
 }

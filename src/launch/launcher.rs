@@ -95,7 +95,11 @@ impl OwnLauncher {
             Access::Read | Access::Full | Access::Unknown => vec![temp.clone()],
         };
         let is_written = |home: &PathBuf| writable.iter().any(|path| home.starts_with(path));
-        let hidden = closed.iter().filter_map(|path| fs::canonicalize(path).ok());
+        // A history that is a link to `/dev/null` keeps nothing, and commands need the device.
+        let hidden = closed
+            .iter()
+            .filter_map(|path| fs::canonicalize(path).ok())
+            .filter(|path| path.is_file() || path.is_dir());
         Policy {
             program,
             environment,

@@ -6,6 +6,8 @@ use futures_util::future::join_all;
 use harness_standin::{Reply, Script, Standin};
 use serde_json::{Value, json};
 
+use crate::bash::run;
+use crate::changing::Changing;
 use crate::client::{Answer, within};
 use crate::eventually::eventually;
 use crate::program::Service;
@@ -240,4 +242,36 @@ async fn after_a_crash_in_a_change_the_file_says_whether_it_was_made() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), content);
         assert_eq!(standin.violations(), [""; 0]);
     }
+}
+
+/// Spec: [CONF-80] [CONF-480]
+#[tokio::test]
+async fn secrets_are_closed_by_default_and_a_history_without_content_hides_no_device() {
+    let here = Changing::in_mode("sandbox").await;
+    let home = here.service.home.path();
+    let secrets = [
+        ".vault-token",
+        ".config/git/credentials",
+        ".config/google-chrome/Default/Cookies",
+        ".codex/auth.json",
+        ".zsh_history",
+    ];
+    for name in secrets {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "secret\n").unwrap();
+    }
+    std::fs::write(home.join(".config/git/config"), "[user]\n\tname = ana\n").unwrap();
+    std::os::unix::fs::symlink("/dev/null", home.join(".bash_history")).unwrap();
+    for name in secrets {
+        let path = home.join(name);
+        let (result, is_error) = here.call("read", json!({"path": path})).await;
+        assert!(is_error && result.contains("closed to tools"), "{result}");
+    }
+    let path = home.join(".config/git/config");
+    let (result, is_error) = here.call("read", json!({"path": path})).await;
+    assert!(!is_error && result.contains("ana"), "{result}");
+    let command = "echo x >/dev/null && test -c /dev/null && echo 'it is there'";
+    let (result, is_error) = run(&here, json!({"command": command})).await;
+    assert!(!is_error && result.contains("it is there"), "{result}");
 }

@@ -84,7 +84,7 @@ impl Policy<'_> {
         };
         let (text, start) = (&line.plan.command, line.plan.folder.as_ref());
         if let Some(what) = kept.removed_by(text, line.parts.as_ref(), start) {
-            return Some(format!("it would remove {what}, or all that is in it"));
+            return Some(format!("it would remove {what}"));
         }
         let rule = self.touching(RuleAction::Ask, tool, line)?;
         Some(format!("the rule {rule} asks about it"))

@@ -68,149 +68,51 @@ const CHANGING: &[&str] = &[
     "wait",
 ];
 
-/// Programs that run their arguments, and how.
+/// The shells.
+const SHELLS: &str = "ash bash busybox csh dash elvish fish ksh mksh nu oksh posh pwsh rbash \
+                       rksh sh tcsh toybox xonsh yash zsh";
+
+/// Programs that run their arguments, and how. A name stands for all builds of the program: [`family`].
 ///
-/// Source: their manuals. Of `apt`, `-o` sets hooks; of `make`, `--eval` takes rules with commands.
-const RUNNERS: &[(&str, &[&str])] = &[
-    (
-        "is a shell",
-        &[
-            "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh",
-            "rbash", "sh", "tcsh", "toybox", "xonsh", "zsh",
-        ],
-    ),
+/// Source: their manuals. Of `apt`, `-o` sets hooks; of `make`, `--eval` takes rules with commands; of
+/// `cmake`, `-E` and `-P` run commands; of `pandoc`, `--filter` names a program.
+const RUNNERS: &[(&str, &str)] = &[
+    ("is a shell", SHELLS),
     (
         "runs the command behind it",
-        &[
-            "at",
-            "batch",
-            "bwrap",
-            "cgexec",
-            "chroot",
-            "chrt",
-            "chronic",
-            "crontab",
-            "daemonize",
-            "dbus-run-session",
-            "direnv",
-            "doas",
-            "entr",
-            "env",
-            "eatmydata",
-            "faketime",
-            "fakeroot",
-            "firejail",
-            "flock",
-            "gdb",
-            "hyperfine",
-            "ionice",
-            "lldb",
-            "ltrace",
-            "mpirun",
-            "nice",
-            "nohup",
-            "nsenter",
-            "numactl",
-            "parallel",
-            "perf",
-            "pkexec",
-            "prlimit",
-            "proot",
-            "rlwrap",
-            "rr",
-            "run-parts",
-            "runuser",
-            "script",
-            "setarch",
-            "setpriv",
-            "setsid",
-            "softlimit",
-            "start-stop-daemon",
-            "stdbuf",
-            "strace",
-            "su",
-            "sudo",
-            "systemd-run",
-            "taskset",
-            "tini",
-            "timeout",
-            "tmux",
-            "screen",
-            "unbuffer",
-            "unshare",
-            "valgrind",
-            "watch",
-            "watchexec",
-            "xargs",
-            "xvfb-run",
-        ],
+        "abduco apptainer at autossh batch bwrap caffeinate capsh cgexec chpst chronic chroot \
+         chrt concurrently cpulimit crontab cross-env cross-env-shell daemonize dbus-launch \
+         dbus-run-session direnv doas dotenv dotenvx dtach dumb-init eatmydata entr env \
+         env-cmd envdir fakeroot faketime firejail flock gdb gosu hyperfine ionice ld.so lldb \
+         logsave ltrace machinectl mpirun nice nodemon nohup nsenter numactl parallel perf \
+         pkexec prlimit proot proxychains pssh rlwrap rr run-parts runcon runuser screen \
+         script sem setarch setlock setpriv setsid setuidgid sg singularity softlimit \
+         ssh-agent sshpass start-stop-daemon stdbuf strace su su-exec sudo systemd-cat \
+         systemd-inhibit systemd-nspawn systemd-run taskset timeout tini tmux torsocks tsocks \
+         unbuffer unshare valgrind watch watchexec wine xargs xvfb-run",
     ),
     (
         "runs code that is among its arguments",
-        &[
-            "awk",
-            "bun",
-            "deno",
-            "ed",
-            "emacs",
-            "ex",
-            "expect",
-            "gawk",
-            "ghci",
-            "groovy",
-            "guile",
-            "irb",
-            "ipython",
-            "java",
-            "jshell",
-            "julia",
-            "lua",
-            "luajit",
-            "m4",
-            "mawk",
-            "nawk",
-            "node",
-            "nodejs",
-            "nvim",
-            "octave",
-            "osascript",
-            "perl",
-            "php",
-            "psql",
-            "pypy",
-            "python",
-            "R",
-            "Rscript",
-            "racket",
-            "ruby",
-            "scala",
-            "sed",
-            "sqlite3",
-            "tclsh",
-            "ts-node",
-            "tsx",
-            "vi",
-            "view",
-            "vim",
-            "vimdiff",
-            "wish",
-        ],
+        "awk bb bun clj clojure deno duckdb ed elixir emacs emacsclient erl ex expect gawk \
+         ghci gnuplot groovy guile gvim iex ipython irb java jshell julia kotlin lua luajit m4 \
+         mariadb mawk mix mongosh mono mysql nawk node nodejs nvim octave osascript perl php \
+         psql pypy python R racket rake Rscript ruby runghc runhaskell sbcl scala sed sqlite \
+         sqlite3 swipl tclsh ts-node tsx rview rvim vi view vim \
+         vimdiff wish",
     ),
     (
         "has an option that names a program to run",
-        &[
-            "apt", "apt-get", "ctags", "fd", "fdfind", "find", "less", "make", "gmake", "bmake",
-            "man", "more", "ninja", "rg", "rsync", "socat", "sort", "split", "tar", "bsdtar",
-            "gtar", "tcpdump", "wget", "zip",
-        ],
+        "ansible ansible-console ansible-playbook apt apt-get bmake bsdtar cmake cpack ctags \
+         ctest fd fdfind find gmake gradle gtar just less make man more mvn ninja nox pandoc \
+         rg rsync socat sort split tar task tcpdump tox wget zip",
     ),
     (
         "runs commands on another machine, or as it connects",
-        &["mosh", "rsh", "scp", "sftp", "ssh", "telnet"],
+        "mosh rsh scp sftp ssh telnet",
     ),
     (
         "fetches a program and runs it",
-        &["bunx", "npx", "pipx", "pnpx", "uvx"],
+        "bunx nix-build nix-shell npx pipx pnpx uvx",
     ),
 ];
 
@@ -218,136 +120,231 @@ const RUNNERS: &[(&str, &[&str])] = &[
 /// the command can, such as `git -c core.pager=…`.
 ///
 /// Source: their manuals. Of git: `--exec`, `--upload-pack`, `--receive-pack` and `--open-files-in-pager`
-/// name a program, and `config` sets what other commands run.
-const COMMANDS: &[(&str, &[&str])] = &[
+/// name a program, and `config` sets what other commands run. `ip` takes the beginning of a command.
+const COMMANDS: &[(&str, &str)] = &[
+    ("asdf", "exec"),
+    ("bazel", "run"),
+    ("buildah", "run bud build"),
+    ("bundle", "exec"),
+    ("cabal", "exec repl run"),
+    ("composer", "exec run-script run"),
+    ("conda", "run"),
+    ("coverage", "run"),
+    ("docker", "build buildx compose container exec run"),
+    ("docker-compose", "exec run"),
+    ("dotnet", "exec run script tool"),
+    ("dune", "exec utop"),
+    ("fnm", "exec"),
+    ("gh", "alias codespace cs extension"),
     (
         "git",
-        &[
-            "archive",
-            "bisect",
-            "clone",
-            "config",
-            "difftool",
-            "fetch",
-            "fetch-pack",
-            "filter-branch",
-            "for-each-repo",
-            "grep",
-            "hook",
-            "instaweb",
-            "ls-remote",
-            "mergetool",
-            "p4",
-            "pull",
-            "push",
-            "rebase",
-            "remote",
-            "send-email",
-            "send-pack",
-            "submodule",
-            "svn",
-        ],
+        "archive bisect clone config difftool fetch fetch-pack filter-branch for-each-repo \
+         grep hook instaweb ls-remote mergetool p4 pull push rebase remote send-email \
+         send-pack submodule svn",
     ),
-    ("buildah", &["run", "bud", "build"]),
-    ("bundle", &["exec"]),
-    ("conda", &["run"]),
-    ("composer", &["exec", "run-script", "run"]),
+    ("go", "generate run tool vet"),
+    ("hatch", "run shell"),
+    ("hg", "bisect clone pull push"),
+    ("ip", "net netn netns v vr vrf"),
+    ("kubectl", "debug exec run"),
+    ("lerna", "exec"),
+    ("mamba", "run"),
+    ("micromamba", "run"),
+    ("mise", "exec x"),
+    ("nix", "develop run shell"),
+    ("npm", "exec explore init x"),
+    ("opam", "exec"),
+    ("pdm", "run"),
+    ("pipenv", "run"),
+    ("pixi", "exec run"),
+    ("pnpm", "create dlx exec x"),
+    ("podman", "build container exec run"),
+    ("poetry", "run"),
+    ("pyenv", "exec"),
+    ("rbenv", "exec"),
+    ("rustup", "run"),
+    ("rye", "run"),
     (
-        "docker",
-        &["build", "buildx", "compose", "container", "exec", "run"],
+        "stack",
+        "eval exec ghc ghci repl run runghc runhaskell script",
     ),
-    ("docker-compose", &["exec", "run"]),
-    ("dotnet", &["exec", "run", "script", "tool"]),
-    ("gh", &["alias", "codespace", "cs", "extension"]),
-    ("go", &["generate", "run", "tool", "vet"]),
-    ("hg", &["bisect", "clone", "pull", "push"]),
-    ("kubectl", &["debug", "exec", "run"]),
-    ("mamba", &["run"]),
-    ("mise", &["exec", "x"]),
-    ("nix", &["develop", "run", "shell"]),
-    ("npm", &["exec", "explore", "init", "x"]),
-    ("pipenv", &["run"]),
-    ("pnpm", &["create", "dlx", "exec", "x"]),
-    ("podman", &["build", "container", "exec", "run"]),
-    ("poetry", &["run"]),
-    ("rustup", &["run"]),
-    ("uv", &["run", "tool", "x"]),
-    ("yarn", &["create", "dlx", "exec", "node", "run"]),
+    ("uv", "run tool x"),
+    ("volta", "run"),
+    ("yarn", "create dlx exec node run"),
 ];
 
-/// Options that write a file anywhere or name a program to run, of programs that are no such thing
-/// otherwise.
+/// Options that write a file anywhere, name a program to run or say where one is looked for, of programs
+/// that are no such thing otherwise.
 ///
-/// Source: their manuals. Programs take the beginning of a long option for the whole.
-const OPTIONS: &[(&str, &[&str])] = &[
-    ("cargo", &["config"]),
+/// Here `-o` is a letter, also one among others or in front of its value; `@` begins the name of a file with
+/// more arguments; any other is the name of an option behind one dash or two.
+///
+/// Source: their manuals. Programs take the beginning of a long option for the whole; npm does behind one
+/// dash, too.
+const OPTIONS: &[(&str, &str)] = &[
+    ("bazel", "run_under script_path"),
+    (COMPILERS, "@ B Xclang fpass-plugin fplugin specs wrapper"),
+    ("cargo", "config"),
+    (
+        "curl",
+        "-D -J -K -O -c -o alt-svc config cookie-jar dump-header engine etag-save hsts \
+         libcurl output output-dir remote-header-name remote-name remote-name-all stderr \
+         trace trace-ascii",
+    ),
     (
         "git",
-        &[
-            "exec",
-            "ext-diff",
-            "open-files-in-pager",
-            "output",
-            "output-directory",
-            "receive-pack",
-            "upload-pack",
-        ],
+        "-o exec export-marks ext-diff open-files-in-pager output output-directory \
+         receive-pack upload-pack",
     ),
-    ("go", &["exec", "toolexec", "vettool"]),
-    ("npm", &["script-shell"]),
-    ("pnpm", &["script-shell"]),
+    ("go", "exec toolexec vettool"),
+    ("install", "strip-program"),
+    ("jj", "config config-file config-toml tool"),
+    (
+        "npm",
+        "-C browser editor git globalconfig init-module node-options onload-script prefix \
+         script-shell userconfig viewer",
+    ),
+    (
+        "openssl",
+        "config engine keyout out provider provider-path writerand",
+    ),
+    ("pnpm", "-C dir prefix script-shell"),
+    (
+        "py.test pytest",
+        "-c -o -p basetemp config-file confcutdir override-ini pdbcls rootdir",
+    ),
+    ("yarn", "cwd use-yarnrc"),
 ];
+
+/// Compilers, which have the name of another machine in front if they compile for it.
+const COMPILERS: &str = "c++ cc clang clang++ g++ gcc gfortran";
+/// Ways in which a program was built, behind its name.
+const FLAVOURS: &str = "athena basic dbg debug gtk lucid motif multiarch nox pgtk static tiny";
 
 /// A name without the folders before it.
 pub(super) fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether a word is of the shell's grammar where a command begins.
+/// The name of a program without what tells its builds apart: the version, as of `python3.12-dbg`, the
+/// flavour, as of `vim.basic`, and the machine, as of `aarch64-linux-gnu-gcc-12`.
+fn family(name: &str) -> &str {
+    let is_joint = |c: char| matches!(c, '.' | '-');
+    let is_of_version = |c: char| c.is_ascii_digit() || c == '.';
+    // The loader of programs: ld-linux-x86-64.so.2.
+    if name.starts_with("ld") && name.contains(".so") {
+        return "ld.so";
+    }
+    let unversioned = name.trim_end_matches(|c: char| c.is_ascii_digit() || is_joint(c));
+    if let Some((_, compiler)) = unversioned.rsplit_once('-')
+        && has(COMPILERS, compiler)
+    {
+        return compiler;
+    }
+    let (stem, version) = match name.find(|c: char| c.is_ascii_digit()) {
+        Some(at) => name.split_at(at),
+        None => (name, ""),
+    };
+    // A letter behind a version tells builds apart, as of python3.13t; more are a name: ip6tables.
+    let behind = version.trim_start_matches(is_of_version).split('-').next();
+    if behind.is_some_and(|letters| letters.len() > 1) {
+        return name;
+    }
+    let stem = stem.trim_end_matches(is_joint);
+    match stem.rsplit_once(is_joint) {
+        Some((stem, flavour)) if has(FLAVOURS, flavour) => stem,
+        Some(_) | None => stem,
+    }
+}
+
+/// True if a list of names has that one.
+fn has(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == name)
+}
+
+/// The names by which a program is looked up.
+#[derive(Debug, Clone, Copy)]
+struct ProgramNames<'p> {
+    own: &'p str,
+    family: &'p str,
+}
+
+impl<'p> ProgramNames<'p> {
+    fn new(program: &'p str) -> Self {
+        let own = base(program);
+        Self {
+            own,
+            family: family(own),
+        }
+    }
+
+    /// True if a list of programs has one of the names.
+    fn are_in(self, list: &str) -> bool {
+        has(list, self.own) || has(list, self.family)
+    }
+}
+
+/// True if a word is of the shell's grammar where a command begins.
 pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 
-/// Whether a command of the shell runs text, or changes what later words mean.
+/// True if a command of the shell runs text, or changes what later words mean.
 pub(super) fn is_changing(word: &str) -> bool {
     CHANGING.contains(&word)
 }
 
 /// How a command runs its arguments, if it does, by its first two words.
 pub(super) fn runs_arguments(program: &str, second: Option<&str>) -> Option<&'static str> {
-    let name = base(program);
-    // The version of an interpreter belongs to its name: python3.12.
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    let is_it = |known: &&str| *known == name || *known == plain;
-    if let Some((how, _)) = RUNNERS.iter().find(|(_, names)| names.iter().any(is_it)) {
+    let names = ProgramNames::new(program);
+    if let Some((how, _)) = RUNNERS.iter().find(|(_, list)| names.are_in(list)) {
         return Some(how);
     }
-    let (_, commands) = COMMANDS.iter().find(|(known, _)| is_it(known))?;
+    let (_, commands) = COMMANDS.iter().find(|(known, _)| names.are_in(known))?;
     match second {
         Some(option) if option.starts_with(['-', '+']) => {
             Some("has options that name a program to run")
         }
-        Some(command) if commands.contains(&command) => Some("runs what its arguments name"),
+        Some(command) if has(commands, command) => Some("runs what its arguments name"),
         Some(_) | None => None,
     }
 }
 
-/// Whether some of a program's commands run their arguments, and others do not.
+/// True if some of a program's commands run their arguments, and others do not.
 pub(super) fn has_commands(program: &str) -> bool {
-    COMMANDS.iter().any(|(known, _)| *known == base(program))
+    let names = ProgramNames::new(program);
+    COMMANDS.iter().any(|(known, _)| names.are_in(known))
 }
 
-/// Whether a word is an option that a wildcard does not stand for: a rule that allows has to name it.
+/// True if a word is an option that a wildcard does not stand for: a rule that allows has to name it.
 pub(super) fn is_named_only(program: &str, word: &str) -> bool {
-    let Some(option) = word.strip_prefix('-') else {
+    let names = ProgramNames::new(program);
+    let known = OPTIONS.iter().find(|(known, _)| names.are_in(known));
+    let options = known.map_or("", |(_, options)| options);
+    let mut options = options.split_ascii_whitespace();
+    options.any(|option| may_be_option(word, option))
+}
+
+/// True if a word may be that option of [`OPTIONS`] to some program.
+fn may_be_option(word: &str, option: &str) -> bool {
+    if option == "@" {
+        return word.starts_with('@');
+    }
+    let Some(behind_dash) = word.strip_prefix('-') else {
         return false;
     };
-    let known = OPTIONS.iter().find(|(name, _)| *name == base(program));
-    let options = known.map_or(&[][..], |(_, options)| options);
-    let name_of = |option: &'_ str| option.split('=').next().unwrap_or_default().to_owned();
-    match option.strip_prefix('-') {
-        Some("") => false,
-        Some(long) => options.iter().any(|it| it.starts_with(&name_of(long))),
-        None => options.contains(&name_of(option).as_str()),
+    let end_of_name = |text: &str| text.find('=').unwrap_or(text.len());
+    match (behind_dash.strip_prefix('-'), option.strip_prefix('-')) {
+        (Some(""), _) | (Some(_), Some(_)) => false,
+        (Some(long), None) => option.starts_with(&long[..end_of_name(long)]),
+        (None, Some(letter)) => behind_dash.contains(letter),
+        (None, None) => {
+            let name = &behind_dash[..end_of_name(behind_dash)];
+            name.starts_with(option) || (name.len() > 1 && option.starts_with(name))
+        }
     }
 }
+
+#[cfg(test)]
+#[path = "programs_tests.rs"]
+mod tests;
