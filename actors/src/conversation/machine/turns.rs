@@ -140,11 +140,17 @@ impl Machine {
         run.is_steered = false;
         run.has_remark = false;
         run.step = Step::Model(call_id.clone());
+        // A reply that was paused is continued first, unless another run began since.
+        let is_due = run.turns == 1 || !self.ledger.history().is_paused();
         let started = Record::TurnStarted {
             run: run.id,
             turn: run.turns,
             head: Some(run.head.fingerprint().to_owned()),
             tools: is_first.then(|| run.plan.tools.list().to_vec()),
+            jobs: match is_due {
+                true => self.ledger.due_job_ends(),
+                false => Vec::new(),
+            },
         };
         vec![self.note(started), Effect::CallModel(call_id)]
     }

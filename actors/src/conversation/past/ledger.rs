@@ -141,7 +141,11 @@ impl Ledger {
                 };
             }
             Record::TurnStarted {
-                turn, head, tools, ..
+                turn,
+                head,
+                tools,
+                jobs,
+                ..
             } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.offer(tools.as_deref());
@@ -153,11 +157,7 @@ impl Ledger {
                 }
                 self.totals.turns = self.totals.turns.saturating_add(1);
                 self.turn = Some(*turn);
-                if *turn == 1
-                    && let Some(text) = jobs::tell(&mut self.totals.jobs)
-                {
-                    self.history.push_prompt(&text, &[]);
-                }
+                self.send_job_ends(*turn, jobs);
                 self.replying = true;
             }
             Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
@@ -190,7 +190,8 @@ impl Ledger {
             } => {
                 self.replying = false;
                 if *refused {
-                    self.history.leave_out_refused();
+                    let left_out = self.history.leave_out_refused();
+                    jobs::mark_sent(&mut self.totals.jobs, &left_out, false);
                 }
                 self.failed = true;
                 self.push_reply(*unanswered);
@@ -241,7 +242,10 @@ impl Ledger {
             Record::JobStarted { job, call, command } => {
                 jobs::start(&mut self.totals.jobs, *job, call, command);
             }
-            Record::JobEnded { job, end } => jobs::end(&mut self.totals.jobs, *job, end),
+            Record::JobEnded { job, end } => {
+                jobs::end(&mut self.totals.jobs, *job, end);
+                jobs::forget_old(&mut self.totals.jobs, self.history.open_job_ends());
+            }
             Record::CallsSkipped { reason } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.leave_unanswered(*reason);
@@ -281,6 +285,9 @@ impl Ledger {
             Record::ReplyLeftOut { .. } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.take_back_reply();
+                // What was left out since the API refused it is sent again.
+                let open = self.history.open_job_ends();
+                jobs::mark_sent(&mut self.totals.jobs, open, true);
                 self.failed = false;
             }
             Record::Compacted {
@@ -411,7 +418,7 @@ impl Ledger {
         Arc::clone(&self.seen)
     }
 
-    /// The jobs that run, and the last ones that have ended.
+    /// The jobs that run, those whose ends no request has had, and the last ones of the others.
     #[must_use]
     pub fn jobs(&self) -> &[JobNote] {
         &self.totals.jobs
@@ -420,6 +427,12 @@ impl Ledger {
     /// The jobs that no record has ended.
     pub fn open_jobs(&self) -> impl Iterator<Item = u64> {
         jobs::open(&self.totals.jobs)
+    }
+
+    /// The jobs whose ends the next request is to have, as many as one request may.
+    #[must_use]
+    pub fn due_job_ends(&self) -> Vec<u64> {
+        jobs::due(&self.totals.jobs)
     }
 
     /// Notes how jobs have ended that do not run and that no record has ended.
@@ -731,6 +744,19 @@ impl Ledger {
         let names = tools.iter().map(defined_name).map(str::to_owned);
         self.totals.tools = Some(names.collect());
         self.tools = Some(tools.into());
+    }
+
+    /// Adds the ends of jobs that a request has on record. In a journal of an older version the
+    /// first request of a run has all of them.
+    fn send_job_ends(&mut self, turn: u32, ends: &[u64]) {
+        jobs::forget_old(&mut self.totals.jobs, self.history.open_job_ends());
+        let ends: Vec<u64> = match (ends, turn) {
+            ([], 1) => jobs::unsent(&self.totals.jobs).collect(),
+            (ends, _) => ends.to_vec(),
+        };
+        if let Some(text) = jobs::send(&mut self.totals.jobs, &ends) {
+            self.history.push_job_ends(&text, &ends);
+        }
     }
 
     fn add_queued(&mut self, item: QueueItem) {
