@@ -269,7 +269,7 @@ mod tests {
                 json!("many"),
                 [
                     "\"max_tokens\" cannot be \"many\"",
-                    "a whole number from 1 to",
+                    "a whole number from 0 to",
                 ],
             ),
             (
