@@ -162,6 +162,10 @@ settings! {
     context_files: bool => bool = true,
         SettingKind::Switch,
         "Whether the model is told the AGENTS.md of the state folder and the workspace";
+    /// True if an idle conversation begins a run by itself when one of its jobs ends.
+    wake: bool => bool = false,
+        SettingKind::Switch,
+        "Whether an idle conversation begins a run by itself when one of its jobs ends";
 }
 
 /// In place of a number of tokens: the model's own limit of a reply.

@@ -16,7 +16,8 @@ use crate::model::{ModelError, ModelFailure, ModelInfo};
 
 impl Machine {
     /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
-    /// say; follow-ups are said when nothing else goes on.
+    /// say; follow-ups are said when nothing else goes on. Where the setting `wake` says so, the
+    /// model is also asked again for the ends of jobs that no request has had.
     pub(super) fn turn_done(&mut self, is_awaited: bool) -> Vec<Effect> {
         let Some(run) = &self.run else {
             return vec![];
@@ -26,7 +27,9 @@ impl Machine {
         if is_awaited && !is_steered && asked >= max_turns {
             return self.end(&words::reached_max_turns(max_turns));
         }
-        if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) {
+        let has_ends = !self.ledger.due_job_ends().is_empty();
+        let wakes = run.plan.settings.wake && has_ends && asked < max_turns;
+        if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) && !wakes {
             return self.end("");
         }
         let mut effects = self.end_turn(Outcome::Completed);

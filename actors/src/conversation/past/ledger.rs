@@ -44,6 +44,10 @@ pub struct Ledger {
     run: Option<RunId>,
     /// The turn that has not ended.
     turn: Option<u32>,
+    /// The number of requests since the last prompt.
+    asked: u32,
+    /// True if the last run had a mode or rules of its own.
+    has_run_rules: bool,
     status: Status,
     /// The head of the last request.
     head: Option<String>,
@@ -121,7 +125,8 @@ impl Ledger {
         }
         self.approvals.apply(record, &mut self.totals);
         match record {
-            Record::RunStarted { run, .. } => {
+            Record::RunStarted { run, rules, .. } => {
+                self.has_run_rules = !rules.is_empty();
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 self.run = Some(*run);
                 self.run_usage = Usage::default();
@@ -157,6 +162,7 @@ impl Ledger {
                 }
                 self.totals.turns = self.totals.turns.saturating_add(1);
                 self.turn = Some(*turn);
+                self.asked = self.asked.saturating_add(1);
                 self.send_job_ends(*turn, jobs);
                 self.replying = true;
             }
@@ -359,6 +365,18 @@ impl Ledger {
     #[must_use]
     pub fn turn(&self) -> Option<u32> {
         self.turn
+    }
+
+    /// The number of requests since the last prompt.
+    #[must_use]
+    pub fn asked_since_prompt(&self) -> u32 {
+        self.asked
+    }
+
+    /// True if the last run had a mode or rules of its own.
+    #[must_use]
+    pub fn has_run_rules(&self) -> bool {
+        self.has_run_rules
     }
 
     /// The conversation's status, as in the last status record.
@@ -707,6 +725,7 @@ impl Ledger {
             self.history.push_prompt(&command, &[]);
         }
         self.history.push_prompt(content, attachments);
+        self.asked = 0;
         self.failed = false;
         self.totals.prompts = self.totals.prompts.saturating_add(1);
         self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);

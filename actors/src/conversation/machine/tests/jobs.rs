@@ -1,6 +1,6 @@
 //! Jobs: on record when they start and end, and each end sent to the model once.
 
-use harness_protocol::JobEnd;
+use harness_protocol::{JobEnd, RunRules};
 
 use super::talk::Talk;
 use super::testing::*;
@@ -24,9 +24,12 @@ fn started_as(job: u64, command: &str) -> ToolOutcome {
     }
 }
 
-/// A talk that has ended, with a job that runs.
+/// A talk whose second request is under way, with a job that runs.
 fn with_job() -> Talk {
-    let mut talk = Talk::new();
+    with_job_in(Talk::new())
+}
+
+fn with_job_in(mut talk: Talk) -> Talk {
     talk.prompt("hi");
     talk.ask_for(&["a"]);
     let told = talk.tool(0, started(1));
@@ -179,6 +182,90 @@ fn the_first_request_of_a_run_has_all_ends_in_a_journal_that_names_none() {
     }
     let again = Talk::revived(planner(10), talk.records);
     assert_eq!(sent(&again, 1), 1);
+}
+
+/// The same in a conversation that wakes, with so many requests a run.
+fn waking(max_turns: u32) -> Talk {
+    with_job_in(Talk::with(|defaults| {
+        defaults.settings.wake = true;
+        defaults.settings.max_turns = max_turns;
+    }))
+}
+
+/// Spec: [CONV-470]
+#[test]
+fn an_idle_conversation_that_wakes_begins_a_run_with_the_end_of_a_job() {
+    let told = "[Jobs that ended since: job 1 (make): exit 2]";
+    let mut talk = waking(10);
+    talk.say("done");
+    let woken = ended(&mut talk, 1, EXITED);
+    assert_eq!(woken, ["ended job 1", "run 2", "turn 1", "ask"]);
+    assert_eq!(talk.last_message(), [told]);
+    let is_by_job = |record: &Record| {
+        matches!(record, Record::RunStarted { by: Some(by), .. } if by == "job 1")
+    };
+    assert!(talk.records.iter().any(is_by_job));
+    talk.say("fine");
+    assert_eq!(talk.machine.run(), None);
+    // Without the setting it waits for the next prompt.
+    let mut asleep = with_job();
+    asleep.say("done");
+    assert_eq!(ended(&mut asleep, 1, EXITED), ["ended job 1"]);
+    // A prompt with rules of its own starts jobs that begin no run without them.
+    let mut bound = Talk::with(|defaults| defaults.settings.wake = true);
+    let rules = RunRules {
+        deny: vec!["edit(x)".to_owned()],
+        ..RunRules::default()
+    };
+    let hi = SubmitPrompt {
+        rules,
+        ..prompt("hi")
+    };
+    bound.try_prompt(hi).unwrap();
+    bound.ask_for(&["a"]);
+    bound.tool(0, started(1));
+    bound.say("done");
+    assert_eq!(ended(&mut bound, 1, EXITED), ["ended job 1"]);
+    // While the service stops nothing begins.
+    let mut stopping = waking(10);
+    stopping.say("done");
+    stopping.handle(Input::StopRequested);
+    assert_eq!(ended(&mut stopping, 1, EXITED), ["ended job 1"]);
+}
+
+/// Spec: [CONV-470]
+#[test]
+fn an_end_in_a_run_begins_no_second_one_and_is_in_a_request_before_the_first_ends() {
+    let told = "[Jobs that ended since: job 1 (make): exit 2]";
+    let mut talk = waking(10);
+    assert_eq!(ended(&mut talk, 1, EXITED), ["ended job 1"]);
+    let next = talk.say("nearly done");
+    assert_eq!(next, ["replied", "turn ended", "turn 3", "ask"]);
+    assert_eq!(talk.last_message(), [told]);
+    talk.say("done");
+    assert_eq!(talk.machine.run(), None);
+    // A run that was cancelled stays so.
+    let mut cancelled = waking(10);
+    ended(&mut cancelled, 1, EXITED);
+    cancelled.cancel();
+    cancelled.fail(ModelError::Cancelled);
+    assert_eq!(cancelled.machine.run(), None);
+}
+
+/// Spec: [CONV-470]
+#[test]
+fn runs_that_wake_have_no_more_requests_than_one_run_since_the_last_prompt() {
+    let mut talk = waking(3);
+    talk.say("done");
+    ended(&mut talk, 1, EXITED);
+    talk.ask_for(&["b"]);
+    let end = talk.tool(0, started(2));
+    let remark = "idle stopped: reached max_turns (3)";
+    assert!(end.iter().any(|it| it == remark), "{end:?}");
+    assert_eq!(ended(&mut talk, 2, EXITED), ["ended job 2"]);
+    talk.prompt("next");
+    let told = "[Jobs that ended since: job 2 (make): exit 2]";
+    assert_eq!(talk.last_message()[1..], ["next", told]);
 }
 
 /// Spec: [JRNL-121]
