@@ -379,7 +379,8 @@ async fn each_of_200_ends_of_jobs_is_sent_once_though_the_service_is_killed() {
     // More than the first requests of the runs have some.
     let texts = |request: &Value| last_texts(request).1.concat();
     let has_ends = |request: &&Value| texts(request).contains("[Jobs that ended since: ");
-    assert!(asked(&standin).iter().filter(has_ends).count() > 3 * ids.len());
+    let count = asked(&standin).iter().filter(has_ends).count();
+    assert!(count > 3 * ids.len(), "{count}");
     assert_eq!(standin.violations(), [""; 0]);
 }
 

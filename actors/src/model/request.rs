@@ -306,28 +306,28 @@ impl ModelRequest {
         let most = most.and_then(|most| u32::try_from(most).ok());
         let most = most.filter(|most| *most > 0);
         match (self.head.max_tokens, most) {
-            (OWN_LIMIT, Some(most)) => most.min(self.room(info)),
-            (OWN_LIMIT, None) => ANY_MODELS_LIMIT,
+            (OWN_LIMIT, most) => most.unwrap_or(ANY_MODELS_LIMIT).min(self.room(info)),
             (asked, Some(most)) => asked.min(most),
             (asked, None) => asked,
         }
     }
 
-    /// The number of tokens that the window leaves for the reply, about, and at least what any
-    /// model may reply: an API may refuse a request that could outgrow the window with its reply.
+    /// The number of tokens that the window leaves for the reply, about: an API may refuse a request
+    /// that could outgrow the window with its reply. At least half the window, or as many as any
+    /// model may reply: a past that leaves less is summarized.
     fn room(&self, info: Option<&ModelInfo>) -> u32 {
+        let window = info.and_then(|info| info.max_input_tokens);
+        let Some(window) = window.filter(|window| *window > 0) else {
+            return u32::MAX;
+        };
         let messages = self.messages.iter().map(|piece| match piece {
             Piece::Json(json) => json.len(),
             Piece::Attachments(_) => 0,
         });
         let bytes = messages.fold(self.head.settings.len(), usize::saturating_add);
-        let window = info.and_then(|info| info.max_input_tokens);
-        let room = window
-            .unwrap_or(u64::MAX)
-            .saturating_sub(bytes as u64 / TOKEN_BYTES);
-        u32::try_from(room)
-            .unwrap_or(u32::MAX)
-            .max(ANY_MODELS_LIMIT)
+        let left = window.saturating_sub(bytes as u64 / TOKEN_BYTES);
+        let least = window.div_ceil(2).min(u64::from(ANY_MODELS_LIMIT));
+        u32::try_from(left.max(least)).unwrap_or(u32::MAX)
     }
 
     /// The body that is sent to a model that can do this, as far as it is known.

@@ -276,11 +276,6 @@ async fn a_limit_above_the_models_own_is_lowered() {
 /// Spec: [MODEL-471]
 #[test]
 fn the_models_own_limit_leaves_room_in_the_window_for_the_request() {
-    let limited = |max_tokens, max_input_tokens| ModelInfo {
-        max_tokens: Some(max_tokens),
-        max_input_tokens: Some(max_input_tokens),
-        ..ModelInfo::default()
-    };
     // About 50,000 tokens.
     let messages = vec![Piece::Json("x".repeat(150_000).into())];
     let own = HeadSettings {
@@ -288,11 +283,23 @@ fn the_models_own_limit_leaves_room_in_the_window_for_the_request() {
         ..settings("", &[])
     };
     let request = RequestHead::new(own).request(messages, false);
-    assert_eq!(request.limit(Some(&limited(64_000, 1_000_000))), 64_000);
-    let room = request.limit(Some(&limited(64_000, 100_000)));
+    let limit = |max_tokens, window| {
+        let info = ModelInfo {
+            max_tokens,
+            max_input_tokens: Some(window),
+            ..ModelInfo::default()
+        };
+        request.limit(Some(&info))
+    };
+    assert_eq!(limit(Some(64_000), 1_000_000), 64_000);
+    let room = limit(Some(64_000), 100_000);
     assert!((49_000..=50_000).contains(&room), "{room}");
-    assert_eq!(request.limit(Some(&limited(64_000, 60_000))), 32_000);
-    assert_eq!(request.limit(Some(&limited(8192, 60_000))), 8192);
+    assert_eq!(limit(Some(64_000), 70_000), 32_000);
+    assert_eq!(limit(Some(8192), 60_000), 8192);
+    // A window of which alone the API says something.
+    assert_eq!(limit(None, 1_000_000), 32_000);
+    assert_eq!(limit(None, 8192), 4096);
+    assert_eq!(limit(None, 0), 32_000);
 }
 
 /// Spec: [MODEL-50]
