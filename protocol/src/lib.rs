@@ -60,7 +60,7 @@ pub use service::{
 };
 pub use setting::{Setting, SettingKind};
 pub use settings::{
-    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, QueueMode, SETTINGS, Settings,
+    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, OWN_LIMIT, QueueMode, SETTINGS, Settings,
     SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
 };
 pub use undo::{UndoAnswer, UndoOrder, UndoOutcome, UndoTo, UndoneFile};

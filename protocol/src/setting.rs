@@ -269,7 +269,7 @@ mod tests {
                 json!("many"),
                 [
                     "\"max_tokens\" cannot be \"many\"",
-                    "a whole number from 1 to",
+                    "a whole number from 0 to",
                 ],
             ),
             (
@@ -340,7 +340,7 @@ mod tests {
         let unknown = Setting::named("colour").unwrap_err();
         let expected = "there is no setting \"colour\"; there are: model, max_tokens, ";
         assert!(unknown.starts_with(expected), "{unknown}");
-        assert!(unknown.ends_with(", context_files"), "{unknown}");
+        assert!(unknown.ends_with(", wake"), "{unknown}");
     }
 
     /// Spec: [CLI-74]

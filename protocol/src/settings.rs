@@ -93,9 +93,10 @@ settings! {
     /// The model to ask.
     model: String => Option<String> = None,
         SettingKind::Model, "Model that answers";
-    /// How many tokens one reply may have. At least 1.
+    /// Maximum number of tokens of one reply; [`OWN_LIMIT`] for as many as the model may.
     max_tokens: u32 => u32 = 4096,
-        SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Longest reply in tokens";
+        SettingKind::whole("N", 0, u32::MAX as u64).of_services(0, 1_000_000),
+        "Longest reply in tokens; 0 for the model's own limit";
     /// How many model requests one prompt may cause. At least 1.
     max_turns: u32 => u32 = 10,
         SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Most model requests a run";
@@ -161,8 +162,14 @@ settings! {
     context_files: bool => bool = true,
         SettingKind::Switch,
         "Whether the model is told the AGENTS.md of the state folder and the workspace";
+    /// True if an idle conversation begins a run by itself when one of its jobs ends.
+    wake: bool => bool = false,
+        SettingKind::Switch,
+        "Whether an idle conversation begins a run by itself when one of its jobs ends";
 }
 
+/// In place of a number of tokens: the model's own limit of a reply.
+pub const OWN_LIMIT: u32 = 0;
 /// In place of all names of tools: the model is offered none.
 pub const NO_TOOLS: &str = "none";
 /// The largest number of tokens that a setting can be.

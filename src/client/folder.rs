@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use harness_protocol::{ServiceInfo, SettingValue};
+use harness_protocol::{OWN_LIMIT, ServiceInfo, SettingValue};
 use serde_json::{Map, Value};
 
 use crate::client::api::connection::Connection;
@@ -13,10 +13,12 @@ use crate::client::named::{self, DEFAULT_CONVERSATION};
 /// The name of the feature of a service whose conversations have folders.
 const FEATURE: &str = "workspaces";
 
-/// The setting that says how many model requests a run may have.
-const MAX_TURNS: &str = "max_turns";
-/// How many a run of a conversation may have that this program makes.
-const DAILY_MAX_TURNS: u32 = 200;
+/// The settings of a conversation that this program makes, each with the feature that a service has
+/// which takes the value: a run and a reply may be as long as daily work needs.
+const DAILY: [(&str, u32, Option<&str>); 2] = [
+    ("max_turns", 200, None),
+    ("max_tokens", OWN_LIMIT, Some("own_limit")),
+];
 /// The source of a setting that nobody has set, as the service tells it.
 const DEFAULT_SOURCE: &str = "default";
 
@@ -42,7 +44,11 @@ pub(super) fn here() -> Result<String, CommandError> {
 
 /// Whether the conversations of the service have folders.
 pub(super) fn are_known(info: &ServiceInfo) -> bool {
-    info.features.iter().any(|feature| feature == FEATURE)
+    has_feature(info, FEATURE)
+}
+
+fn has_feature(info: &ServiceInfo, name: &str) -> bool {
+    info.features.iter().any(|feature| feature == name)
 }
 
 /// The folder that a command is started in, if the service knows folders.
@@ -115,18 +121,23 @@ pub(super) async fn make_raw(
     Ok(service.ask(&routes::create(&order).answered_as()).await?)
 }
 
-/// The order to make a conversation for daily work: it may go on for longer than the service lets
-/// others, unless somebody has set how long.
+/// The order to make a conversation for daily work: its runs and replies may be longer than the
+/// service lets others be, unless their lengths were set.
 pub(super) fn new_order(
     title: Option<String>,
     folder: Option<String>,
     mut settings: Map<String, Value>,
     service: Option<&ServiceInfo>,
 ) -> Map<String, Value> {
-    let is_default = |of: &SettingValue| of.key == MAX_TURNS && of.source == DEFAULT_SOURCE;
-    let is_open = service.is_some_and(|info| info.settings.iter().any(is_default));
-    if is_open && !settings.contains_key(MAX_TURNS) {
-        settings.insert(MAX_TURNS.to_owned(), DAILY_MAX_TURNS.into());
+    for (name, value, feature) in DAILY {
+        let is_default = |of: &SettingValue| of.key == name && of.source == DEFAULT_SOURCE;
+        let is_open = service.is_some_and(|info| {
+            let is_taken = feature.is_none_or(|feature| has_feature(info, feature));
+            is_taken && info.settings.iter().any(is_default)
+        });
+        if is_open && !settings.contains_key(name) {
+            settings.insert(name.to_owned(), value.into());
+        }
     }
     let mut order = Map::new();
     order.extend(title.map(|title| ("title".to_owned(), Value::from(title))));
@@ -147,20 +158,36 @@ mod tests {
     use super::*;
     use crate::client::testing::Server;
 
-    /// Spec: [CLI-352]
+    /// Spec: [CLI-352] [CLI-470]
     #[actix::test]
     async fn what_is_made_for_daily_work_may_go_on_unless_it_is_said_how_long() {
-        let of_service =
-            |source: &str| json!([{"key": "max_turns", "value": "10", "source": source}]);
-        let default = of_service("default");
-        for (of_service, given, made) in [
-            (default.clone(), json!({}), json!({"max_turns": 200})),
-            (default, json!({"max_turns": 3}), json!({"max_turns": 3})),
-            (of_service("flag --max-turns"), json!({}), json!({})),
-            (json!([]), json!({}), json!({})),
+        let of_service = |turns: &str, tokens: &str| {
+            json!([{"key": "max_turns", "value": "10", "source": turns},
+                {"key": "max_tokens", "value": "4096", "source": tokens}])
+        };
+        let default = of_service("default", "default");
+        let features = json!(["workspaces", "own_limit"]);
+        let both = json!({"max_turns": 200, "max_tokens": 0});
+        for (of_service, features, given, made) in [
+            (&default, &features, json!({}), both),
+            (&default, &json!([]), json!({}), json!({"max_turns": 200})),
+            (
+                &default,
+                &features,
+                json!({"max_turns": 3, "max_tokens": 9}),
+                json!({"max_turns": 3, "max_tokens": 9}),
+            ),
+            (
+                &of_service("flag --max-turns", "config.toml line 1"),
+                &features,
+                json!({}),
+                json!({}),
+            ),
+            (&json!([]), &features, json!({}), json!({})),
         ] {
             let mut info = Server::start().await.info();
-            info["settings"] = of_service;
+            info["settings"] = of_service.clone();
+            info["features"] = features.clone();
             let info: ServiceInfo = serde_json::from_value(info).unwrap();
             let Value::Object(given) = given else {
                 panic!("{given}");

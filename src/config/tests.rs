@@ -294,7 +294,7 @@ fn a_wrong_value_is_refused_in_one_line_that_holds_the_fix() {
         (
             "HARNESS_MAX_TOKENS",
             "4k",
-            "max_tokens must be a whole number from 1 to 1000000",
+            "max_tokens must be a whole number from 0 to 1000000",
         ),
         (
             "HARNESS_PORT",

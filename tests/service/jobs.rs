@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use harness_standin::Reply;
+use harness_standin::{MessagesRequest, Reply, Responder};
 use nix::sys::signal::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::bash::{marked, none_left, processes, run};
 use crate::bounds::took_at_most;
-use crate::changing::{Changing, Result};
+use crate::changing::{Changing, Result, open, order};
 use crate::client::within;
 use crate::eventually::eventually;
+use crate::program::Service;
+use crate::talk::{Talk, asked, last_texts, model, serving};
 
 /// Lets the model start a command in the background, and allows it.
 async fn start(here: &Changing, command: &str) -> Result {
@@ -289,6 +291,97 @@ async fn b11_jobs_end_with_a_service_that_is_killed_and_looking_writes_nothing()
     let (result, _) = start(&here, &sleep).await;
     assert!(result.contains("[job 2 started"), "{result}");
     assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// A model that starts jobs one after the other until it has started so many.
+fn starting_jobs(count: usize) -> impl Responder {
+    move |request: &MessagesRequest| {
+        let messages = json!(request.messages()).to_string();
+        if messages.matches(" started in the background").count() >= count {
+            return Reply::text("done");
+        }
+        let id = format!("call_{}", request.messages().len());
+        let input = json!({"command": "sleep 0.6", "background": true});
+        Reply::tool_calls([(id.as_str(), "bash", input)])
+    }
+}
+
+fn talk_with<'a>(service: &'a Service, id: &str) -> Talk<'a> {
+    Talk {
+        service,
+        id: id.to_owned(),
+    }
+}
+
+/// How many records of a type a conversation's journal has.
+fn recorded_of(service: &Service, id: &str, kind: &str) -> usize {
+    let journal = std::fs::read_to_string(service.journal(id)).unwrap();
+    journal.matches(&format!("\"{kind}\"")).count()
+}
+
+/// Allows what is asked until each conversation has started so many jobs.
+async fn until_started(service: &Service, ids: &[String], count: usize) {
+    for slow in ids {
+        eventually("the start of jobs", async || {
+            for id in ids {
+                if let Some(asked) = open(service, id).await {
+                    let path = format!("/v1/conversations/{id}/approvals/{}", asked["id"]);
+                    let body = json!({"answer": "allow", "digest": asked["digest"]});
+                    order(service, "POST", &path, &body).await;
+                }
+            }
+            recorded_of(service, slow, "job_started") >= count
+        })
+        .await;
+    }
+}
+
+/// Spec: [JRNL-470]
+#[tokio::test]
+async fn each_of_200_ends_of_jobs_is_sent_once_though_the_service_is_killed() {
+    let flags = ["--max-turns", "1000"];
+    let (service, standin, _) = serving(starting_jobs(50), model(1_000_000), &flags).await;
+    let folder = service.home.path().join("work");
+    std::fs::create_dir(&folder).unwrap();
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        let id = service.create(&json!({"workspace": folder})).await;
+        let talk = talk_with(&service, &id);
+        talk.set(&json!({"mode": "sandbox"})).await;
+        talk.prompt(&format!("start {id}")).await;
+        ids.push(id);
+    }
+    for count in [8, 16, 25] {
+        until_started(&service, &ids, count).await;
+    }
+    let service = service.restart().await;
+    for id in &ids {
+        talk_with(&service, id).prompt("go on").await;
+    }
+    for count in [33, 41, 50] {
+        until_started(&service, &ids, count).await;
+    }
+    for id in &ids {
+        let talk = talk_with(&service, id);
+        talk.idle().await;
+        let count = |kind| recorded_of(&service, id, kind);
+        let is_over = async || count("job_started") == count("job_ended");
+        eventually("the ends of the jobs", is_over).await;
+        talk.say("more").await;
+        let requests = asked(&standin);
+        let of_id = |request: &&Value| request.to_string().contains(&**id);
+        let last = requests.iter().rfind(of_id).unwrap().to_string();
+        for job in 1..=count("job_started") {
+            let end = format!("job {job} (sleep 0.6): ");
+            assert_eq!(last.matches(&end).count(), 1, "{job}: {last}");
+        }
+    }
+    // More than the first requests of the runs have some.
+    let texts = |request: &Value| last_texts(request).1.concat();
+    let has_ends = |request: &&Value| texts(request).contains("[Jobs that ended since: ");
+    let count = asked(&standin).iter().filter(has_ends).count();
+    assert!(count > 3 * ids.len(), "{count}");
+    assert_eq!(standin.violations(), [""; 0]);
 }
 
 /// Spec: [JRNL-121]

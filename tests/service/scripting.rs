@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use harness_standin::{ApiError, Gate, Message, Reply};
+use harness_standin::{ApiError, Gate, Message, Model, Reply};
 
 use crate::client::within;
-use crate::program::{API_KEY, Service, command, output};
+use crate::program::{API_KEY, MODEL, Service, command, output};
 use crate::screen::Screen;
 
 /// Runs a command; its exit code, output and errors.
@@ -87,10 +87,10 @@ async fn a_value_that_cannot_be_has_the_same_exit_code_wherever_it_is_seen() {
     }
 }
 
-/// Spec: [CLI-349] [CLI-350] [CLI-352] [CLI-357]
+/// Spec: [CLI-349] [CLI-350] [CLI-352] [CLI-357] [CLI-470] [MODEL-471]
 #[tokio::test]
 async fn a_prompt_of_its_own_writes_its_reply_to_a_file_or_leaves_it_as_it_was() {
-    let (service, _standin, script) = Service::scripted(&[]).await;
+    let (service, standin, script) = Service::scripted(&[]).await;
     let home = service.home.path();
     let file = home.join("reply.txt");
     let path = file.to_str().unwrap();
@@ -98,6 +98,8 @@ async fn a_prompt_of_its_own_writes_its_reply_to_a_file_or_leaves_it_as_it_was()
     let new = ["prompt", "--new", "-q", "-o", path, "Hi"];
     assert_eq!(ran(home, &new).await, (0, String::new(), String::new()));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "One.\n");
+    let sent = standin.requests().last().unwrap().json();
+    assert_eq!(sent["max_tokens"], Model::new(MODEL).max_tokens);
 
     script.push(ApiError::new(400, "invalid_request_error", "no"));
     let (code, out, err) = ran(home, &new).await;
@@ -124,6 +126,11 @@ async fn a_prompt_of_its_own_writes_its_reply_to_a_file_or_leaves_it_as_it_was()
     assert_eq!(set("default").await, 10);
     let (_, made, _) = ran(home, &["conversations", "new"]).await;
     assert_eq!(set(made.trim()).await, 200);
+    script.push(Reply::text("Three."));
+    service.submit("hello").await;
+    service.idle("default").await;
+    let sent = standin.requests().last().unwrap().json();
+    assert_eq!(sent["max_tokens"], 4096);
 }
 
 /// Spec: [CLI-352]

@@ -5,11 +5,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use crate::bash::run;
 use crate::cancel::children;
+use crate::changing::Changing;
 use crate::client::within;
 use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
-use crate::talk::{Talk, asked, bare, model, serving};
+use crate::talk::{Talk, asked, bare, last_texts, model, serving};
 
 const OTHER: &str = "claude-other";
 
@@ -34,6 +36,7 @@ fn every_setting() -> Value {
         "keep_tokens": 8_000,
         "compaction_model": OTHER,
         "context_files": false,
+        "wake": true,
     })
 }
 
@@ -352,6 +355,26 @@ async fn changes_of_two_clients_at_once_are_both_kept() {
         );
     }
     assert_eq!(talk.past_of("settings_changed").await.len(), 40);
+}
+
+/// Spec: [CONV-470]
+#[tokio::test]
+async fn the_end_of_a_job_begins_a_run_of_an_idle_conversation_that_wakes() {
+    let here = Changing::in_mode("ask").await;
+    run(&here, json!({"command": "mkfifo fifo"})).await;
+    here.talk().set(&json!({"wake": true})).await;
+    let input = json!({"command": "read x <fifo; exit 4", "background": true});
+    let (started, _) = run(&here, input).await;
+    assert!(started.contains("[job 1 started"), "{started}");
+    let mut follower = here.service.follow(&here.id, "", "").await;
+    here.script.push(Reply::text("woken"));
+    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    assert_eq!(follower.until("run_started").await["by"], "job 1");
+    assert_eq!(follower.until("run_ended").await["outcome"], "completed");
+    let sent = asked(&here.standin).pop().unwrap();
+    let told = "[Jobs that ended since: job 1 (read x <fifo; exit 4): exit 4]";
+    assert_eq!(last_texts(&sent).1, [told]);
+    assert_eq!(here.standin.violations(), [""; 0]);
 }
 
 /// Spec: [CONV-124]

@@ -197,6 +197,10 @@ pub enum Record {
         /// they are on record already.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<Value>>,
+        /// The jobs whose ends the request has for the first time. In older journals the first
+        /// request of a run has all of them, and none is named.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        jobs: Vec<u64>,
     },
     /// A block of the reply is complete, or a cancel cut it short.
     Block {
@@ -552,7 +556,7 @@ pub struct Totals {
     /// The commands of operators that the model is told with the next prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// The jobs that run, and the last ones that have ended.
+    /// The jobs that run, those whose ends no request has had, and the last ones of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobNote>,
     /// Whether the model is told a summary in place of the beginning.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use harness_protocol::{Attachment, ThinkingLevel, words};
+use harness_protocol::{Attachment, OWN_LIMIT, ThinkingLevel, words};
 use serde_json::{Number, Value, json};
 
 use super::files::{Sight, blocks, needs_sight, placeholder};
@@ -16,6 +16,8 @@ use crate::attachment::AttachmentStore;
 ///
 /// Source: the API's documentation of models.
 const ANY_MODELS_LIMIT: u32 = 32_000;
+/// Size of a token of which no more is known, in bytes. Most are larger.
+const TOKEN_BYTES: u64 = 3;
 
 /// The model that is asked when none is chosen.
 pub const DEFAULT_MODEL: &str = "claude-3-haiku-20240307";
@@ -45,7 +47,7 @@ impl ModelChoice {
 pub struct HeadSettings<'a> {
     /// Which model to ask.
     pub model: ModelChoice,
-    /// How many tokens one reply may have.
+    /// Maximum number of tokens of one reply; [`OWN_LIMIT`] for as many as the model may.
     pub max_tokens: u32,
     /// The standing instructions before the conversation; empty for none.
     pub system_prompt: &'a str,
@@ -268,7 +270,7 @@ impl ModelRequest {
     /// only when the request is sent.
     #[must_use]
     pub fn body(&self, model: &str) -> Vec<Bytes> {
-        let mut pieces = self.start(model, self.head.max_tokens, "");
+        let mut pieces = self.start(model, self.limit(None), "");
         pieces.extend(self.messages.iter().map(|piece| match piece {
             Piece::Json(json) => json.clone(),
             Piece::Attachments(files) => placeholder(files),
@@ -285,6 +287,7 @@ impl ModelRequest {
         };
         self.head.thinking.is_some()
             || self.head.max_tokens > ANY_MODELS_LIMIT
+            || self.head.max_tokens == OWN_LIMIT
             || self.messages.iter().any(has_images)
     }
 
@@ -299,12 +302,32 @@ impl ModelRequest {
     /// How many tokens the reply may have. The API refuses a limit above the model's own, and what
     /// it refuses is left out of later requests, so it is lowered where that is known.
     fn limit(&self, info: Option<&ModelInfo>) -> u32 {
-        let asked = self.head.max_tokens;
         let most = info.and_then(|info| info.max_tokens);
-        match most.and_then(|most| u32::try_from(most).ok()) {
-            Some(most) if most > 0 => asked.min(most),
-            _ => asked,
+        let most = most.and_then(|most| u32::try_from(most).ok());
+        let most = most.filter(|most| *most > 0);
+        match (self.head.max_tokens, most) {
+            (OWN_LIMIT, most) => most.unwrap_or(ANY_MODELS_LIMIT).min(self.room(info)),
+            (asked, Some(most)) => asked.min(most),
+            (asked, None) => asked,
         }
+    }
+
+    /// The number of tokens that the window leaves for the reply, about: an API may refuse a request
+    /// that could outgrow the window with its reply. At least half the window, or as many as any
+    /// model may reply: a past that leaves less is summarized.
+    fn room(&self, info: Option<&ModelInfo>) -> u32 {
+        let window = info.and_then(|info| info.max_input_tokens);
+        let Some(window) = window.filter(|window| *window > 0) else {
+            return u32::MAX;
+        };
+        let messages = self.messages.iter().map(|piece| match piece {
+            Piece::Json(json) => json.len(),
+            Piece::Attachments(_) => 0,
+        });
+        let bytes = messages.fold(self.head.settings.len(), usize::saturating_add);
+        let left = window.saturating_sub(bytes as u64 / TOKEN_BYTES);
+        let least = window.div_ceil(2).min(u64::from(ANY_MODELS_LIMIT));
+        u32::try_from(left.max(least)).unwrap_or(u32::MAX)
     }
 
     /// The body that is sent to a model that can do this, as far as it is known.

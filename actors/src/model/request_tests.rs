@@ -237,7 +237,7 @@ async fn a_file_that_does_not_fit_is_not_even_read() {
     assert!(matches!(body, Err(ModelError::TooLarge { .. })), "{body:?}");
 }
 
-/// Spec: [MODEL-50]
+/// Spec: [MODEL-50] [MODEL-471]
 #[actix::test]
 async fn a_limit_above_the_models_own_is_lowered() {
     let store = MemoryAttachments::default();
@@ -254,6 +254,11 @@ async fn a_limit_above_the_models_own_is_lowered() {
         (100_000, Some(&known(None)), 100_000),
         (100_000, Some(&known(Some(0))), 100_000),
         (100_000, Some(&known(Some(1 << 40))), 100_000),
+        // The model's own.
+        (0, Some(&most), 64_000),
+        (0, Some(&known(Some(4096))), 4096),
+        (0, Some(&known(None)), 32_000),
+        (0, None, 32_000),
     ] {
         let request = request(HeadSettings {
             max_tokens: asked,
@@ -266,6 +271,35 @@ async fn a_limit_above_the_models_own_is_lowered() {
         let body: Value = serde_json::from_slice(&body.concat()).unwrap();
         assert_eq!(body["max_tokens"], sent, "{asked} {info:?}");
     }
+}
+
+/// Spec: [MODEL-471]
+#[test]
+fn the_models_own_limit_leaves_room_in_the_window_for_the_request() {
+    // About 50,000 tokens.
+    let messages = vec![Piece::Json("x".repeat(150_000).into())];
+    let own = HeadSettings {
+        max_tokens: 0,
+        ..settings("", &[])
+    };
+    let request = RequestHead::new(own).request(messages, false);
+    let limit = |max_tokens, window| {
+        let info = ModelInfo {
+            max_tokens,
+            max_input_tokens: Some(window),
+            ..ModelInfo::default()
+        };
+        request.limit(Some(&info))
+    };
+    assert_eq!(limit(Some(64_000), 1_000_000), 64_000);
+    let room = limit(Some(64_000), 100_000);
+    assert!((49_000..=50_000).contains(&room), "{room}");
+    assert_eq!(limit(Some(64_000), 70_000), 32_000);
+    assert_eq!(limit(Some(8192), 60_000), 8192);
+    // A window of which alone the API says something.
+    assert_eq!(limit(None, 1_000_000), 32_000);
+    assert_eq!(limit(None, 8192), 4096);
+    assert_eq!(limit(None, 0), 32_000);
 }
 
 /// Spec: [MODEL-50]
@@ -294,7 +328,7 @@ async fn a_budget_of_thinking_is_below_the_lowered_limit() {
     assert!(budget < 4096, "{budget}");
 }
 
-/// Spec: [MODEL-42] [MODEL-50]
+/// Spec: [MODEL-42] [MODEL-50] [MODEL-471]
 #[test]
 fn what_a_model_can_do_matters_to_thinking_images_and_large_limits_only() {
     let limit = |max_tokens| {
@@ -305,6 +339,7 @@ fn what_a_model_can_do_matters_to_thinking_images_and_large_limits_only() {
     };
     assert!(!limit(32_000).needs_info());
     assert!(limit(32_001).needs_info());
+    assert!(limit(0).needs_info());
     let text = Attachment {
         media_type: "text/plain".to_owned(),
         ..image()

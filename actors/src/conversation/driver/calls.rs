@@ -240,11 +240,10 @@ impl Handler<ToolEvent> for ConversationActor {
     type Result = ();
 
     fn handle(&mut self, event: ToolEvent, ctx: &mut Context<Self>) {
-        let may_start =
-            matches!(&event, ToolEvent::Finished { outcome, .. } if outcome.job.is_some());
+        let has_finished = matches!(&event, ToolEvent::Finished { .. });
         self.advance(Input::Tool(event), ctx);
-        if may_start {
-            // It may have ended before it was on record.
+        if has_finished {
+            // Jobs that it or a call behind it started may have ended before they were on record.
             self.note_jobs(ctx);
         }
     }
@@ -260,5 +259,6 @@ impl Handler<Lost> for ConversationActor {
 
     fn handle(&mut self, Lost(call_id): Lost, ctx: &mut Context<Self>) {
         self.advance(Input::CallLost(call_id), ctx);
+        self.note_jobs(ctx);
     }
 }

@@ -16,7 +16,8 @@ use crate::model::{ModelError, ModelFailure, ModelInfo};
 
 impl Machine {
     /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
-    /// say; follow-ups are said when nothing else goes on.
+    /// say; follow-ups are said when nothing else goes on. Where the setting `wake` says so, the
+    /// model is also asked again for the ends of jobs that no request has had.
     pub(super) fn turn_done(&mut self, is_awaited: bool) -> Vec<Effect> {
         let Some(run) = &self.run else {
             return vec![];
@@ -26,7 +27,9 @@ impl Machine {
         if is_awaited && !is_steered && asked >= max_turns {
             return self.end(&words::reached_max_turns(max_turns));
         }
-        if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) {
+        let has_ends = !self.ledger.due_job_ends().is_empty();
+        let wakes = run.plan.settings.wake && has_ends && asked < max_turns;
+        if !is_awaited && !is_steered && !self.waits(Queue::FollowUp) && !wakes {
             return self.end("");
         }
         let mut effects = self.end_turn(Outcome::Completed);
@@ -140,11 +143,17 @@ impl Machine {
         run.is_steered = false;
         run.has_remark = false;
         run.step = Step::Model(call_id.clone());
+        // A reply that was paused is continued first, unless another run began since.
+        let is_due = run.turns == 1 || !self.ledger.history().is_paused();
         let started = Record::TurnStarted {
             run: run.id,
             turn: run.turns,
             head: Some(run.head.fingerprint().to_owned()),
             tools: is_first.then(|| run.plan.tools.list().to_vec()),
+            jobs: match is_due {
+                true => self.ledger.due_job_ends(),
+                false => Vec::new(),
+            },
         };
         vec![self.note(started), Effect::CallModel(call_id)]
     }

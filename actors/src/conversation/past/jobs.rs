@@ -1,12 +1,14 @@
-//! The jobs of a conversation according to its records: all jobs, their ends, and the ends that the
-//! model was told.
+//! The jobs of a conversation according to its records: all jobs, their ends, and the ends that
+//! requests to the model have had.
 
 use harness_protocol::{JobEnd, words};
 
 use crate::tool::{JobNote, THE_MODEL};
 
-/// How many jobs that have ended are kept.
-const MAX_ENDED: usize = 8;
+/// Maximum number of jobs that are kept of those whose ends the model knows.
+const MAX_KNOWN: usize = 8;
+/// Maximum size of the ends in one request, in bytes; later requests have the others.
+const MAX_BYTES: usize = 4 * 1024;
 
 /// Adds a job that was started.
 pub(super) fn start(notes: &mut Vec<JobNote>, job: u64, call: &str, command: &str) {
@@ -21,8 +23,8 @@ pub(super) fn start(notes: &mut Vec<JobNote>, job: u64, call: &str, command: &st
     });
 }
 
-/// Notes how a job ended, and forgets those that were started first if there are many that have ended.
-pub(super) fn end(notes: &mut Vec<JobNote>, job: u64, end: &JobEnd) {
+/// Notes how a job ended.
+pub(super) fn end(notes: &mut [JobNote], job: u64, end: &JobEnd) {
     let open = notes.iter_mut().find(|note| note.job == job);
     let Some(note) = open.filter(|note| note.end.is_none()) else {
         return;
@@ -30,30 +32,75 @@ pub(super) fn end(notes: &mut Vec<JobNote>, job: u64, end: &JobEnd) {
     // What the model did itself it knows.
     note.is_told = matches!(end, JobEnd::Stopped { by } if by.as_deref() == Some(THE_MODEL));
     note.end = Some(end.clone());
-    let ended = notes.iter().filter(|note| note.end.is_some()).count();
-    let mut over = ended.saturating_sub(MAX_ENDED);
+}
+
+/// Forgets the first of the jobs whose ends the model knows, if there are many. Those whose ends
+/// are in the `open` message are kept: the API may refuse it.
+pub(super) fn forget_old(notes: &mut Vec<JobNote>, open: &[u64]) {
+    let is_over = |note: &JobNote| note.is_told && note.end.is_some() && !open.contains(&note.job);
+    let known = notes.iter().filter(|note| is_over(note)).count();
+    let mut over = known.saturating_sub(MAX_KNOWN);
     notes.retain(|note| {
-        let goes = over > 0 && note.end.is_some();
+        let goes = over > 0 && is_over(note);
         over -= usize::from(goes);
         !goes
     });
 }
 
-/// The text for the model about the jobs that have ended since the last one, in one line.
-pub(super) fn tell(notes: &mut [JobNote]) -> Option<String> {
-    let mut told = Vec::new();
-    for note in notes.iter_mut().filter(|note| !note.is_told) {
-        if let Some(end) = &note.end {
-            let command = words::short_command(&note.command);
-            told.push(format!(
-                "job {} ({command}): {}",
-                note.job,
-                words::job_end(end)
-            ));
-            note.is_told = true;
+/// The jobs whose ends no request has had.
+pub(super) fn unsent(notes: &[JobNote]) -> impl Iterator<Item = u64> {
+    let unsent = notes
+        .iter()
+        .filter(|note| note.end.is_some() && !note.is_told);
+    unsent.map(|note| note.job)
+}
+
+/// The first of those, as many as one request has: at least one.
+pub(super) fn due(notes: &[JobNote]) -> Vec<u64> {
+    let mut room = MAX_BYTES;
+    let mut due = Vec::new();
+    for note in notes {
+        let Some(line) = unsent_line(note) else {
+            continue;
+        };
+        if line.len() > room && !due.is_empty() {
+            break;
         }
+        room = room.saturating_sub(line.len());
+        due.push(note.job);
     }
-    (!told.is_empty()).then(|| format!("[Jobs that ended since: {}]", told.join("; ")))
+    due
+}
+
+/// The text for the model about the ends of these jobs, in one line. Those that a request has had
+/// are not in it.
+pub(super) fn send(notes: &mut [JobNote], jobs: &[u64]) -> Option<String> {
+    let lines: Vec<String> = notes
+        .iter()
+        .filter(|note| jobs.contains(&note.job))
+        .filter_map(unsent_line)
+        .collect();
+    mark_sent(notes, jobs, true);
+    (!lines.is_empty()).then(|| format!("[Jobs that ended since: {}]", lines.join("; ")))
+}
+
+/// Notes of these jobs whether a request has had their ends.
+pub(super) fn mark_sent(notes: &mut [JobNote], jobs: &[u64], is_sent: bool) {
+    let ended = notes
+        .iter_mut()
+        .filter(|note| note.end.is_some() && jobs.contains(&note.job));
+    ended.for_each(|note| note.is_told = is_sent);
+}
+
+/// The words for the end of a job, if no request has had them.
+fn unsent_line(note: &JobNote) -> Option<String> {
+    let end = note.end.as_ref().filter(|_| !note.is_told)?;
+    let command = words::short_command(&note.command);
+    Some(format!(
+        "job {} ({command}): {}",
+        note.job,
+        words::job_end(end)
+    ))
 }
 
 /// The jobs that no record has ended.
@@ -66,6 +113,19 @@ pub(super) fn open(notes: &[JobNote]) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
 
+    const EXITED: JobEnd = JobEnd::Exited { code: 2 };
+
+    fn by(name: &str) -> JobEnd {
+        JobEnd::Stopped {
+            by: Some(name.to_owned()),
+        }
+    }
+
+    fn send_due(notes: &mut [JobNote]) -> Option<String> {
+        let due = due(notes);
+        send(notes, &due)
+    }
+
     /// Spec: [JRNL-120]
     #[test]
     fn b11_the_model_is_told_once_how_jobs_ended() {
@@ -73,30 +133,70 @@ mod tests {
         for job in 1..=4 {
             start(&mut notes, job, "c", "make  -j\n8");
         }
-        let by = |name: &str| JobEnd::Stopped {
-            by: Some(name.to_owned()),
-        };
-        assert_eq!(tell(&mut notes), None);
-        end(&mut notes, 1, &JobEnd::Exited { code: 2 });
+        assert_eq!(send_due(&mut notes), None);
+        end(&mut notes, 1, &EXITED);
         end(&mut notes, 2, &by("ana"));
         end(&mut notes, 3, &by(THE_MODEL));
         // The first end counts, and what was never started has none.
         end(&mut notes, 1, &JobEnd::WithService);
         end(&mut notes, 9, &JobEnd::WithService);
         assert_eq!(open(&notes).collect::<Vec<_>>(), [4]);
+        assert_eq!(unsent(&notes).collect::<Vec<_>>(), [1, 2]);
         let line =
             "[Jobs that ended since: job 1 (make -j 8): exit 2; job 2 (make -j 8): stopped by ana]";
-        assert_eq!(tell(&mut notes).as_deref(), Some(line));
-        assert_eq!(tell(&mut notes), None);
+        // One that runs and one that is not known have no end to send.
+        let text = send(&mut notes, &[1, 2, 3, 4, 9]);
+        assert_eq!(text.as_deref(), Some(line));
+        assert_eq!(send(&mut notes, &[1, 2]), None);
+        assert_eq!(send_due(&mut notes), None);
         end(&mut notes, 4, &JobEnd::WithService);
         let line = "[Jobs that ended since: job 4 (make -j 8): ended with the service]";
-        assert_eq!(tell(&mut notes).as_deref(), Some(line));
-        // Of those that have ended the last ones are kept.
-        for job in 5..=20 {
+        assert_eq!(send_due(&mut notes).as_deref(), Some(line));
+    }
+
+    /// Spec: [JRNL-470]
+    #[test]
+    fn ends_that_no_request_has_had_are_kept_and_of_the_others_the_last_ones() {
+        let mut notes = Vec::new();
+        for job in 1..=50 {
             start(&mut notes, job, "c", "x");
-            end(&mut notes, job, &JobEnd::Exited { code: 0 });
+            end(&mut notes, job, &EXITED);
+            forget_old(&mut notes, &[]);
         }
-        assert_eq!(notes.len(), MAX_ENDED);
-        assert_eq!(notes.last().unwrap().job, 20);
+        assert_eq!(notes.len(), 50);
+        send_due(&mut notes).unwrap();
+        // The API may refuse the message that they are in.
+        let all: Vec<u64> = (1..=50).collect();
+        forget_old(&mut notes, &all);
+        assert_eq!(notes.len(), 50);
+        mark_sent(&mut notes, &[7], false);
+        forget_old(&mut notes, &[]);
+        let kept: Vec<u64> = notes.iter().map(|note| note.job).collect();
+        assert_eq!(kept, [7, 43, 44, 45, 46, 47, 48, 49, 50]);
+        let line = "[Jobs that ended since: job 7 (x): exit 2]";
+        assert_eq!(send_due(&mut notes).as_deref(), Some(line));
+    }
+
+    /// Spec: [JRNL-470]
+    #[test]
+    fn a_request_has_as_many_ends_as_fit_and_at_least_one() {
+        let mut notes = Vec::new();
+        let long = JobEnd::Failed {
+            reason: "x".repeat(2 * MAX_BYTES),
+        };
+        start(&mut notes, 1, "c", "x");
+        end(&mut notes, 1, &long);
+        for job in 2..=300 {
+            start(&mut notes, job, "c", &"long ".repeat(20));
+            end(&mut notes, job, &EXITED);
+        }
+        assert_eq!(due(&notes), [1]);
+        let mut sent = Vec::new();
+        while let Some(text) = send_due(&mut notes) {
+            assert!(sent.is_empty() || text.len() <= 2 * MAX_BYTES, "{text}");
+            sent.extend(text.split("; ").map(str::to_owned));
+        }
+        assert_eq!(sent.len(), 300);
+        assert!(sent.last().unwrap().starts_with("job 300 (long long "));
     }
 }

@@ -44,6 +44,10 @@ pub struct Ledger {
     run: Option<RunId>,
     /// The turn that has not ended.
     turn: Option<u32>,
+    /// The number of requests since the last prompt.
+    asked: u32,
+    /// True if the last run had a mode or rules of its own.
+    has_run_rules: bool,
     status: Status,
     /// The head of the last request.
     head: Option<String>,
@@ -121,7 +125,8 @@ impl Ledger {
         }
         self.approvals.apply(record, &mut self.totals);
         match record {
-            Record::RunStarted { run, .. } => {
+            Record::RunStarted { run, rules, .. } => {
+                self.has_run_rules = !rules.is_empty();
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 self.run = Some(*run);
                 self.run_usage = Usage::default();
@@ -141,7 +146,11 @@ impl Ledger {
                 };
             }
             Record::TurnStarted {
-                turn, head, tools, ..
+                turn,
+                head,
+                tools,
+                jobs,
+                ..
             } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.offer(tools.as_deref());
@@ -153,11 +162,8 @@ impl Ledger {
                 }
                 self.totals.turns = self.totals.turns.saturating_add(1);
                 self.turn = Some(*turn);
-                if *turn == 1
-                    && let Some(text) = jobs::tell(&mut self.totals.jobs)
-                {
-                    self.history.push_prompt(&text, &[]);
-                }
+                self.asked = self.asked.saturating_add(1);
+                self.send_job_ends(*turn, jobs);
                 self.replying = true;
             }
             Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
@@ -190,7 +196,8 @@ impl Ledger {
             } => {
                 self.replying = false;
                 if *refused {
-                    self.history.leave_out_refused();
+                    let left_out = self.history.leave_out_refused();
+                    jobs::mark_sent(&mut self.totals.jobs, &left_out, false);
                 }
                 self.failed = true;
                 self.push_reply(*unanswered);
@@ -242,7 +249,10 @@ impl Ledger {
             Record::JobStarted { job, call, command } => {
                 jobs::start(&mut self.totals.jobs, *job, call, command);
             }
-            Record::JobEnded { job, end } => jobs::end(&mut self.totals.jobs, *job, end),
+            Record::JobEnded { job, end } => {
+                jobs::end(&mut self.totals.jobs, *job, end);
+                jobs::forget_old(&mut self.totals.jobs, self.history.open_job_ends());
+            }
             Record::CallsSkipped { reason } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.leave_unanswered(*reason);
@@ -282,6 +292,9 @@ impl Ledger {
             Record::ReplyLeftOut { .. } => {
                 self.end_reply(Unanswered::Interrupted);
                 self.history.take_back_reply();
+                // What was left out since the API refused it is sent again.
+                let open = self.history.open_job_ends();
+                jobs::mark_sent(&mut self.totals.jobs, open, true);
                 self.failed = false;
             }
             Record::Compacted {
@@ -355,6 +368,18 @@ impl Ledger {
         self.turn
     }
 
+    /// The number of requests since the last prompt.
+    #[must_use]
+    pub fn asked_since_prompt(&self) -> u32 {
+        self.asked
+    }
+
+    /// True if the last run had a mode or rules of its own.
+    #[must_use]
+    pub fn has_run_rules(&self) -> bool {
+        self.has_run_rules
+    }
+
     /// The conversation's status, as in the last status record.
     #[must_use]
     pub fn status(&self) -> &Status {
@@ -412,7 +437,7 @@ impl Ledger {
         Arc::clone(&self.seen)
     }
 
-    /// The jobs that run, and the last ones that have ended.
+    /// The jobs that run, those whose ends no request has had, and the last ones of the others.
     #[must_use]
     pub fn jobs(&self) -> &[JobNote] {
         &self.totals.jobs
@@ -421,6 +446,12 @@ impl Ledger {
     /// The jobs that no record has ended.
     pub fn open_jobs(&self) -> impl Iterator<Item = u64> {
         jobs::open(&self.totals.jobs)
+    }
+
+    /// The jobs whose ends the next request is to have, as many as one request may.
+    #[must_use]
+    pub fn due_job_ends(&self) -> Vec<u64> {
+        jobs::due(&self.totals.jobs)
     }
 
     /// Notes how jobs have ended that do not run and that no record has ended.
@@ -695,6 +726,7 @@ impl Ledger {
             self.history.push_prompt(&command, &[]);
         }
         self.history.push_prompt(content, attachments);
+        self.asked = 0;
         self.failed = false;
         self.totals.prompts = self.totals.prompts.saturating_add(1);
         self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
@@ -732,6 +764,19 @@ impl Ledger {
         let names = tools.iter().map(defined_name).map(str::to_owned);
         self.totals.tools = Some(names.collect());
         self.tools = Some(tools.into());
+    }
+
+    /// Adds the ends of jobs that a request has on record. In a journal of an older version the
+    /// first request of a run has all of them.
+    fn send_job_ends(&mut self, turn: u32, ends: &[u64]) {
+        jobs::forget_old(&mut self.totals.jobs, self.history.open_job_ends());
+        let ends: Vec<u64> = match (ends, turn) {
+            ([], 1) => jobs::unsent(&self.totals.jobs).collect(),
+            (ends, _) => ends.to_vec(),
+        };
+        if let Some(text) = jobs::send(&mut self.totals.jobs, &ends) {
+            self.history.push_job_ends(&text, &ends);
+        }
     }
 
     fn add_queued(&mut self, item: QueueItem) {

@@ -37,6 +37,7 @@ fn turn_started(turn: u32) -> Record {
         turn,
         head: None,
         tools: None,
+        jobs: Vec::new(),
     }
 }
 

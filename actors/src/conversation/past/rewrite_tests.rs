@@ -220,6 +220,7 @@ impl<'a> Play<'a> {
             turn,
             head,
             tools,
+            jobs: Vec::new(),
         });
         let mut calls = Vec::new();
         let end = self.choose(12);

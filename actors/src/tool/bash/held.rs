@@ -18,7 +18,7 @@ use crate::tool::ToolError;
 const MAX_OF_CONVERSATION: usize = 8;
 /// How many run in the service at most.
 const MAX_RUNNING: usize = 32;
-/// How many that have ended are held, with the ends of what they wrote.
+/// How many are held whose ends are on record, with the ends of what they wrote.
 pub(super) const MAX_ENDED: usize = 32;
 /// How long a job has to be gone that was ended.
 const END_LIMIT: Duration = Duration::from_millis(1000);
@@ -42,6 +42,8 @@ pub(super) struct Entry {
     pub(super) stopper: Option<Stopper>,
     /// Whether it is a job by now: what ends at once is none.
     pub(super) is_begun: bool,
+    /// True if its conversation has its end, to put it on record.
+    pub(super) is_noted: bool,
     /// How much was written at the last look.
     pub(super) looked_at: u64,
 }
@@ -73,6 +75,16 @@ impl Held {
     ) -> impl Iterator<Item = &'a Entry> {
         let entries = self.entries.iter();
         entries.filter(|entry| entry.conversation == *conversation)
+    }
+
+    /// The ends of those of these jobs of a conversation that have ended.
+    pub(super) fn ended(&self, conversation: &ConversationId, jobs: &[u64]) -> Vec<(u64, JobEnd)> {
+        let ended = |job: &u64| {
+            let found = self.of(conversation).find(|entry| entry.job.job == *job);
+            let end = found?.end.borrow().as_ref()?.how.clone();
+            Some((*job, end))
+        };
+        jobs.iter().filter_map(ended).collect()
     }
 
     /// Ends those that are meant, for the service.
@@ -118,12 +130,12 @@ impl Held {
         Err(ToolError(format!("{most}; {own}")))
     }
 
-    /// Forgets the jobs that ended first when there are too many of them.
+    /// Forgets the first of the jobs whose ends are on record when there are too many of them.
     pub(super) fn forget_old(&mut self) {
-        let over = self.entries.iter().filter(|entry| !entry.is_alive());
+        let over = self.entries.iter().filter(|entry| entry.is_noted);
         let mut over = over.count().saturating_sub(MAX_ENDED);
         self.entries.retain(|entry| {
-            let stays = over == 0 || entry.is_alive();
+            let stays = over == 0 || !entry.is_noted;
             over -= usize::from(!stays);
             stays
         });

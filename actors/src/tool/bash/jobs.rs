@@ -94,23 +94,31 @@ impl Jobs {
         running.map(|entry| entry.job.clone()).collect()
     }
 
-    /// How those of these jobs of a conversation have ended that have, as far as it is known.
+    /// How those of these jobs of a conversation have ended that have, as far as it is known. The
+    /// caller puts that on record; until then a job is held.
     #[must_use]
     pub fn ended(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
-        let held = self.lock();
-        let ended = |job: &u64| {
-            let found = held.of(conversation).find(|entry| entry.job.job == *job);
-            let end = found?.end.borrow().as_ref()?.how.clone();
-            Some((*job, end))
-        };
-        open.iter().filter_map(ended).collect()
+        let mut held = self.lock();
+        let ended = held.ended(conversation, open);
+        for (job, _) in &ended {
+            let key = Key {
+                conversation: conversation.clone(),
+                job: *job,
+            };
+            if let Some(entry) = held.find(&key) {
+                entry.is_noted = true;
+            }
+        }
+        held.forget_old();
+        ended
     }
 
-    /// The same, with those that are not known: they ran in a service that is gone.
+    /// The same of a look that puts nothing on record, with those that are not known: they ran in a
+    /// service that has ended.
     #[must_use]
     pub fn gone(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
         let running = self.running(conversation);
-        let ended = self.ended(conversation, open);
+        let ended = self.lock().ended(conversation, open);
         let runs = |job: u64| running.iter().any(|running| running.job == job);
         let of = |job: u64| {
             let end = ended.iter().find(|(other, _)| *other == job);
@@ -224,6 +232,7 @@ impl Jobs {
             end,
             stopper: None,
             is_begun: false,
+            is_noted: false,
             looked_at: 0,
         });
         drop(held);
@@ -312,7 +321,6 @@ impl Jobs {
         let took = entry.began.elapsed();
         entry.end.send_replace(Some(End { how, took }));
         if entry.is_begun {
-            held.forget_old();
             if !held.news.contains(&key.conversation) {
                 held.news.push_back(key.conversation.clone());
             }

@@ -232,11 +232,20 @@ async fn b11_the_jobs_of_a_conversation_that_is_gone_are_forgotten() {
     assert_eq!(numbers(&jobs, "ben"), [1]);
     ben.running.end(&exit(0));
     assert_eq!(jobs.next_ended().await, conversation("ben"));
-    // Of those that have ended only the last ones are held.
+}
+
+/// Spec: [JRNL-470]
+#[tokio::test]
+async fn a_job_is_held_until_its_end_is_asked_for_and_of_the_others_the_last_ones() {
+    let jobs = Jobs::default();
+    let ben = conversation("ben");
     for _ in 0..40 {
         begin(&jobs, "ben").running.end(&exit(0));
     }
-    let known = jobs.known(&conversation("ben"));
+    assert_eq!(jobs.known(&ben).len(), 40);
+    let all: Vec<u64> = (1..=40).collect();
+    assert_eq!(jobs.ended(&ben, &all).len(), 40);
+    let known = jobs.known(&ben);
     assert_eq!(known.len(), MAX_ENDED);
-    assert_eq!(known.last().unwrap().0.job, 41);
+    assert_eq!(known.last().unwrap().0.job, 40);
 }

@@ -22,7 +22,7 @@ pub(crate) struct New {
     /// Standing instructions for the model in this conversation
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) system_prompt: Option<String>,
-    /// Longest reply in tokens
+    /// Longest reply in tokens; 0 for the model's own limit
     #[arg(long, value_name = "N")]
     pub(super) max_tokens: Option<u32>,
     /// Most model requests a run

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_actors::Clock;
-use harness_protocol::{PastEvent, Settings, Snapshot, words};
+use harness_protocol::{OWN_LIMIT, PastEvent, Settings, Snapshot, words};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
@@ -120,6 +120,9 @@ fn state(snapshot: &Snapshot) -> String {
 
 fn settings(settings: &Settings) -> String {
     let told = |(name, value): (String, String)| match name.as_str() {
+        "max_tokens" if value == OWN_LIMIT.to_string() => {
+            "replies as long as the model can make them".to_owned()
+        }
         "max_tokens" => format!("at most {value} tokens a reply"),
         "max_turns" => format!("at most {value} turns a run"),
         "system_prompt" => format!("system prompt {value:?}"),

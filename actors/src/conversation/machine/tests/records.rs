@@ -151,6 +151,7 @@ fn a_plain_run_is_written_down_whole() {
             turn: 1,
             head: Some(head),
             tools: Some(Vec::new()),
+            jobs: Vec::new(),
         },
         Record::Block {
             duration_ms: None,

@@ -292,6 +292,7 @@ fn a_journal_of_an_earlier_version_has_the_standard_tools_until_they_are_renewed
             turn: 1,
             head: None,
             tools: None,
+            jobs: Vec::new(),
         },
     ];
     let mut ledger = Ledger::default();

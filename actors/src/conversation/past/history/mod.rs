@@ -95,6 +95,24 @@ impl History {
         }
     }
 
+    /// Adds a text about the ends of these jobs.
+    pub fn push_job_ends(&mut self, text: &str, jobs: &[u64]) {
+        self.push_prompt(text, &[]);
+        self.open.job_ends.extend_from_slice(jobs);
+    }
+
+    /// The jobs whose ends are in the user message that the model has not replied to.
+    #[must_use]
+    pub fn open_job_ends(&self) -> &[u64] {
+        &self.open.job_ends
+    }
+
+    /// True if the next request continues a reply that the API paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        !self.paused.is_empty()
+    }
+
     /// Adds a reply, or what followed on its pause. `unanswered` is what those of its calls are
     /// answered with that get no result. A reply with nothing to send back leaves the user
     /// message open, so that roles alternate.
@@ -175,13 +193,14 @@ impl History {
     }
 
     /// The API refused the last request: what was new in it is left out from now on, or every
-    /// later request would be refused for it too. [`Self::take_back_reply`] brings it back.
-    pub fn leave_out_refused(&mut self) {
+    /// later request would be refused for it too. [`Self::take_back_reply`] brings it back. Returns
+    /// the jobs whose ends were left out.
+    pub fn leave_out_refused(&mut self) -> Vec<u64> {
         self.may_take_back = false;
         self.meter.forget();
         if !self.paused.is_empty() {
             self.paused.clear();
-            return; // The API took the message before it: it replied to it.
+            return Vec::new(); // The API took the message before it: it replied to it.
         }
         self.left_out = Some(self.open.clone());
         self.open.parts.clear();
@@ -194,6 +213,7 @@ impl History {
             let note = "not available: the API refused the request with this result";
             call.result = Some((note.to_owned(), true));
         }
+        std::mem::take(&mut self.open.job_ends)
     }
 
     /// Takes the last reply back, as if it had not come; tells whether there was one to take. The

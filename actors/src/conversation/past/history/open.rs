@@ -17,6 +17,8 @@ pub(super) struct Open {
     pub(super) calls: Vec<Call>,
     pub(super) unanswered: Unanswered,
     pub(super) parts: Vec<Part>,
+    /// The jobs whose ends are in it.
+    pub(super) job_ends: Vec<u64>,
 }
 
 /// A call of the last reply.
@@ -67,6 +69,7 @@ impl Open {
             calls: reply.iter().filter_map(call).collect(),
             unanswered,
             parts: Vec::new(),
+            job_ends: Vec::new(),
         }
     }
 

@@ -98,7 +98,7 @@ fn act(history: &mut History, number: usize, step: &Step) {
                 assert_eq!(history.messages().concat(), before);
             }
         }
-        Step::LeaveOut => history.leave_out_refused(),
+        Step::LeaveOut => drop(history.leave_out_refused()),
         Step::Compact(kept) => {
             history.compact(&format!("S{number}"), *kept);
             assert_eq!(history.summary(), Some(format!("S{number}").as_str()));
