@@ -162,6 +162,28 @@ async fn max_turns_ends_the_run_and_says_so() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
+/// Spec: [MODEL-430] [CONV-05]
+#[tokio::test]
+async fn a_bad_input_asks_for_no_approval_and_counts_as_a_turn() {
+    let (service, standin, script) =
+        Service::scripted(&["--max-turns", "3", "--mode", "ask"]).await;
+    let mut events = service.events().await;
+    for id in ["a", "b", "c"] {
+        script.push(Message::new().raw_tool_use(id, "write", r#"{"path": "n", "content": "x",}"#));
+    }
+    service.submit("go").await;
+    // A run that asks for an approval would not end.
+    let run = events.run().await;
+    let results = run.iter().filter(|event| event["isError"] == true);
+    assert_eq!(results.count(), 3);
+    assert_eq!(
+        run.last(),
+        Some(&status("idle", "stopped: reached max_turns (3)"))
+    );
+    assert_eq!(standin.requests().len(), 3);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
 /// Spec: [CONV-11] [CONV-12] [CONV-34]
 #[tokio::test]
 async fn the_first_failed_tool_stops_the_others_and_the_model_decides() {

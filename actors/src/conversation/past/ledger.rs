@@ -866,6 +866,7 @@ fn call(block: &Block) -> Option<ToolCall> {
         id: id.to_owned(),
         name: name.to_owned(),
         input: input.clone(),
+        input_error: block.input_error().map(str::to_owned),
     })
 }
 

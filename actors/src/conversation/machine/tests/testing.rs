@@ -279,6 +279,7 @@ pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
         id: id_of_tool.to_owned(),
         name: "read".to_owned(),
         input: Object::new(),
+        input_error: None,
     };
     Effect::RunTool(id(call), tool, None)
 }
