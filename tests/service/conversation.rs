@@ -4,6 +4,7 @@ use harness_standin::{Message, Reply};
 use serde_json::{Value, json};
 
 use crate::program::Service;
+use crate::talk::said;
 
 fn status(state: &str, message: &str) -> Value {
     json!({"type": "status", "state": state, "message": message})
@@ -181,6 +182,48 @@ async fn a_bad_input_asks_for_no_approval_and_counts_as_a_turn() {
         Some(&status("idle", "stopped: reached max_turns (3)"))
     );
     assert_eq!(standin.requests().len(), 3);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [CONV-430]
+#[tokio::test]
+async fn a_refusal_does_not_stick_to_the_conversation() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let look = |id: &str| Message::new().tool_use(id, "list_dir", json!({"path": "."}));
+    let declined = |message: Message| Reply::message(message.stop_reason("refusal"));
+    script.push(Reply::text("well"));
+    script.push(declined(look("t")));
+    script.push(Reply::text("fine"));
+    for prompt in ["one", "two", "three"] {
+        service.submit(prompt).await;
+        let (state, message) = events.end().await;
+        assert_eq!(state, "idle");
+        let is_left_out = message.contains("is left out of later ones");
+        assert_eq!(is_left_out, prompt == "two", "{message}");
+    }
+    let sent = standin.requests()[2].json();
+    assert_eq!(said(&sent), ["one", "three"]);
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 3);
+
+    // In a run it is the results that are left out, and each call keeps one.
+    script.push(look("u"));
+    script.push(declined(Message::new().text("I would")));
+    script.push(Reply::text("fine"));
+    for prompt in ["look", "again"] {
+        service.submit(prompt).await;
+        assert_eq!(events.end().await.0, "idle");
+    }
+    let sent = standin.requests()[5].json();
+    let messages = sent["messages"].as_array().unwrap();
+    let [.., call, answer] = &messages[..] else {
+        panic!("{sent}");
+    };
+    let result = &answer["content"][0];
+    assert_eq!(result["tool_use_id"], call["content"][0]["id"]);
+    let note = "not available: the API refused the request with this result";
+    assert_eq!(result["content"], note);
+    assert_eq!(answer["content"][1]["text"], "again");
     assert_eq!(standin.violations(), [""; 0]);
 }
 

@@ -542,10 +542,11 @@ async fn every_stop_reason_ends_or_continues_as_it_should() {
     let details = json!({"type": "refusal", "category": "cyber", "explanation": "Not that."});
     script.push(reply("refusal").stop_details(details));
     let end = ask(&service, &mut events).await;
-    assert_eq!(
-        end.1,
-        "refusal: the model declined to answer; cyber; Not that."
-    );
+    assert_eq!(end.0, "idle");
+    let said = "refusal: the model declined to answer; cyber; Not that.; what was new in the \
+                request is left out of later ones; say it in other words, or send it again with \
+                `/retry` or `harness retry`";
+    assert_eq!(end.1, said);
 
     let search =
         json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});

@@ -15,6 +15,9 @@ use crate::tool::{ToolCall, ToolOutcome};
 
 /// How often one run sends a paused reply back.
 const MAX_PAUSES: u32 = 8;
+/// The consequence of a refusal for later requests, and the ways out.
+const LEFT_OUT: &str = "what was new in the request is left out of later ones; say it in other \
+                        words, or send it again with `/retry` or `harness retry`";
 
 impl Machine {
     pub(super) fn model_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
@@ -178,6 +181,8 @@ impl Machine {
             paused,
             unanswered,
             overflow: cut.is_some(),
+            // Also at a cancel: what the API declines once, it declines in each later request.
+            refused: *reason == StopReason::Refusal,
             window,
         })];
         if let Some(cut) = cut {
@@ -282,7 +287,8 @@ impl Machine {
     }
 }
 
-/// Says that the API declined, with the category and explanation that it gave.
+/// The remark that the API declined, with the category and explanation that it gave, and the way
+/// out.
 fn refusal(end: &ReplyEnd) -> String {
     let detail = |key: &str| {
         end.stop_details
@@ -293,5 +299,5 @@ fn refusal(end: &ReplyEnd) -> String {
     for part in ["category", "explanation"].into_iter().filter_map(detail) {
         text = format!("{text}; {part}");
     }
-    text
+    format!("{text}; {LEFT_OUT}")
 }

@@ -167,14 +167,18 @@ impl Ledger {
                 paused,
                 unanswered,
                 overflow,
+                refused,
                 ..
             } => {
                 let used = self.count(model, usage);
                 self.last_calls = self.calls();
                 self.replying = false;
-                self.failed = false;
+                self.failed = *refused;
                 if *overflow {
                     self.reply.clear();
+                } else if *refused {
+                    self.reply.clear();
+                    self.history.leave_out_refused();
                 } else if *paused {
                     let blocks = self.take_reply();
                     self.history.push_paused(blocks);
