@@ -227,6 +227,28 @@ async fn a_refusal_does_not_stick_to_the_conversation() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
+/// Spec: [CONV-431]
+#[tokio::test]
+async fn an_empty_reply_says_so_and_is_not_sent_back() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    script.push(Message::new().stop_reason("end_turn"));
+    service.submit("one").await;
+    let (state, message) = events.end().await;
+    assert_eq!(state, "idle");
+    assert!(
+        message.starts_with("stopped: the model's reply was empty"),
+        "{message}"
+    );
+    script.push(Reply::text("well"));
+    service.submit("two").await;
+    assert_eq!(events.end().await, ("idle".into(), String::new()));
+    let sent = standin.requests()[1].json();
+    assert_eq!(said(&sent), ["one", "two"]);
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
 /// Spec: [CONV-11] [CONV-12] [CONV-34]
 #[tokio::test]
 async fn the_first_failed_tool_stops_the_others_and_the_model_decides() {

@@ -266,7 +266,7 @@ async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
     );
     steps.push(Step::Finish);
     script.push(Reply::steps("text/event-stream", steps));
-    assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(ask(&service, &mut events).await.0, "idle");
 }
 
 /// Spec: [MODEL-23]
@@ -437,7 +437,7 @@ async fn an_answer_that_is_no_event_stream_is_named() {
     let expected = "HTTP 400 Bad Request: (a body encoded as br)";
     assert!(message.starts_with(expected), "{message}");
     script.push(Reply::sse("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\ndata: {\"type\":\"message_stop\"}\n\n"));
-    assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(ask(&service, &mut events).await.0, "idle");
 }
 
 /// Spec: [SEC-08]

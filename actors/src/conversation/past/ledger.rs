@@ -510,8 +510,9 @@ impl Ledger {
         self.replying || self.has_block()
     }
 
-    /// Whether something of the reply that is under way is sent back.
-    fn keeps_reply(&self) -> bool {
+    /// True if something of the reply that is under way is sent back.
+    #[must_use]
+    pub fn keeps_reply(&self) -> bool {
         let mut blocks: Vec<_> = self.reply.iter().collect();
         blocks.sort_by_key(|(index, _)| *index);
         let blocks = blocks.into_iter().map(|(_, block)| block.clone());
