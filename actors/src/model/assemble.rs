@@ -335,8 +335,8 @@ impl Assembler {
     }
 
     /// Ends the reply. A block that is still open counts as far as it came; a call of a tool
-    /// does so only where the API says that it cut the reply, and has a bad input elsewhere. Neither
-    /// is ever run.
+    /// does so only where the API says that it cut the reply, and has a bad input elsewhere.
+    /// Neither is ever run.
     fn finish(&mut self) -> Result<Step, ModelError> {
         self.expect_started("message_stop")?;
         let was_cut = matches!(
@@ -475,8 +475,8 @@ impl OpenBlock {
         Ok(())
     }
 
-    /// Makes a call with a bad input one that is answered with an error, which the model can mend. A
-    /// call of the API's own tools fails the reply: the service does not answer it.
+    /// Makes a call with a bad input one that is answered with an error, which the model can mend.
+    /// A call of the API's own tools fails the reply: the service does not answer it.
     fn reject_input(&mut self, error: &InputError) -> Result<(), ModelError> {
         if self.kind() != "tool_use" {
             return Err(self.input_error(&error.to_string()));

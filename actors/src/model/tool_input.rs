@@ -12,7 +12,7 @@ use crate::reply::Object;
 
 /// Maximum number of bytes of a bad input that its answer shows from the beginning.
 const MAX_BEGINNING: usize = 200;
-/// Maximum number of bytes that are shown before the place of a fault, and of a name that is repeated.
+/// Maximum number of bytes that are shown up to the place of a fault, and of a repeated name.
 const MAX_CONTEXT: usize = 40;
 
 /// Why a text is not a tool's input.
@@ -70,7 +70,8 @@ pub(super) fn answer(text: &str, error: &InputError) -> String {
     format!(
         "not executed: {error}; {} bytes were received, which begin with `{}{more}`; make the call \
          again with one JSON object that is not in quotes or brackets, has double quotes around \
-         each name and each name once, and escapes quotes, line breaks and tabs in strings",
+         each name and each name once, and has no bare quote, line break or tab and no half of a \
+         surrogate pair in a string",
         text.len(),
         visible(beginning),
     )

@@ -397,7 +397,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             block: Block::new(object(&block)),
             partial: false,
         }),
-        (unanswered(), 0..4).prop_map(|(unanswered, end)| Record::ReplyEnded {
+        (unanswered(), 0..4_u8).prop_map(|(unanswered, end)| Record::ReplyEnded {
             id: String::new(),
             model: String::new(),
             stop_reason: String::new(),
