@@ -14,6 +14,10 @@ pub type Object = Map<String, Value>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block(Object);
 
+/// The field of a call whose input is not a JSON object: the error that answers it. Its `input` is
+/// empty then, since the API takes nothing but an object back. The API does not see the field.
+pub(crate) const INPUT_ERROR: &str = "input_error";
+
 /// The kind of a block, as far as the harness cares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BlockKind<'a> {
@@ -113,6 +117,12 @@ impl Block {
                 }),
             _ => BlockKind::Unknown,
         }
+    }
+
+    /// The error that answers a call whose input is not a JSON object.
+    #[must_use]
+    pub fn input_error(&self) -> Option<&str> {
+        self.0.get(INPUT_ERROR).and_then(Value::as_str)
     }
 
     /// The API's type of the block.

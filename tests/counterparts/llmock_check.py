@@ -164,10 +164,7 @@ SCENARIOS = (
     Scenario(
         "malformed arguments",
         ({"type": "tool_fault", "kind": "malformed_arguments"},),
-        ends="error",
-        says=("malformed tool call list_dir",),
-        attempts=1,
-        results=(),
+        results=(True,),
     ),
 )
 

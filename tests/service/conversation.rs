@@ -4,6 +4,7 @@ use harness_standin::{Message, Reply};
 use serde_json::{Value, json};
 
 use crate::program::Service;
+use crate::talk::said;
 
 fn status(state: &str, message: &str) -> Value {
     json!({"type": "status", "state": state, "message": message})
@@ -159,6 +160,92 @@ async fn max_turns_ends_the_run_and_says_so() {
     script.push(Reply::text("done"));
     service.submit("and now?").await;
     assert_eq!(events.end().await.0, "idle");
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [MODEL-430] [CONV-05]
+#[tokio::test]
+async fn a_bad_input_asks_for_no_approval_and_counts_as_a_turn() {
+    let (service, standin, script) =
+        Service::scripted(&["--max-turns", "3", "--mode", "ask"]).await;
+    let mut events = service.events().await;
+    for id in ["a", "b", "c"] {
+        script.push(Message::new().raw_tool_use(id, "write", r#"{"path": "n", "content": "x",}"#));
+    }
+    service.submit("go").await;
+    // A run that asks for an approval would not end.
+    let run = events.run().await;
+    let results = run.iter().filter(|event| event["isError"] == true);
+    assert_eq!(results.count(), 3);
+    assert_eq!(
+        run.last(),
+        Some(&status("idle", "stopped: reached max_turns (3)"))
+    );
+    assert_eq!(standin.requests().len(), 3);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [CONV-430]
+#[tokio::test]
+async fn a_refusal_does_not_stick_to_the_conversation() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let look = |id: &str| Message::new().tool_use(id, "list_dir", json!({"path": "."}));
+    let declined = |message: Message| Reply::message(message.stop_reason("refusal"));
+    script.push(Reply::text("well"));
+    script.push(declined(look("t")));
+    script.push(Reply::text("fine"));
+    for prompt in ["one", "two", "three"] {
+        service.submit(prompt).await;
+        let (state, message) = events.end().await;
+        assert_eq!(state, "idle");
+        let is_left_out = message.contains("is left out of later ones");
+        assert_eq!(is_left_out, prompt == "two", "{message}");
+    }
+    let sent = standin.requests()[2].json();
+    assert_eq!(said(&sent), ["one", "three"]);
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 3);
+
+    // In a run it is the results that are left out, and each call keeps one.
+    script.push(look("u"));
+    script.push(declined(Message::new().text("I would")));
+    script.push(Reply::text("fine"));
+    for prompt in ["look", "again"] {
+        service.submit(prompt).await;
+        assert_eq!(events.end().await.0, "idle");
+    }
+    let sent = standin.requests()[5].json();
+    let messages = sent["messages"].as_array().unwrap();
+    let [.., call, answer] = &messages[..] else {
+        panic!("{sent}");
+    };
+    let result = &answer["content"][0];
+    assert_eq!(result["tool_use_id"], call["content"][0]["id"]);
+    let note = "not available: the API refused the request with this result";
+    assert_eq!(result["content"], note);
+    assert_eq!(answer["content"][1]["text"], "again");
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [CONV-431]
+#[tokio::test]
+async fn an_empty_reply_says_so_and_is_not_sent_back() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    script.push(Message::new().stop_reason("end_turn"));
+    service.submit("one").await;
+    let (state, message) = events.end().await;
+    assert_eq!(state, "idle");
+    assert!(
+        message.starts_with("stopped: the model's reply was empty"),
+        "{message}"
+    );
+    script.push(Reply::text("well"));
+    service.submit("two").await;
+    assert_eq!(events.end().await, ("idle".into(), String::new()));
+    let sent = standin.requests()[1].json();
+    assert_eq!(said(&sent), ["one", "two"]);
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 1);
     assert_eq!(standin.violations(), [""; 0]);
 }
 

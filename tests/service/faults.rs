@@ -266,7 +266,7 @@ async fn silence_is_bounded_before_and_inside_a_reply_and_any_byte_counts() {
     );
     steps.push(Step::Finish);
     script.push(Reply::steps("text/event-stream", steps));
-    assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(ask(&service, &mut events).await.0, "idle");
 }
 
 /// Spec: [MODEL-23]
@@ -437,7 +437,7 @@ async fn an_answer_that_is_no_event_stream_is_named() {
     let expected = "HTTP 400 Bad Request: (a body encoded as br)";
     assert!(message.starts_with(expected), "{message}");
     script.push(Reply::sse("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\ndata: {\"type\":\"message_stop\"}\n\n"));
-    assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(ask(&service, &mut events).await.0, "idle");
 }
 
 /// Spec: [SEC-08]
@@ -542,10 +542,11 @@ async fn every_stop_reason_ends_or_continues_as_it_should() {
     let details = json!({"type": "refusal", "category": "cyber", "explanation": "Not that."});
     script.push(reply("refusal").stop_details(details));
     let end = ask(&service, &mut events).await;
-    assert_eq!(
-        end.1,
-        "refusal: the model declined to answer; cyber; Not that."
-    );
+    assert_eq!(end.0, "idle");
+    let said = "refusal: the model declined to answer; cyber; Not that.; what was new in the \
+                request is left out of later ones; say it in other words, or send it again with \
+                `/retry` or `harness retry`";
+    assert_eq!(end.1, said);
 
     let search =
         json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
@@ -584,7 +585,7 @@ async fn every_stop_reason_ends_or_continues_as_it_should() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [MODEL-10] [CONV-31]
+/// Spec: [MODEL-10] [MODEL-430]
 #[tokio::test]
 async fn half_an_input_runs_no_tool() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -597,6 +598,12 @@ async fn half_an_input_runs_no_tool() {
         "{\"a\":1e400}",
         "{\"a\":\"\\ud800\"}",
         "{\"a\":1,\"a\":2}",
+        "{\"path\": \".\",}",
+        "{\"path\": \"a\nb\"}",
+        "{\"path\": \"a\tb\"}",
+        "{\"path\": \"x\\ud99c y\"}",
+        "{path: \".\"}",
+        "\"{\\\"path\\\": \\\".\\\"}\"",
         &deep,
     ] {
         script.push(
@@ -604,21 +611,32 @@ async fn half_an_input_runs_no_tool() {
                 .text("Now.")
                 .raw_tool_use("t", "list_dir", input),
         );
+        script.push(Reply::text("mended"));
         service.submit("hello").await;
         let run = events.run().await;
         let last = run.last().unwrap();
-        assert_eq!(last["state"], "error", "{input:.20}");
+        assert_eq!(last["state"], "idle", "{input:.20}");
+        let of_kind = |kind: &'static str| run.iter().filter(move |event| event["type"] == kind);
+        let calls: Vec<&Value> = of_kind("tool_call").map(|event| &event["input"]).collect();
+        assert_eq!(calls, [&json!({})], "{input:.20}");
+        let results: Vec<&Value> = of_kind("tool_result").collect();
+        assert_eq!(results.len(), 1, "{input:.20}");
+        assert_eq!(results[0]["isError"], true);
+        let result = results[0]["result"].as_str().unwrap();
         assert!(
-            last["message"]
-                .as_str()
-                .unwrap()
-                .contains("malformed tool call list_dir"),
-            "{last}"
+            result.contains("not executed: its input") && result.contains("make the call again"),
+            "{result}"
         );
-        assert!(
-            run.iter()
-                .all(|event| event["type"] != "tool_result" && event["type"] != "tool_call")
-        );
+        let sent = standin.requests().last().unwrap().json();
+        let messages = sent["messages"].as_array().unwrap();
+        let [.., reply, answer] = &messages[..] else {
+            panic!("{sent}");
+        };
+        let call = &reply["content"][1];
+        assert_eq!(call["input"], json!({}), "{input:.20}");
+        assert_eq!(call.get("input_error"), None);
+        assert_eq!(answer["content"][0]["is_error"], true);
+        assert_eq!(answer["content"][0]["tool_use_id"], call["id"]);
     }
     script.push(Message::new().raw_tool_use("t", "list_dir", ""));
     script.push(Reply::text("well"));

@@ -63,20 +63,21 @@ async fn recordings_give_the_blocks_that_the_official_sdks_assemble() {
     }
 }
 
-/// Spec: [MODEL-10]
+/// Spec: [MODEL-430]
 #[tokio::test]
-async fn the_recording_with_an_invalid_tool_input_ends_in_an_error() {
+async fn the_recording_with_an_invalid_tool_input_is_answered_with_an_error() {
     let (stream, _) = recording("anthropic-sdk-python/tool_use_invalid_json_response");
     let (service, standin, script) = Service::scripted(&[]).await;
     let mut events = service.events().await;
     script.push(Reply::sse(stream));
-    service.submit("hello").await;
-    let run = events.run().await;
-    assert_eq!(run.last().unwrap()["state"], "error");
-    assert!(run.iter().all(|event| event["type"] != "tool_result"));
     script.push(Reply::text("well"));
     service.submit("hello").await;
-    assert_eq!(events.end().await.0, "idle");
+    let run = events.run().await;
+    assert_eq!(run.last().unwrap()["state"], "idle");
+    let mut results = run.iter().filter(|event| event["type"] == "tool_result");
+    assert_eq!(results.next().unwrap()["isError"], true);
+    assert_eq!(results.next(), None);
+    assert_eq!(standin.requests().len(), 2);
     assert_eq!(standin.violations(), [""; 0]);
 }
 

@@ -233,6 +233,10 @@ pub enum Record {
         /// Whether the window was full, so that the reply is not sent back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         overflow: bool,
+        /// True if the API declined to answer, so that the reply and what was new in its request
+        /// are left out of later ones.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
         /// The window of the model, where it is known; none in older journals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<ContextWindow>,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::ModelError;
 use super::surrogates::{self, FirstHalf};
 use super::tool_input::{self, InputError};
-use crate::reply::{Block, Object, ReplyEnd, StopReason};
+use crate::reply::{Block, INPUT_ERROR, Object, ReplyEnd, StopReason};
 
 /// How much content a reply may hold, in bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
@@ -231,6 +231,7 @@ impl Assembler {
             )));
         }
         self.next_index += 1;
+        json.remove(INPUT_ERROR);
         // From here on another model replies.
         if let Some("fallback") = json.get("type").and_then(Value::as_str)
             && let Some(Value::String(model)) = json.get("to").and_then(|to| to.get("model"))
@@ -305,9 +306,7 @@ impl Assembler {
         match block.finish() {
             Ok(()) => {}
             Err(InputError::Incomplete) => return Ok(Step::Nothing),
-            Err(error @ InputError::Invalid(_)) => {
-                return Err(block.input_error(&error.to_string()));
-            }
+            Err(error @ InputError::Invalid(_)) => block.reject_input(&error)?,
         }
         let block = self.open.remove(&index).ok_or_else(not_open)?;
         Ok(Step::Block(index, Block::new(block.json)))
@@ -336,7 +335,8 @@ impl Assembler {
     }
 
     /// Ends the reply. A block that is still open counts as far as it came; a call of a tool
-    /// does so only where the API says that it cut the reply, and is never run then.
+    /// does so only where the API says that it cut the reply, and has a bad input elsewhere.
+    /// Neither is ever run.
     fn finish(&mut self) -> Result<Step, ModelError> {
         self.expect_started("message_stop")?;
         let was_cut = matches!(
@@ -345,12 +345,11 @@ impl Assembler {
         );
         let mut blocks = Vec::new();
         for (index, mut block) in std::mem::take(&mut self.open) {
-            if block.is_call() {
-                if !was_cut {
-                    return Err(block.input_error(&InputError::Incomplete.to_string()));
-                }
+            if block.is_call() && was_cut {
                 let input = tool_input::parse_incomplete(&block.text);
                 block.json.insert("input".to_owned(), Value::Object(input));
+            } else if block.is_call() {
+                block.reject_input(&InputError::Incomplete)?;
             } else if block.finish().is_err() {
                 continue;
             }
@@ -473,6 +472,19 @@ impl OpenBlock {
             _ => return Ok(()),
         };
         self.json.insert(key, std::mem::take(&mut self.text).into());
+        Ok(())
+    }
+
+    /// Makes a call with a bad input one that is answered with an error, which the model can mend.
+    /// A call of the API's own tools fails the reply: the service does not answer it.
+    fn reject_input(&mut self, error: &InputError) -> Result<(), ModelError> {
+        if self.kind() != "tool_use" {
+            return Err(self.input_error(&error.to_string()));
+        }
+        let answer = tool_input::answer(&self.text, error);
+        self.json
+            .insert("input".to_owned(), Value::Object(Object::new()));
+        self.json.insert(INPUT_ERROR.to_owned(), answer.into());
         Ok(())
     }
 

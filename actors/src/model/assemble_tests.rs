@@ -83,7 +83,7 @@ fn check_pieces(pieces: &mut Pieces, index: u64, block: &Block) {
     match whole {
         // Half a character at the end of a block is known to be one only then.
         Some(whole) => assert_eq!(pieces, whole.strip_suffix('\u{fffd}').unwrap_or(whole)),
-        None if pieces.is_empty() => {}
+        None if pieces.is_empty() || block.input_error().is_some() => {}
         None => assert_eq!(
             serde_json::from_str::<Value>(&pieces).unwrap(),
             block.json()["input"]
@@ -206,7 +206,13 @@ fn check(recording: &Path, assembled: &Assembled, how: &str) {
     let name = recording.display();
     match (expected(recording), assembled) {
         (Some(expected), Ok(reply)) => assert_eq!(message(reply), expected, "{name} {how}"),
-        (None, Err(ModelError::ToolInput { .. })) => {}
+        // Where the SDKs raise an error, the call gets one as its answer.
+        (None, Ok(reply)) => {
+            let call = reply.blocks.last().unwrap();
+            assert_eq!(call.json()["input"], json!({}), "{name} {how}");
+            let error = call.input_error().unwrap();
+            assert!(error.contains("celsius"), "{name} {how}: {error}");
+        }
         (_, assembled) => panic!("{name} {how}: {assembled:?}"),
     }
 }
@@ -483,9 +489,9 @@ fn tool_input(pieces: &[&str], reason: &str) -> Assembled {
     events(&stream)
 }
 
-/// Spec: [MODEL-10] [MODEL-11]
+/// Spec: [MODEL-10] [MODEL-11] [MODEL-430]
 #[test]
-fn half_an_input_is_no_call_unless_the_api_says_that_it_cut_it() {
+fn a_bad_input_is_answered_with_an_error_unless_the_api_says_that_it_cut_it() {
     let input = |assembled: Assembled| assembled.unwrap().blocks[0].json()["input"].clone();
     assert_eq!(input(tool_input(&[], "tool_use")), json!({}));
     assert_eq!(
@@ -497,18 +503,54 @@ fn half_an_input_is_no_call_unless_the_api_says_that_it_cut_it() {
         &["[1]"],
         &["{}{}"],
         &["{\"a\":1,\"a\":2}"],
+        &["{\"a\":\"x\\ud99c y\"}"],
+        &["{\"a\":\"x\n", "y\"}"],
     ] {
-        let assembled = tool_input(pieces, "tool_use");
-        assert!(
-            matches!(assembled, Err(ModelError::ToolInput { .. })),
-            "{pieces:?}"
-        );
+        for reason in ["tool_use", "end_turn", "refusal"] {
+            let reply = tool_input(pieces, reason).unwrap();
+            let call = &reply.blocks[0];
+            assert_eq!(call.json()["input"], json!({}), "{pieces:?}");
+            let error = call.input_error().unwrap();
+            assert!(error.starts_with("not executed: its input "), "{error}");
+        }
     }
     assert_eq!(
         input(tool_input(&["{\"a\":1,\"b\":\"x"], "max_tokens")),
         json!({"a": 1})
     );
-    assert!(tool_input(&["{\"a\":x}"], "max_tokens").is_err());
+    assert_eq!(input(tool_input(&["{\"a\":x}"], "max_tokens")), json!({}));
+}
+
+/// Spec: [MODEL-430]
+#[test]
+fn a_call_that_no_event_ends_has_a_bad_input_and_the_field_of_the_answer_is_ours() {
+    let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {"a": 1}, "input_error": "no"});
+    let reply = events(&[begin(), open(0, tool.clone()), stop(0), done()]).unwrap();
+    assert_eq!(reply.blocks[0].input_error(), None);
+    let reply = events(&[begin(), open(0, tool), done()]).unwrap();
+    let error = reply.blocks[0].input_error().unwrap();
+    assert!(error.contains("stops in the middle"), "{error}");
+    assert_eq!(reply.blocks[0].json()["input"], json!({}));
+}
+
+/// Spec: [MODEL-10]
+#[test]
+fn a_bad_input_of_a_tool_of_the_api_fails_the_reply() {
+    let tool = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
+    let piece = json!({"type": "input_json_delta", "partial_json": "[1]"});
+    let stream = [
+        begin(),
+        open(0, tool),
+        delta(0, piece),
+        stop(0),
+        end("end_turn"),
+        done(),
+    ];
+    let assembled = events(&stream);
+    assert!(
+        matches!(assembled, Err(ModelError::ToolInput { .. })),
+        "{assembled:?}"
+    );
 }
 
 /// Spec: [MODEL-12]

@@ -118,7 +118,8 @@ pub enum ModelError {
         /// The reason.
         reason: String,
     },
-    /// The input of a tool call is not a JSON object. Another attempt would not be the same call.
+    /// The input of a tool call is too large, or that of a tool of the API is not a JSON object.
+    /// Another attempt would not be the same call.
     #[display("malformed tool call {name}: {reason}")]
     ToolInput {
         /// The tool that was called.

@@ -10,6 +10,11 @@ use serde_json::error::Category;
 
 use crate::reply::Object;
 
+/// Maximum number of bytes of a bad input that its answer shows from the beginning.
+const MAX_BEGINNING: usize = 200;
+/// Maximum number of bytes that are shown up to the place of a fault, and of a repeated name.
+const MAX_CONTEXT: usize = 40;
+
 /// Why a text is not a tool's input.
 #[derive(Debug, PartialEq, Eq, Display)]
 pub(super) enum InputError {
@@ -32,15 +37,58 @@ pub(super) fn parse(text: &str) -> Result<Object, InputError> {
         .and_then(|()| json.end())
         .map_err(|error| match error.classify() {
             Category::Eof => InputError::Incomplete,
-            Category::Io | Category::Syntax | Category::Data => {
-                InputError::Invalid(error.to_string())
-            }
+            Category::Io | Category::Syntax | Category::Data => invalid(text, &error),
         })?;
-    match serde_json::from_str(text) {
-        Ok(Value::Object(input)) => Ok(input),
-        Ok(_) => Err(InputError::Invalid("it is of another type".to_owned())),
-        Err(error) => Err(InputError::Invalid(error.to_string())),
+    let kind = match serde_json::from_str(text) {
+        Ok(Value::Object(input)) => return Ok(input),
+        Ok(Value::Array(_)) => "an array",
+        Ok(Value::String(_)) => "a string",
+        Ok(Value::Number(_)) => "a number",
+        Ok(Value::Bool(_)) => "a truth value",
+        Ok(Value::Null) => "null",
+        Err(error) => return Err(invalid(text, &error)),
+    };
+    Err(InputError::Invalid(format!("it is {kind}")))
+}
+
+/// The error with its place, and the text that ends there.
+fn invalid(text: &str, error: &serde_json::Error) -> InputError {
+    let lines = text.split_inclusive('\n');
+    let before = lines.take(error.line().saturating_sub(1)).map(str::len);
+    let end = text.floor_char_boundary(before.sum::<usize>() + error.column());
+    let start = text.floor_char_boundary(end.saturating_sub(MAX_CONTEXT));
+    let context = visible(&text[start..end]);
+    InputError::Invalid(format!("{error}, at the end of `{context}`"))
+}
+
+/// The answer to a call with such an input: the fault and its place, the beginning as it was
+/// received, and the way out.
+pub(super) fn answer(text: &str, error: &InputError) -> String {
+    let beginning = &text[..text.floor_char_boundary(MAX_BEGINNING)];
+    let is_cut = beginning.len() < text.len();
+    let more = if is_cut { "…" } else { "" };
+    format!(
+        "not executed: {error}; {} bytes were received, which begin with `{}{more}`; make the call \
+         again with one JSON object that is not in quotes or brackets, has double quotes around \
+         each name and each name once, and has no bare quote, line break or tab and no half of a \
+         surrogate pair in a string",
+        text.len(),
+        visible(beginning),
+    )
+}
+
+/// The text with characters that cannot be seen as `\u{…}`, which no JSON has.
+fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for c in text.chars() {
+        // The escapes of the visible ones are those of Rust, which would hide what was received.
+        if matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1 {
+            visible.push(c);
+        } else {
+            visible.extend(c.escape_unicode());
+        }
     }
+    visible
 }
 
 /// The complete values in a text that stops in the middle.
@@ -167,8 +215,9 @@ impl<'de> Visitor<'de> for UniqueNames {
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if names.contains(&name) {
+                let name = visible(&name[..name.floor_char_boundary(MAX_CONTEXT)]);
                 return Err(A::Error::custom(format_args!(
-                    "the name {name:?} is repeated"
+                    "the name \"{name}\" is repeated"
                 )));
             }
             names.insert(name);
@@ -215,6 +264,55 @@ mod tests {
         }
         for text in ["{", r#"{"a"#, r#"{"a":"#, r#"{"a":1"#, r#"{"a":{"b":[1,"#] {
             assert_eq!(parse(text), Err(InputError::Incomplete), "{text}");
+        }
+    }
+
+    /// Spec: [MODEL-430]
+    #[test]
+    fn an_answer_says_what_is_wrong_where_and_what_was_received() {
+        for (text, fault, context) in [
+            (r#"{path: "a"}"#, "key must be a string", "{p"),
+            (r#"{"a":"x",}"#, "trailing comma", r#"{"a":"x",}"#),
+            ("{\"a\":\"x\ny\"}", "control character", "{\"a\":\"x\\u{a}"),
+            ("{\"a\":\n\"x\ty\"}", "control character", "\"x\\u{9}"),
+            (r#"{"a":"x\ud99c y"}"#, "hex escape", r#"{"a":"x\ud99c"#),
+            (r#"{"a":1,"a":2}"#, r#"the name "a" is repeated"#, r#","a""#),
+            ("{}{}", "trailing characters", "{}{"),
+        ] {
+            let said = answer(text, &parse(text).unwrap_err());
+            let (fault_said, rest) = said.split_once(", at the end of `").unwrap();
+            assert!(fault_said.contains(fault), "{said}");
+            assert!(fault_said.contains(" at line "), "{said}");
+            let (context_said, _) = rest.split_once("`; ").unwrap();
+            assert!(context_said.contains(context), "{said}");
+            let received = format!("; {} bytes were received", text.len());
+            assert!(said.contains(&received), "{said}");
+        }
+        for (text, kind) in [
+            (r#"["n"]"#, "it is an array"),
+            (r#""{\"a\":1}""#, "it is a string"),
+            ("7", "it is a number"),
+            ("true", "it is a truth value"),
+            ("null", "it is null"),
+            (r#"{"a":"#, "stops in the middle"),
+        ] {
+            let said = answer(text, &parse(text).unwrap_err());
+            assert!(said.contains(kind), "{said}");
+            assert!(said.contains(&format!("`{text}`")), "{said}");
+        }
+    }
+
+    /// Spec: [MODEL-430]
+    #[test]
+    fn an_answer_is_bounded_and_has_no_control_characters() {
+        let text = format!("{{\"a\":\"{}\n\u{1b}é", "é".repeat(100_000));
+        let name = "é\u{1b}".repeat(50_000);
+        let twice = format!("{{{name:?}:1,{name:?}:2}}");
+        for text in [text, twice.replace("\\u{1b}", "\\u001b")] {
+            let said = answer(&text, &parse(&text).unwrap_err());
+            assert!(said.len() < 2000, "{} bytes", said.len());
+            assert!(!said.chars().any(char::is_control), "{said}");
+            assert!(said.contains('…'), "{said}");
         }
     }
 

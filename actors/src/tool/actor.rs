@@ -287,6 +287,9 @@ async fn run(
         let reason = format!("unknown tool: {}", call.name);
         return End::Outcome(ToolOutcome::failed(&reason));
     };
+    if let Some(reason) = &call.input_error {
+        return End::Outcome(ToolOutcome::failed(reason));
+    }
     let stop = context.cancellation.child_token();
     let _stop_at_end = stop.clone().drop_guard();
     let context = ToolContext {

@@ -129,6 +129,7 @@ impl Bench {
                 id: "toolu_1".to_owned(),
                 name: name.to_owned(),
                 input: object(input),
+                input_error: None,
             },
             allowed: None,
             tools: self.registry.clone(),
@@ -668,6 +669,39 @@ async fn a_result_over_a_mebibyte_is_cut_with_a_marker() {
     assert!(outcome.is_error && outcome.result.len() < MAX_RESULT_BYTES + 100);
 }
 
+/// Spec: [MODEL-430]
+#[actix::test]
+async fn a_call_whose_input_is_not_an_object_reaches_no_tool() {
+    let touched = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&touched);
+    let touch = tool("touch", move |_, _| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { Ok(String::new()) }
+    });
+    let mut bench = Bench::new(vec![touch, echo()]);
+    let order = RunTool {
+        seen: crate::tool::SeenBefore::default(),
+        call_id: call_id("bad"),
+        call: ToolCall {
+            id: "toolu_1".to_owned(),
+            name: "touch".to_owned(),
+            input: Object::new(),
+            input_error: Some("its input is bad".to_owned()),
+        },
+        allowed: None,
+        tools: bench.registry.clone(),
+        folder: bench.folder.clone(),
+        command_folder: None,
+        jobs: Arc::default(),
+        reply_to: bench.asker.clone(),
+    };
+    bench.tools.try_send(order).unwrap();
+    let answer = (call_id("bad"), failed("its input is bad"));
+    assert_eq!(bench.answer().await, answer);
+    bench.is_alive_and_done().await;
+    assert_eq!(touched.load(Ordering::Relaxed), 0);
+}
+
 /// Spec: [TOOL-37]
 #[actix::test]
 async fn an_asker_that_is_gone_harms_nobody() {
@@ -681,6 +715,7 @@ async fn an_asker_that_is_gone_harms_nobody() {
             id: "toolu_1".to_owned(),
             name: "echo".to_owned(),
             input: Object::new(),
+            input_error: None,
         },
         allowed: None,
         tools: bench.registry.clone(),

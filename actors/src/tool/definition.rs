@@ -192,4 +192,6 @@ pub struct ToolCall {
     pub name: String,
     /// The tool's input.
     pub input: Object,
+    /// The error that answers the call if the model's input was not a JSON object.
+    pub input_error: Option<String>,
 }

@@ -15,6 +15,12 @@ use crate::tool::{ToolCall, ToolOutcome};
 
 /// How often one run sends a paused reply back.
 const MAX_PAUSES: u32 = 8;
+/// The remark of a reply that has nothing to send back.
+const EMPTY_REPLY: &str = "stopped: the model's reply was empty, without text or a tool call; \
+                           `/continue` or `harness continue` asks again";
+/// The consequence of a refusal for later requests, and the ways out.
+const LEFT_OUT: &str = "what was new in the request is left out of later ones; say it in other \
+                        words, or send it again with `/retry` or `harness retry`";
 
 impl Machine {
     pub(super) fn model_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
@@ -169,6 +175,7 @@ impl Machine {
             (None, StopReason::Refusal) => Unanswered::Refused,
             (None, _) => Unanswered::Interrupted,
         };
+        let is_empty = calls.is_empty() && !self.ledger.keeps_reply();
         let window = self.context_window();
         let mut effects = vec![self.note(Record::ReplyEnded {
             id: end.id.clone(),
@@ -178,6 +185,8 @@ impl Machine {
             paused,
             unanswered,
             overflow: cut.is_some(),
+            // Also at a cancel: what the API declines once, it declines in each later request.
+            refused: *reason == StopReason::Refusal,
             window,
         })];
         if let Some(cut) = cut {
@@ -200,6 +209,7 @@ impl Machine {
             StopReason::Refusal => self.end(&refusal(end)),
             StopReason::PauseTurn if paused => self.after_pause(),
             StopReason::Other(reason) => self.end_of_reply(&format!("stopped: {reason}")),
+            _ if is_empty => self.end_of_reply(EMPTY_REPLY),
             StopReason::EndTurn
             | StopReason::StopSequence
             | StopReason::ToolUse
@@ -282,7 +292,8 @@ impl Machine {
     }
 }
 
-/// Says that the API declined, with the category and explanation that it gave.
+/// The remark that the API declined, with the category and explanation that it gave, and the way
+/// out.
 fn refusal(end: &ReplyEnd) -> String {
     let detail = |key: &str| {
         end.stop_details
@@ -293,5 +304,5 @@ fn refusal(end: &ReplyEnd) -> String {
     for part in ["category", "explanation"].into_iter().filter_map(detail) {
         text = format!("{text}; {part}");
     }
-    text
+    format!("{text}; {LEFT_OUT}")
 }

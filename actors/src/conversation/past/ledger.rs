@@ -173,14 +173,18 @@ impl Ledger {
                 paused,
                 unanswered,
                 overflow,
+                refused,
                 ..
             } => {
                 let used = self.count(model, usage);
                 self.last_calls = self.calls();
                 self.replying = false;
-                self.failed = false;
+                self.failed = *refused;
                 if *overflow {
                     self.reply.clear();
+                } else if *refused {
+                    self.reply.clear();
+                    self.history.leave_out_refused();
                 } else if *paused {
                     let blocks = self.take_reply();
                     self.history.push_paused(blocks);
@@ -538,8 +542,9 @@ impl Ledger {
         self.replying || self.has_block()
     }
 
-    /// Whether something of the reply that is under way is sent back.
-    fn keeps_reply(&self) -> bool {
+    /// True if something of the reply that is under way is sent back.
+    #[must_use]
+    pub fn keeps_reply(&self) -> bool {
         let mut blocks: Vec<_> = self.reply.iter().collect();
         blocks.sort_by_key(|(index, _)| *index);
         let blocks = blocks.into_iter().map(|(_, block)| block.clone());
@@ -912,6 +917,7 @@ fn call(block: &Block) -> Option<ToolCall> {
         id: id.to_owned(),
         name: name.to_owned(),
         input: input.clone(),
+        input_error: block.input_error().map(str::to_owned),
     })
 }
 

@@ -61,6 +61,7 @@ fn reply_ended(unanswered: Unanswered) -> Record {
         paused: false,
         unanswered,
         overflow: false,
+        refused: false,
         window: None,
     }
 }
@@ -397,14 +398,15 @@ fn any_record() -> impl Strategy<Value = Record> {
             block: Block::new(object(&block)),
             partial: false,
         }),
-        (unanswered(), any::<bool>()).prop_map(|(unanswered, paused)| Record::ReplyEnded {
+        (unanswered(), 0..4_u8).prop_map(|(unanswered, end)| Record::ReplyEnded {
             id: String::new(),
             model: String::new(),
             stop_reason: String::new(),
             usage: object(&json!({"input_tokens": 1, "output_tokens": -1})),
-            paused,
+            paused: end == 1,
             unanswered,
             overflow: false,
+            refused: end == 2,
             window: None,
         }),
         (unanswered(), any::<bool>()).prop_map(|(unanswered, refused)| Record::ReplyFailed {

@@ -261,7 +261,8 @@ impl Starts {
             Record::ReplyEnded { paused: true, .. } => {
                 self.paused = true;
             }
-            Record::ReplyFailed { refused: true, .. } => {
+            Record::ReplyFailed { refused: true, .. }
+            | Record::ReplyEnded { refused: true, .. } => {
                 self.replied(count, seq);
                 if history.has_left_out() {
                     let gone = self.messages.split_off(count.min(self.messages.len()));

@@ -278,9 +278,17 @@ impl<'a> Play<'a> {
                     paused: end == 2 && calls.is_empty(),
                     unanswered: Unanswered::Interrupted,
                     overflow: end == 3,
+                    refused: end == 4,
                     window: None,
                 });
-                self.results(calls)
+                if end == 4 {
+                    if self.choose(3) == 0 {
+                        self.add(Record::ReplyLeftOut { by: None });
+                    }
+                    Outcome::Completed
+                } else {
+                    self.results(calls)
+                }
             }
         };
         self.aside();

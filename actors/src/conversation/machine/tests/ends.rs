@@ -348,6 +348,44 @@ fn a_paused_reply_that_the_api_refused_is_left_out() {
     assert_eq!(next_messages(&mut machine), expected);
 }
 
+/// Spec: [CONV-430]
+#[test]
+fn results_that_the_model_declined_are_replaced_by_a_note() {
+    let mut machine = running();
+    let inputs = [
+        ok(2, "poison"),
+        error(3, "no"),
+        got(4, 0, Block::text("I would")),
+        finished(4, StopReason::Refusal),
+    ];
+    play(&mut machine, inputs);
+    let note = "not available: the API refused the request with this result";
+    let results = ["a", "b", "c"].map(|id| result(id, note, true));
+    let next = [results.to_vec(), vec![text("next")]].concat();
+    let messages = next_messages(&mut machine);
+    assert_eq!(messages[0], user(&json!([text("hi")])));
+    assert_eq!(messages[2], user(&json!(next)));
+    assert_eq!(messages.as_array().unwrap().len(), 3);
+}
+
+/// Spec: [CONV-430]
+#[test]
+fn a_refusal_that_meets_a_cancel_leaves_its_prompt_out() {
+    let mut machine = asking();
+    let inputs = [
+        cancel(),
+        got(1, 0, Block::text("No")),
+        finished(1, StopReason::Refusal),
+    ];
+    let effects = play(&mut machine, inputs);
+    assert_eq!(
+        effects,
+        effects![Effect::CancelModel(id(1)), said("No"), cancelled(1)]
+    );
+    let expected = json!([user(&json!([text("next")]))]);
+    assert_eq!(next_messages(&mut machine), expected);
+}
+
 /// Spec: [CONV-28] [CONV-30] [CONV-33]
 #[test]
 fn a_prompt_stays_when_the_failure_is_not_its_fault() {

@@ -167,6 +167,7 @@ fn a_plain_run_is_written_down_whole() {
             paused: false,
             unanswered: Unanswered::Interrupted,
             overflow: false,
+            refused: false,
             window: None,
         },
         Record::TurnEnded {
@@ -373,12 +374,12 @@ fn a_failure_a_stop_and_a_limit_are_told_apart() {
             "end 1",
         ],
     );
-    let message = "refusal: the model declined to answer";
+    let message = format!("refusal: the model declined to answer; {LEFT_OUT}");
     check(
         10,
         [finished(1, StopReason::Refusal)],
         &[
-            "reply_ended refusal refused",
+            "reply_ended refusal refused refused",
             "turn_ended 1 1 completed",
             &format!("run_ended 1 completed {message}"),
             &format!("status idle {message}"),

@@ -296,6 +296,27 @@ fn what_the_api_refused_is_sent_again_by_a_retry() {
     assert_eq!(talk.resume(Resumption::Retry), Err(SubmitError::Replied));
 }
 
+/// Spec: [CONV-145] [CONV-430]
+#[test]
+fn what_the_model_declined_is_sent_again_by_a_retry_alone() {
+    let mut talk = Talk::new();
+    talk.prompt("hi");
+    talk.say("a");
+    talk.prompt("bad");
+    talk.block(Block::text("No."));
+    talk.end(StopReason::Refusal, 0);
+    assert_eq!(refused_with(&mut talk, Continue), SubmitError::Replied);
+    assert_eq!(talk.all_texts(), ["hi", "a"]);
+    let began = talk.resume(Retry).unwrap();
+    assert!(began.contains(&"left out".to_owned()), "{began:?}");
+    assert_eq!(talk.all_texts(), ["hi", "a", "bad"]);
+    talk.end(StopReason::Refusal, 0);
+    talk.prompt("good");
+    assert_eq!(talk.all_texts(), ["hi", "a", "good"]);
+    let revived = Talk::revived(planner(10), talk.records.clone());
+    assert_eq!(revived.all_texts(), ["hi", "a", "good"]);
+}
+
 /// Spec: [CONV-150] [EVENT-30]
 #[test]
 fn who_goes_on_and_who_asks_again_is_on_record_and_shown() {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::talk::Talk;
 use super::testing::*;
 use super::*;
 use crate::reply::Object;
@@ -36,6 +37,7 @@ fn a_reply_without_calls_ends_the_run() {
 fn a_reply_without_calls_ends_the_run_whatever_it_says() {
     for reason in [StopReason::ToolUse, StopReason::StopSequence] {
         let mut machine = asking();
+        machine.shown(got(1, 0, Block::text("a")));
         assert_eq!(machine.shown(finished(1, reason)), ended(1, ""));
     }
 }
@@ -234,6 +236,7 @@ fn three_turns_are_made_when_four_are_needed() {
 fn turns_are_counted_anew_in_each_run() {
     let mut machine = asking_within(1);
     for run in 1..4 {
+        machine.shown(got(run, 0, Block::text("a")));
         let effects = machine.shown(finished(run, StopReason::EndTurn));
         assert_eq!(effects, ended(run, ""));
         machine.prompt("again").unwrap();
@@ -255,6 +258,7 @@ fn a_refused_prompt_changes_nothing() {
         assert_eq!(refused, Err(SubmitError::Busy));
     }
     assert_eq!(messages(&busy), json!([user(&json!([text("hi")]))]));
+    busy.shown(got(1, 0, Block::text("a")));
     let effects = busy.shown(finished(1, StopReason::EndTurn));
     assert_eq!(effects, ended(1, ""));
 
@@ -450,7 +454,7 @@ fn a_full_context_window_ends_the_run() {
     assert_eq!(next_messages(&mut machine)[2], user(&results));
 }
 
-/// Spec: [CONV-18] [CONV-34]
+/// Spec: [CONV-18] [CONV-430]
 #[test]
 fn a_refusal_ends_the_run_with_what_the_api_said() {
     let plain = "refusal: the model declined to answer";
@@ -469,7 +473,8 @@ fn a_refusal_ends_the_run_with_what_the_api_said() {
             plain.to_owned(),
         ),
     ];
-    for (details, remark) in rows {
+    for (details, reason) in rows {
+        let remark = format!("{reason}; {LEFT_OUT}");
         let mut machine = asking();
         let end = ReplyEnd {
             stop_reason: StopReason::Refusal,
@@ -483,9 +488,8 @@ fn a_refusal_ends_the_run_with_what_the_api_said() {
         let inputs = [got(1, 0, tool("a")), Input::Model(refusal)];
         let effects = play(&mut machine, inputs);
         assert_eq!(effects, effects![called("a"), ended(1, &remark)]);
-        let note = "not executed: the request was refused";
-        let results = json!([result("a", note, true), text("next")]);
-        assert_eq!(next_messages(&mut machine)[2], user(&results));
+        let expected = json!([user(&json!([text("next")]))]);
+        assert_eq!(next_messages(&mut machine), expected);
     }
 }
 
@@ -557,18 +561,31 @@ fn an_unknown_stop_reason_ends_the_reply() {
     assert_eq!(effects, effects![called("a"), ended(1, "stopped: tired")]);
 }
 
-/// Spec: [CONV-33]
+/// Spec: [CONV-33] [CONV-431]
 #[test]
-fn an_empty_reply_ends_the_run_and_is_not_sent_back() {
-    let mut machine = asking();
-    let inputs = [
-        got(1, 0, Block::text(" ")),
-        finished(1, StopReason::EndTurn),
-    ];
-    assert_eq!(
-        play(&mut machine, inputs),
-        effects![said(" "), ended(1, "")]
-    );
-    let expected = json!([user(&json!([text("hi"), text("next")]))]);
-    assert_eq!(next_messages(&mut machine), expected);
+fn an_empty_reply_ends_the_run_with_a_remark_and_is_not_sent_back() {
+    let remark = "stopped: the model's reply was empty, without text or a tool call; `/continue` \
+                  or `harness continue` asks again";
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+    for blocks in [vec![], vec![Block::text(" ")], vec![block(&thought)]] {
+        let mut machine = asking();
+        for (index, block) in (0..).zip(blocks) {
+            machine.shown(got(1, index, block));
+        }
+        let effects = machine.shown(finished(1, StopReason::EndTurn));
+        assert_eq!(effects, ended(1, remark));
+        let expected = json!([user(&json!([text("hi"), text("next")]))]);
+        assert_eq!(next_messages(&mut machine), expected);
+    }
+}
+
+/// Spec: [CONV-431]
+#[test]
+fn what_waits_is_said_after_an_empty_reply() {
+    let mut talk = Talk::new();
+    talk.prompt("hi");
+    talk.follow_up("more");
+    let next = talk.end(StopReason::EndTurn, 0);
+    assert!(next[1].contains("reply was empty"), "{next:?}");
+    assert_eq!(next[2..], ["turn ended", "prompt more", "turn 2", "ask"]);
 }

@@ -22,6 +22,11 @@ use crate::reply::Object;
 pub(super) use crate::reply::{Block, BlockKind, ReplyEnd, StopReason};
 use crate::tool::ToolCall;
 
+/// The end of the remark of a refusal.
+pub(super) const LEFT_OUT: &str = "what was new in the request is left out of later ones; say it \
+                                   in other words, or send it again with `/retry` or `harness \
+                                   retry`";
+
 // What goes in.
 
 pub(super) fn machine(max_turns: u32) -> Machine {
@@ -279,6 +284,7 @@ pub(super) fn run_tool(call: u64, id_of_tool: &str) -> Effect {
         id: id_of_tool.to_owned(),
         name: "read".to_owned(),
         input: Object::new(),
+        input_error: None,
     };
     Effect::RunTool(id(call), tool, None)
 }

@@ -89,6 +89,7 @@ fn results_are_told_in_the_order_of_the_calls_and_once() {
         id: id.to_owned(),
         name: "read".to_owned(),
         input: crate::reply::Object::new(),
+        input_error: None,
     };
     let outcome = || ToolOutcome::failed("no");
     let mut tools = Tools::new(["a", "b", "c"].map(call).into());
