@@ -151,7 +151,9 @@ fn about(
     let info = ServiceInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
-        features: ["workspaces", "approvals", "own_limit"].map(str::to_owned).into(),
+        features: ["workspaces", "approvals", "own_limit"]
+            .map(str::to_owned)
+            .into(),
         epoch: Epoch::random().to_string(),
         pid: std::process::id(),
         address: address.to_string(),

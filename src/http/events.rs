@@ -240,9 +240,8 @@ impl EventStream {
         if revoked.as_mut().poll(cx).is_pending() {
             return;
         }
-        let is_within_event = !self.rest.is_empty()
-            || self.snapshot.is_some()
-            || self.follower.is_within_event();
+        let is_within_event =
+            !self.rest.is_empty() || self.snapshot.is_some() || self.follower.is_within_event();
         self.rest = match is_within_event {
             true => Bytes::new(),
             false => Bytes::from_static(REVOKED.as_bytes()),

@@ -114,11 +114,7 @@ async fn a_pattern_with_extended_signs_that_finds_nothing_is_explained() {
         assert!(note.contains(hint), "{pattern}: {result}");
     }
     // Nothing is said where a line was found, or no sign is to blame.
-    for (pattern, found) in [
-        ("a|b", "3:fn main(a|b) {"),
-        ("none", ""),
-        (r"x\|y", ""),
-    ] {
+    for (pattern, found) in [("a|b", "3:fn main(a|b) {"), ("none", ""), (r"x\|y", "")] {
         assert_eq!(search(&folder, pattern, "f").await, matches(found));
     }
 }

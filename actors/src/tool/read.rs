@@ -272,7 +272,9 @@ fn note_seen(path: &Path, first: u64, lines: u64, all: &CountedFile, context: &T
     {
         let last = first.saturating_add(lines).saturating_sub(1);
         let hash = hash.clone();
-        context.seen.note_lines(&real, hash, (first, last), all.lines);
+        context
+            .seen
+            .note_lines(&real, hash, (first, last), all.lines);
     }
 }
 

@@ -252,7 +252,10 @@ mod tests {
         let token = Token::in_file(folder, first.clone(), learn);
         assert_eq!(secret(&token).await, Ok(Some(first)));
         std::fs::write(&file, "abcdefghijklmnopqrst\n").unwrap();
-        assert_eq!(secret(&token).await, Ok(Some("abcdefghijklmnopqrst".into())));
+        assert_eq!(
+            secret(&token).await,
+            Ok(Some("abcdefghijklmnopqrst".into()))
+        );
         std::fs::write(&file, "short").unwrap();
         assert_eq!(secret(&token).await, Ok(None));
         std::fs::remove_file(&file).unwrap();

@@ -62,7 +62,11 @@ mod tests {
         let config = "[include]\n\tpath = ../shared.inc\n[core]\n\thooksPath = .githooks\n\
                       [filter \"x\"]\n\tclean = python3 'tools/clean.py' --all\n[pull]\n\trebase = false\n";
         fs::write(git.join("config"), config).unwrap();
-        fs::write(work.join("shared.inc"), "[include]\n\tpath = more.inc\n\tpath = shared.inc\n").unwrap();
+        fs::write(
+            work.join("shared.inc"),
+            "[include]\n\tpath = more.inc\n\tpath = shared.inc\n",
+        )
+        .unwrap();
         let mut places = configured_places(&git, work);
         places.sort();
         places.dedup();

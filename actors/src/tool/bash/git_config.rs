@@ -189,7 +189,9 @@ impl ConfigCursor<'_> {
     }
 
     fn skip_blank(&mut self) {
-        self.0 = self.0.trim_start_matches(|sign: char| sign.is_ascii_whitespace());
+        self.0 = self
+            .0
+            .trim_start_matches(|sign: char| sign.is_ascii_whitespace());
     }
 
     fn skip_line(&mut self) {
@@ -356,7 +358,10 @@ mod tests {
         ];
         let wanted = wanted.map(|(key, value)| (key.to_owned(), value.map(str::to_owned)));
         assert_eq!(entries(text), wanted);
-        assert_eq!(entries("\u{feff}[a]\nb =\n"), [("a.b".to_owned(), Some(String::new()))]);
+        assert_eq!(
+            entries("\u{feff}[a]\nb =\n"),
+            [("a.b".to_owned(), Some(String::new()))]
+        );
         for text in [
             "key = before any section\n",
             "[a\nb = c\n",

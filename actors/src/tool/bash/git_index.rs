@@ -64,20 +64,13 @@ pub(super) fn index_links(index: &[u8], object: usize) -> Option<IndexLinks> {
 
 /// The name of the shared index, from the extension `link`. Other extensions are passed over.
 fn shared(mut rest: IndexBytes<'_>, object: usize) -> Option<String> {
-    use std::fmt::Write as _;
-
     while rest.0.len() > object {
         let kind = rest.split(4)?;
         let length = usize::try_from(rest.number()?).ok()?;
         let content = rest.split(length)?;
         if kind == b"link" {
-            return content.get(..object).map(|name| {
-                name.iter().fold(String::new(), |mut text, byte| {
-                    // Writing to a text does not fail.
-                    drop(write!(text, "{byte:02x}"));
-                    text
-                })
-            });
+            let name = content.get(..object)?;
+            return Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
         }
     }
     None

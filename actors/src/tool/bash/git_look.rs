@@ -116,7 +116,11 @@ impl GitLook {
             add(true, PathBuf::from("rebase-merge/git-rebase-todo"), &reason);
         }
         if now.is_bare && !self.is_bare {
-            add(false, PathBuf::from("HEAD"), "git takes the folder for a bare repository");
+            add(
+                false,
+                PathBuf::from("HEAD"),
+                "git takes the folder for a bare repository",
+            );
         }
         findings
     }
@@ -131,7 +135,8 @@ impl GitLook {
             Ok(Some(EntryKind::Link)) => {
                 let target = above.link(&name).unwrap_or_default();
                 let way = format!("it leads to {}", target.display());
-                self.modules.insert(relative.to_owned(), BTreeSet::from([way]));
+                self.modules
+                    .insert(relative.to_owned(), BTreeSet::from([way]));
                 return;
             }
             Ok(Some(EntryKind::File | EntryKind::Other)) | Err(_) => return,
@@ -146,7 +151,9 @@ impl GitLook {
             self.modules.insert(relative.to_owned(), way);
             return;
         }
-        let is_repository = names.iter().any(|name| *name == *"HEAD" || *name == *"config");
+        let is_repository = names
+            .iter()
+            .any(|name| *name == *"HEAD" || *name == *"config");
         if is_repository && relative != Path::new("modules") {
             let found = repository_programs(&folder);
             self.modules.insert(relative.to_owned(), found);
@@ -181,7 +188,7 @@ fn first_new<'s>(was: Option<&BTreeSet<String>>, is: &'s BTreeSet<String>) -> Op
 
 fn is_bare(folder: &HeldFolder) -> bool {
     let exists = |name: &&str| !matches!(folder.kind(OsStr::new(*name)), Ok(None));
-    BARE.iter().all(|name| exists(name))
+    BARE.iter().all(exists)
 }
 
 /// The lines of a rebase's todo list that run a command.
@@ -202,7 +209,11 @@ fn todo_commands(git: &HeldFolder) -> BTreeSet<String> {
     };
     let text = String::from_utf8_lossy(&text);
     let runs = |line: &&str| matches!(line.split_whitespace().next(), Some("exec" | "x"));
-    text.lines().map(str::trim).filter(runs).map(str::to_owned).collect()
+    text.lines()
+        .map(str::trim)
+        .filter(runs)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The paths of the repository's submodules.
@@ -217,7 +228,9 @@ fn gitlinks(git: &HeldFolder) -> Vec<PathBuf> {
             continue;
         };
         paths = links.paths;
-        let shared = links.shared.and_then(|name| read(&format!("sharedindex.{name}")));
+        let shared = links
+            .shared
+            .and_then(|name| read(&format!("sharedindex.{name}")));
         let shared = shared.and_then(|(index, _)| index_links(&index, object));
         paths.extend(shared.into_iter().flat_map(|links| links.paths));
         break;
@@ -226,10 +239,7 @@ fn gitlinks(git: &HeldFolder) -> Vec<PathBuf> {
 }
 
 /// The ways to run programs of the repository that is checked out at a submodule's path, and its git folder.
-fn link_programs(
-    folders: &GitFolders<'_>,
-    path: &Path,
-) -> (BTreeSet<String>, Option<HeldFolder>) {
+fn link_programs(folders: &GitFolders<'_>, path: &Path) -> (BTreeSet<String>, Option<HeldFolder>) {
     let one = |way: String| (BTreeSet::from([way]), None);
     let unknown = || one("it cannot be looked at".to_owned());
     let (folder, name) = match folders.folder.place(&path.join(".git")) {
@@ -251,7 +261,10 @@ fn link_programs(
             match module_named(folders, path, &text) {
                 // The repositories of submodules are looked at where they are.
                 Some(git) => (BTreeSet::new(), Some(git)),
-                None => one(format!("it leads to a repository elsewhere: {}", text.trim())),
+                None => one(format!(
+                    "it leads to a repository elsewhere: {}",
+                    text.trim()
+                )),
             }
         }
         Ok(Some(EntryKind::Link | EntryKind::Other)) => {
@@ -291,7 +304,9 @@ pub(super) fn configuration_programs(git: &HeldFolder) -> BTreeSet<String> {
         let target = git.read(commondir, MAX_TEXT).ok().flatten();
         let target = target.map(|(text, _)| String::from_utf8_lossy(&text).trim().to_owned());
         let target = target.unwrap_or_default();
-        ways.insert(format!("its commondir leads to a repository elsewhere: {target}"));
+        ways.insert(format!(
+            "its commondir leads to a repository elsewhere: {target}"
+        ));
     }
     for name in CONFIGURATIONS.map(OsStr::new) {
         if matches!(git.kind(name), Ok(None)) {
@@ -318,11 +333,14 @@ fn hooks(git: &HeldFolder) -> Vec<String> {
     match git.kind(name) {
         Ok(None) => Vec::new(),
         Ok(Some(EntryKind::Folder)) => {
-            let listed = git.folder(name).and_then(|hooks| Ok((hooks.names()?, hooks)));
+            let listed = git
+                .folder(name)
+                .and_then(|hooks| Ok((hooks.names()?, hooks)));
             let Ok((names, hooks)) = listed else {
                 return vec!["its hooks cannot be looked at".to_owned()];
             };
-            let is_hook = |name: &&std::ffi::OsString| !name.as_encoded_bytes().ends_with(b".sample");
+            let is_hook =
+                |name: &&std::ffi::OsString| !name.as_encoded_bytes().ends_with(b".sample");
             let ways = names.iter().filter(is_hook).map(|name| {
                 let content = hooks.read(name, MAX_TEXT).ok().flatten();
                 let content = content.map(|(content, _)| crate::attachment::sha256(&content));

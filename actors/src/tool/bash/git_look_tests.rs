@@ -73,28 +73,64 @@ fn each_new_way_to_run_a_program_is_found() {
     let module = ".git/modules/sub";
     for (script, wanted) in [
         // A nested repository becomes a submodule.
-        ("git -C nested config core.fsmonitor ./run; git add nested", vec!["nested/.git"]),
-        ("echo evil > nested/.git/hooks/post-checkout; git add nested", vec!["nested/.git"]),
-        ("git add nested; printf ../evil > nested/.git/commondir", vec!["nested/.git"]),
-        ("git add nested; rm -rf nested/.git; ln -s ../evil/repository/.git nested/.git", vec!["nested/.git"]),
+        (
+            "git -C nested config core.fsmonitor ./run; git add nested",
+            vec!["nested/.git"],
+        ),
+        (
+            "echo evil > nested/.git/hooks/post-checkout; git add nested",
+            vec!["nested/.git"],
+        ),
+        (
+            "git add nested; printf ../evil > nested/.git/commondir",
+            vec!["nested/.git"],
+        ),
+        (
+            "git add nested; rm -rf nested/.git; ln -s ../evil/repository/.git nested/.git",
+            vec!["nested/.git"],
+        ),
         // The pointer of a submodule.
-        ("echo 'gitdir: ../evil/repository/.git' > sub/.git", vec!["sub/.git"]),
-        ("rm sub/.git; cp -r evil/repository/.git sub/.git", vec!["sub/.git"]),
+        (
+            "echo 'gitdir: ../evil/repository/.git' > sub/.git",
+            vec!["sub/.git"],
+        ),
+        (
+            "rm sub/.git; cp -r evil/repository/.git sub/.git",
+            vec!["sub/.git"],
+        ),
         // The repository of a submodule, also of one that does not exist yet.
         ("git -C sub config core.fsmonitor ./run", vec![module]),
         ("git -C sub config alias.x '!./run'", vec![module]),
         ("echo evil > .git/modules/sub/hooks/pre-push", vec![module]),
-        ("rm -r .git/modules/sub/hooks; ln -s ../../../evil .git/modules/sub/hooks", vec![module]),
-        ("printf ../../../evil > .git/modules/sub/commondir", vec![module]),
-        ("cp -r evil/repository/.git .git/modules/later", vec![".git/modules/later"]),
-        ("cp -r evil/repository/.git .git/modules/sub/modules", vec![".git/modules/sub/modules"]),
+        (
+            "rm -r .git/modules/sub/hooks; ln -s ../../../evil .git/modules/sub/hooks",
+            vec![module],
+        ),
+        (
+            "printf ../../../evil > .git/modules/sub/commondir",
+            vec![module],
+        ),
+        (
+            "cp -r evil/repository/.git .git/modules/later",
+            vec![".git/modules/later"],
+        ),
+        (
+            "cp -r evil/repository/.git .git/modules/sub/modules",
+            vec![".git/modules/sub/modules"],
+        ),
         (
             "mkdir .git/modules/sub/modules; cp -r evil/repository/.git .git/modules/sub/modules/deep",
             vec![".git/modules/sub/modules/deep"],
         ),
-        ("mv .git/modules evil/m; ln -s ../evil/m .git/modules", vec!["sub/.git", ".git/modules"]),
+        (
+            "mv .git/modules evil/m; ln -s ../evil/m .git/modules",
+            vec!["sub/.git", ".git/modules"],
+        ),
         // A linked worktree.
-        ("echo ../../../evil/repository/.git > .git/worktrees/tree/commondir", vec![".git/worktrees/tree/commondir"]),
+        (
+            "echo ../../../evil/repository/.git > .git/worktrees/tree/commondir",
+            vec![".git/worktrees/tree/commondir"],
+        ),
         // A rebase that is not finished.
         (
             "mkdir .git/rebase-merge; echo 'exec ./run' > .git/rebase-merge/git-rebase-todo",
@@ -105,7 +141,10 @@ fn each_new_way_to_run_a_program_is_found() {
             vec![".git/rebase-merge/git-rebase-todo"],
         ),
         // A bare repository.
-        ("mkdir refs; cp -r .git/objects .; cp .git/HEAD HEAD", vec!["HEAD"]),
+        (
+            "mkdir refs; cp -r .git/objects .; cp .git/HEAD HEAD",
+            vec!["HEAD"],
+        ),
     ] {
         let ground = Ground::new();
         assert_eq!(ground.found(script), wanted, "{script}");

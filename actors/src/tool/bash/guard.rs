@@ -127,7 +127,9 @@ impl CommandGuard {
         }
         let put = self.look_at_git(|folders| {
             let findings = self.git.compare(folders);
-            let notes = findings.iter().map(|finding| put_finding_aside(finding, folders));
+            let notes = findings
+                .iter()
+                .map(|finding| put_finding_aside(finding, folders));
             notes.collect::<Vec<_>>()
         });
         notes.extend(put.into_iter().flatten());
@@ -320,9 +322,9 @@ impl GuardedFolder {
                 "{shown} is protected: what was made there was put aside as {}",
                 self.aside_path(relative).join(aside).display()
             ),
-            Err(error) => format!(
-                "{shown} is protected and was made; it could not be put aside: {error}"
-            ),
+            Err(error) => {
+                format!("{shown} is protected and was made; it could not be put aside: {error}")
+            }
         });
     }
 

@@ -278,11 +278,17 @@ mod tests {
         let deep = held.folder(name("deep")).unwrap();
         fs::rename(at("deep"), at("moved")).unwrap();
         assert_eq!(held.put_aside(name(".x"), &deep).unwrap(), "put-aside-1-x");
-        assert_eq!(deep.put_aside(name("put-aside-1-x"), &held).unwrap(), "put-aside-1-put-aside-1-x");
+        assert_eq!(
+            deep.put_aside(name("put-aside-1-x"), &held).unwrap(),
+            "put-aside-1-put-aside-1-x"
+        );
         assert_eq!(fs::read(at("put-aside-1-x")).unwrap(), b"kept");
         held.make_file(name("made"), b"1", 0o755).unwrap();
         assert!(held.make_file(name("made"), b"2", 0o644).is_err());
-        assert_eq!(held.read(name("made"), 1).unwrap().unwrap().1 & 0o777, 0o755);
+        assert_eq!(
+            held.read(name("made"), 1).unwrap().unwrap().1 & 0o777,
+            0o755
+        );
         assert_eq!(held.read(name("put-aside-1-x"), 3).unwrap(), None);
     }
 }

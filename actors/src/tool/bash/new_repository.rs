@@ -22,7 +22,12 @@ pub(super) fn check(folder: &HeldFolder, path: &Path) -> Vec<String> {
         Ok(Some(_)) => "it leads to a repository elsewhere".to_owned(),
         Err(error) => format!("it cannot be looked at: {error}"),
     };
-    vec![aside(folder, git, path, &format!("the new repository was not taken, {reason}"))]
+    vec![aside(
+        folder,
+        git,
+        path,
+        &format!("the new repository was not taken, {reason}"),
+    )]
 }
 
 /// Puts the hooks aside.
@@ -33,7 +38,9 @@ fn hooks(git: &HeldFolder, path: &Path) -> Vec<String> {
         Ok(None) => return Vec::new(),
         Ok(Some(EntryKind::Folder)) => git.folder(name),
         // Git follows a link to hooks that are elsewhere.
-        Ok(Some(_)) | Err(_) => return vec![aside(git, name, path, "the hooks of the new repository")],
+        Ok(Some(_)) | Err(_) => {
+            return vec![aside(git, name, path, "the hooks of the new repository")];
+        }
     };
     let path = path.join(name);
     let listed = hooks.and_then(|hooks| Ok((hooks.names()?, hooks)));
@@ -42,7 +49,9 @@ fn hooks(git: &HeldFolder, path: &Path) -> Vec<String> {
     };
     let is_hook = |name: &&std::ffi::OsString| !name.as_encoded_bytes().ends_with(b".sample");
     let names = names.iter().filter(is_hook);
-    names.map(|name| aside_into(&hooks, name, git, &path, what)).collect()
+    names
+        .map(|name| aside_into(&hooks, name, git, &path, what))
+        .collect()
 }
 
 fn aside(folder: &HeldFolder, name: &OsStr, path: &Path, what: &str) -> String {
@@ -81,7 +90,11 @@ mod tests {
         assert_eq!(check(), [""; 0]);
         fs::create_dir_all(at(".git/hooks")).unwrap();
         fs::write(at(".git/hooks/pre-commit.sample"), "").unwrap();
-        fs::write(at(".git/config"), "[core]\n\tbare = false\n[pull]\n\trebase = false\n").unwrap();
+        fs::write(
+            at(".git/config"),
+            "[core]\n\tbare = false\n[pull]\n\trebase = false\n",
+        )
+        .unwrap();
         assert_eq!(check(), [""; 0]);
         fs::write(at(".git/hooks/pre-commit"), "evil").unwrap();
         assert_eq!(check().len(), 1);

@@ -39,8 +39,12 @@ pub(super) struct Reach {
 /// Finds what a command may write that works in that folder. Blocks.
 pub(super) fn find(workspace: &Path) -> Reach {
     let git = workspace.join(".git");
-    let kind = fs::symlink_metadata(&git).ok().map(|found| found.file_type());
-    let linked = kind.filter(fs::FileType::is_file).and_then(|_| linked(&git));
+    let kind = fs::symlink_metadata(&git)
+        .ok()
+        .map(|found| found.file_type());
+    let linked = kind
+        .filter(fs::FileType::is_file)
+        .and_then(|_| linked(&git));
     let mut places = Vec::new();
     let own = fs::read_dir(workspace).into_iter().flatten().flatten();
     for entry in own {
@@ -293,7 +297,11 @@ mod tests {
         ] {
             assert!(reach.protected.contains(&work.join(name)), "{name}");
         }
-        for path in [work.join(".cargo/config.toml"), real.join("out/fish"), work.join("nowhere")] {
+        for path in [
+            work.join(".cargo/config.toml"),
+            real.join("out/fish"),
+            work.join("nowhere"),
+        ] {
             assert!(!reach.protected.contains(&path), "{}", path.display());
         }
     }

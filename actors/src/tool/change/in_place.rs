@@ -12,12 +12,14 @@ use crate::tool::{EffectError, ToolError};
 
 /// The reason why a file that may be written cannot be replaced; `None` if the error is of another kind.
 pub(super) fn hindrance(error: Errno) -> Option<&'static str> {
-    match error {
-        Errno::EBUSY => Some("it is a mount"),
-        Errno::EACCES | Errno::EPERM => Some("its folder lets no file be replaced"),
-        Errno::EROFS => Some("its folder is read-only"),
-        _ => None,
-    }
+    let reasons = [
+        (Errno::EBUSY, "it is a mount"),
+        (Errno::EACCES, "its folder lets no file be replaced"),
+        (Errno::EPERM, "its folder lets no file be replaced"),
+        (Errno::EROFS, "its folder is read-only"),
+    ];
+    let found = reasons.into_iter().find(|(errno, _)| *errno == error);
+    found.map(|(_, reason)| reason)
 }
 
 /// Puts a content into a file in place of the one before, flushed. If that fails, the file gets the one from
@@ -60,12 +62,7 @@ mod tests {
     fn a_file_is_written_in_place_whatever_its_length() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("f");
-        for (before, content) in [
-            ("old", "newer"),
-            ("older", "new"),
-            ("old", ""),
-            ("", "new"),
-        ] {
+        for (before, content) in [("old", "newer"), ("older", "new"), ("old", ""), ("", "new")] {
             fs::write(&path, before).unwrap();
             let options = File::options().read(true).write(true).open(&path);
             write_in_place(&options.unwrap(), before.as_bytes(), content.as_bytes()).unwrap();

@@ -153,7 +153,10 @@ mod tests {
     /// Spec: [TOOL-442]
     #[test]
     fn a_new_content_takes_the_marks_of_the_file_once() {
-        let (crlf, mark) = ("the CR LF line ends of the file are kept", "the byte order mark");
+        let (crlf, mark) = (
+            "the CR LF line ends of the file are kept",
+            "the byte order mark",
+        );
         for (file, text, expected, parts) in [
             ("a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n", &[crlf][..]),
             ("a\r\nb\r\n", "x\r\ny\r\n", "x\r\ny\r\n", &[]),

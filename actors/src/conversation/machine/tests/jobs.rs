@@ -201,9 +201,7 @@ fn an_idle_conversation_that_wakes_begins_a_run_with_the_end_of_a_job() {
     let woken = ended(&mut talk, 1, EXITED);
     assert_eq!(woken, ["ended job 1", "run 2", "turn 1", "ask"]);
     assert_eq!(talk.last_message(), [told]);
-    let is_by_job = |record: &Record| {
-        matches!(record, Record::RunStarted { by: Some(by), .. } if by == "job 1")
-    };
+    let is_by_job = |record: &Record| matches!(record, Record::RunStarted { by: Some(by), .. } if by == "job 1");
     assert!(talk.records.iter().any(is_by_job));
     talk.say("fine");
     assert_eq!(talk.machine.run(), None);
