@@ -199,7 +199,7 @@ async fn nothing_of_the_service_shows_in_a_shell_whose_folder_is_carried() {
     for (text, output) in [
         ("export TMPDIR=$PWD/own; mkdir $TMPDIR; cd sub", ""),
         ("unset TMPDIR; set -u; cd sub", ""),
-        ("set -x; cd sub", "+ cd sub\n"),
+        ("set -x; cd sub", "++ cd sub\n"),
         ("trap 'echo bye' EXIT; cd sub", "bye\n"),
         ("cd sub; exit 0", ""),
     ] {

@@ -25,7 +25,9 @@ pub(super) fn look_alikes(path: &Path, closed_paths: &[PathBuf]) -> String {
     let names = entries
         .take(MAX_ENTRIES)
         .map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut alike: Vec<String> = names.filter(|name| folded(name) == wanted).collect();
+    // A link that leads to nothing has the very name.
+    let is_alike = |found: &String| folded(found) == wanted && *found != name.to_string_lossy();
+    let mut alike: Vec<String> = names.filter(is_alike).collect();
     alike.sort();
     alike.truncate(MAX_NAMES);
     if alike.is_empty() {

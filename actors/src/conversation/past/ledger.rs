@@ -184,7 +184,8 @@ impl Ledger {
                     self.reply.clear();
                 } else if *refused {
                     self.reply.clear();
-                    self.history.leave_out_refused();
+                    let left_out = self.history.leave_out_refused();
+                    jobs::mark_sent(&mut self.totals.jobs, &left_out, false);
                 } else if *paused {
                     let blocks = self.take_reply();
                     self.history.push_paused(blocks);
@@ -794,7 +795,6 @@ impl Ledger {
         self.totals.queue.push(item);
     }
 
-    /// Adds keys whose texts are gone.
     /// Adds the keys of a checkpoint.
     fn add_keys<T>(
         &mut self,

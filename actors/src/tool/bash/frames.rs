@@ -1,6 +1,6 @@
 //! The text that a terminal would show of an output: of frames that overwrite each other on a line, the last one.
 
-use super::process::Characters;
+use super::characters::Characters;
 
 /// Maximum number of characters of a line that can still be overwritten. A longer line wraps there, as at the margin of
 /// a terminal.

@@ -163,7 +163,7 @@ fn honest_work_is_not_found() {
         "git -C nested config user.name a",
         "git -c protocol.file.allow=always submodule --quiet add ../lib other",
         "git submodule --quiet deinit -f other",
-        "git -c protocol.file.allow=always submodule --quiet update --init",
+        "git -c protocol.file.allow=always submodule --quiet update --init other",
         "git worktree add -q ../more; git worktree move ../more ../most; git worktree remove ../most",
         "git checkout -q -b side HEAD~1; git commit -q --allow-empty -m side; git rebase -q main",
     ] {

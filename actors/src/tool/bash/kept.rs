@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
+use super::characters::Characters;
 use super::lines::from_line;
 use super::outputs::Outputs;
-use super::process::Characters;
 use crate::ids::ConversationId;
 use crate::secret::Redaction;
 

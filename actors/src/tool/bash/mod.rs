@@ -2,6 +2,7 @@
 
 mod background;
 mod capture;
+mod characters;
 mod configured_places;
 mod denied;
 mod environment;
