@@ -5,15 +5,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use harness_standin::{Reply, Script};
+use harness_standin::{Model, Reply, Script, Standin};
 use nix::sys::stat::Mode;
 use serde_json::{Value, json};
 
 use crate::approvals::{AT, answer, asking, edits, open};
 use crate::changing::{Changing, order};
 use crate::client::within;
+use crate::contained::contains_commands;
 use crate::eventually::eventually;
-use crate::program::{Service, command, output};
+use crate::program::{MODEL, Service, command, output};
 use crate::talk::Talk;
 
 /// The content of a file of the service's folder.
@@ -353,6 +354,64 @@ async fn a08_a_file_of_rules_that_is_not_understood_keeps_the_service_from_start
         assert!(line.contains("cannot read the rules in "), "{line}");
         assert!(line.contains(named), "{line}");
     }
+}
+
+/// Spec: [APPR-422] [BASH-420]
+#[tokio::test]
+async fn a09_a_rule_is_about_a_program_that_no_command_can_change() {
+    if !contains_commands() {
+        return;
+    }
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(vec![Model::new(MODEL)]);
+    let home = tempfile::tempdir().unwrap();
+    let tools = home.path().canonicalize().unwrap().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let program = tools.join("fetch");
+    std::fs::write(&program, "#!/bin/sh\necho it is the one of the folder\n").unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    let environment = [("PATH".to_owned(), path)];
+    let flags = ["--model", MODEL];
+    let service = Service::start_with(home, &standin.base_url(), &flags, &environment).await;
+    let rules = ["bash+network(fetch *)", "bash+network(tools/fetch *)"];
+    let rules = rules.map(|rule| json!({"action": "allow", "rule": rule}));
+    let talk = Talk::with(&service);
+    talk.order("PATCH", "/rules", &json!({"add": rules})).await;
+    let begin = async |command: &str, access: &str, network: bool| {
+        let input = json!({"command": command, "access": access, "network": network});
+        script.push(Reply::tool_calls([("b", "bash", input)]));
+        script.push(Reply::text("done"));
+        service.submit("fetch it").await;
+    };
+    // Allowed by the rule, it does not run the one that commands can change.
+    begin("fetch x", "read", true).await;
+    service.idle("default").await;
+    assert_eq!(ends(&service).await, [""; 0]);
+    let told = results(&service);
+    assert!(told.contains("exit 127"), "{told}");
+    let note = format!("commands can write there: {}; name", tools.display());
+    assert!(told.contains(&note), "{told}");
+    assert!(!told.contains("it is the one of the folder"), "{told}");
+    // Named by its path, it is asked about.
+    begin("tools/fetch x", "read", true).await;
+    let approval = open(&service).await;
+    assert_eq!(approval["command"]["changeable_program"], json!(program));
+    let because = approval["because"].as_str().unwrap();
+    let named = format!("commands can change the program {}", program.display());
+    assert!(because.contains(&named), "{because}");
+    let denied = answer(&service, &approval, json!({"answer": "deny"})).await;
+    assert_eq!(denied.status, 200, "{denied:?}");
+    service.idle("default").await;
+    // A command that reaches no further than the one that made it finds it.
+    begin("fetch x", "write", false).await;
+    let approval = open(&service).await;
+    let allowed = answer(&service, &approval, json!({"answer": "allow"})).await;
+    assert_eq!(allowed.status, 200, "{allowed:?}");
+    service.idle("default").await;
+    let told = results(&service);
+    assert!(told.contains("it is the one of the folder"), "{told}");
+    assert_eq!(standin.violations(), [""; 0]);
 }
 
 /// Spec: [APPR-24]
