@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+
 use super::environment::DEFAULT_PATH;
 use super::reach;
 use crate::approval::{PlainLine, plain_line};
@@ -117,7 +119,8 @@ impl SearchPath {
         let mut folders = self.kept.iter().flatten();
         folders.find_map(|folder| {
             let file = Path::new(folder).join(program);
-            file.is_file().then_some(file)
+            let is_program = file.is_file() && access(&file, AccessFlags::X_OK).is_ok();
+            is_program.then_some(file)
         })
     }
 }
@@ -169,7 +172,7 @@ fn names(path: &Path) -> impl Iterator<Item = OsString> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
@@ -178,8 +181,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(home.path()).unwrap();
         for folder in ["work/bin", "safe/bin"] {
+            let tool = real.join(folder).join("tool");
             fs::create_dir_all(real.join(folder)).unwrap();
-            fs::write(real.join(folder).join("tool"), "").unwrap();
+            fs::write(&tool, "").unwrap();
+            fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
         }
         for (target, link) in [
             ("../work/bin", "safe/into"),
