@@ -42,6 +42,10 @@ pub struct CommandPlan {
     /// Whether it can read the token of the service, and so answer approvals itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers_itself: bool,
+    /// The file of a program that it names and that other commands can change, if it has full access or the
+    /// network: no rule allows it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changeable_program: Option<String>,
     /// Why the model wants it, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

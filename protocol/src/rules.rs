@@ -15,7 +15,7 @@ pub enum RuleAction {
     Ask,
     /// They are refused, whatever other rules say.
     Deny,
-    /// An action that this version does not know. Never sent.
+    /// An action that this version does not know, in an answer of a newer service. Never sent or kept.
     #[serde(other)]
     Unknown,
 }

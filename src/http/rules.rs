@@ -44,7 +44,9 @@ pub(super) async fn change_all(
     for (rule, is_added) in in_turn(add, remove) {
         let folder = match &rule.workspace {
             None => shared.workspace.to_path_buf(),
-            Some(path) => workspace::choose(&request, &shared, path).await?,
+            Some(path) if is_added => workspace::choose(&request, &shared, path).await?,
+            // Rules outlive their folder, and can be taken back without it.
+            Some(path) => workspace::named(path.clone()).await?,
         };
         let held = checked(&rule, &shared.tools.get(), Some(&folder), by.clone())?;
         let place = match folders.iter().position(|(there, ..)| *there == folder) {
@@ -147,7 +149,7 @@ fn checked(
 
 async fn answer(shared: &Shared, mut rules: Vec<HeldRule>, folder: PathBuf) -> Answer {
     let kept = shared.rules.clone();
-    let of_folder = blocking(move || kept.of(&folder)).await;
+    let of_folder = blocking(move || kept.rules_in(&folder)).await;
     rules.extend(of_folder.map_err(|error| Kind::Overloaded.refuse(error.to_string()))?);
     Ok(HttpResponse::Ok().json(Rules { rules }))
 }

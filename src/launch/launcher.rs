@@ -150,6 +150,10 @@ impl Launcher for OwnLauncher {
         })
     }
 
+    fn writable(&self) -> Vec<PathBuf> {
+        self.more.to_vec()
+    }
+
     fn denial(&self, order: &LaunchOrder, place: &Path) -> Option<Denial> {
         let writing = LaunchOrder {
             access: Access::Write,

@@ -1,11 +1,20 @@
 //! Rules and modes over HTTP, who may change them, and what else may happen while an approval is open.
 
-use harness_standin::{Reply, Script};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use harness_standin::{Model, Reply, Script, Standin};
+use nix::sys::stat::Mode;
 use serde_json::{Value, json};
 
 use crate::approvals::{AT, answer, asking, edits, open};
+use crate::changing::{Changing, order};
+use crate::client::within;
+use crate::contained::contains_commands;
 use crate::eventually::eventually;
-use crate::program::{Service, command, output};
+use crate::program::{MODEL, Service, command, output};
 use crate::talk::Talk;
 
 /// The content of a file of the service's folder.
@@ -240,6 +249,168 @@ async fn a08_scopes_are_kept_listed_and_taken_back() {
     assert_eq!(left.json()["rules"], json!([]));
     let again = service.as_owner("PATCH", "/v1/rules", &gone).await;
     assert_eq!(again.status, 404, "{again:?}");
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [APPR-420]
+#[tokio::test]
+async fn a08_a_denial_outlives_its_folder_and_a_rule_that_allows_does_not() {
+    let mut here = Changing::in_mode("ask").await;
+    let work = here.at("").canonicalize().unwrap();
+    let away = work.with_file_name("away");
+    let held =
+        |action: &str, rule: &str| json!({"action": action, "rule": rule, "workspace": work});
+    let add = json!({"add": [held("allow", "write(a)"), held("deny", "write(b)")]});
+    let added = order(&here.service, "PATCH", "/v1/rules", &add).await;
+    assert_eq!(added.status, 200, "{added:?}");
+    std::fs::rename(&work, &away).unwrap();
+    let listed = async |here: &Changing| {
+        let rules = here.service.get("/v1/rules").await["rules"].clone();
+        let rules = rules.as_array().unwrap().iter();
+        rules
+            .map(|held| format!("{} {}", held["action"], held["rule"]))
+            .collect::<Vec<_>>()
+    };
+    let denial = [r#""deny" "write(b)""#];
+    // Once without a folder, and once with another one at the path.
+    assert_eq!(listed(&here).await, denial);
+    std::fs::create_dir(&work).unwrap();
+    assert_eq!(listed(&here).await, denial);
+    for folder in [&work, &away] {
+        here.id = here.service.create(&json!({"workspace": folder})).await;
+        let (result, is_error) = here.write("b", "x").await;
+        assert!(
+            is_error && result.contains("the rule write(b) denies it"),
+            "{result}"
+        );
+        here.begin("write", json!({"path": "a", "content": "x"})).await;
+        let asked = here.asked().await;
+        assert_eq!(here.answer(&asked.unwrap(), "deny").await.status, 200);
+        here.service.idle(&here.id).await;
+    }
+    let home = here.service.home.path().to_owned();
+    let list = move || output(command(&home).args(["rules", "--all"]));
+    let (code, out, err) = tokio::task::spawn_blocking(list).await.unwrap();
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        out.starts_with("deny write(b) for this folder /") && out.lines().count() == 1,
+        "{out}"
+    );
+    std::fs::remove_dir(&work).unwrap();
+    let gone = json!({"remove": [held("deny", "write(b)")]});
+    let left = order(&here.service, "PATCH", "/v1/rules", &gone).await;
+    assert_eq!(
+        (left.status, &left.json()["rules"]),
+        (200, &json!([])),
+        "{left:?}"
+    );
+}
+
+/// Runs a service on a file of rules that `place` puts there; its exit code and what it says.
+async fn started_with(place: impl FnOnce(&Path)) -> (Option<i32>, String) {
+    let home = tempfile::tempdir().unwrap();
+    let state = home.path().join(".harness");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();
+    place(&state.join("rules.json"));
+    let mut serve = command(home.path());
+    serve
+        .args(["serve", "--demo", "--port", "0"])
+        .stdin(Stdio::null());
+    let mut serve = tokio::process::Command::from(serve);
+    let ended = serve.kill_on_drop(true).output();
+    let ended = within("the end of the service", ended).await.unwrap();
+    let err = String::from_utf8(ended.stderr).unwrap();
+    (ended.status.code(), err)
+}
+
+/// Spec: [APPR-421]
+#[tokio::test]
+async fn a08_a_file_of_rules_that_is_not_understood_keeps_the_service_from_starting() {
+    let with = |action: &str| {
+        let held = json!({"action": action, "rule": "bash(rm *)", "scope": "workspace"});
+        let text = json!([{"folder": "/w", "inode": 1, "rules": [held]}]).to_string();
+        move |file: &Path| std::fs::write(file, text).unwrap()
+    };
+    let pipe = |file: &Path| nix::unistd::mkfifo(file, Mode::S_IRWXU).unwrap();
+    let folder = |file: &Path| std::fs::create_dir(file).unwrap();
+    let device = |file: &Path| std::os::unix::fs::symlink("/dev/zero", file).unwrap();
+    for ((code, err), named) in [
+        (
+            started_with(with("denied")).await,
+            "unknown variant `denied`, expected one of `allow`, `ask`, `deny`",
+        ),
+        (started_with(with("Deny")).await, "`Deny`"),
+        (started_with(pipe).await, "it is a named pipe"),
+        (started_with(folder).await, "it is a folder"),
+        (started_with(device).await, "it is a device"),
+    ] {
+        assert_eq!(code, Some(1), "{err}");
+        let about = err.lines().filter(|line| line.contains("rules.json"));
+        let about: Vec<&str> = about.collect();
+        let [line] = about[..] else {
+            panic!("{err}");
+        };
+        assert!(line.contains("cannot read the rules in "), "{line}");
+        assert!(line.contains(named), "{line}");
+    }
+}
+
+/// Spec: [APPR-422] [BASH-420]
+#[tokio::test]
+async fn a09_a_rule_is_about_a_program_that_no_command_can_change() {
+    if !contains_commands() {
+        return;
+    }
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(vec![Model::new(MODEL)]);
+    let home = tempfile::tempdir().unwrap();
+    let tools = home.path().canonicalize().unwrap().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let program = tools.join("fetch");
+    std::fs::write(&program, "#!/bin/sh\necho it is the one of the folder\n").unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    let environment = [("PATH".to_owned(), path)];
+    let flags = ["--model", MODEL];
+    let service = Service::start_with(home, &standin.base_url(), &flags, &environment).await;
+    let rules = ["bash+network(fetch *)", "bash+network(tools/fetch *)"];
+    let rules = rules.map(|rule| json!({"action": "allow", "rule": rule}));
+    let talk = Talk::with(&service);
+    talk.order("PATCH", "/rules", &json!({"add": rules})).await;
+    let begin = async |command: &str, access: &str, network: bool| {
+        let input = json!({"command": command, "access": access, "network": network});
+        script.push(Reply::tool_calls([("b", "bash", input)]));
+        script.push(Reply::text("done"));
+        service.submit("fetch it").await;
+    };
+    // Allowed by the rule, it does not run the one that commands can change.
+    begin("fetch x", "read", true).await;
+    service.idle("default").await;
+    assert_eq!(ends(&service).await, [""; 0]);
+    let told = results(&service);
+    assert!(told.contains("exit 127"), "{told}");
+    let note = format!("commands can write there: {}; name", tools.display());
+    assert!(told.contains(&note), "{told}");
+    assert!(!told.contains("it is the one of the folder"), "{told}");
+    // Named by its path, it is asked about.
+    begin("tools/fetch x", "read", true).await;
+    let approval = open(&service).await;
+    assert_eq!(approval["command"]["changeable_program"], json!(program));
+    let because = approval["because"].as_str().unwrap();
+    let named = format!("commands can change the program {}", program.display());
+    assert!(because.contains(&named), "{because}");
+    let denied = answer(&service, &approval, json!({"answer": "deny"})).await;
+    assert_eq!(denied.status, 200, "{denied:?}");
+    service.idle("default").await;
+    // A command that reaches no further than the one that made it finds it.
+    begin("fetch x", "write", false).await;
+    let approval = open(&service).await;
+    let allowed = answer(&service, &approval, json!({"answer": "allow"})).await;
+    assert_eq!(allowed.status, 200, "{allowed:?}");
+    service.idle("default").await;
+    let told = results(&service);
+    assert!(told.contains("it is the one of the folder"), "{told}");
     assert_eq!(standin.violations(), [""; 0]);
 }
 

@@ -21,6 +21,31 @@ pub(super) struct Complex(&'static str);
 /// The commands of a line, each with its words.
 pub(super) type Parts = Vec<Vec<String>>;
 
+/// The programs of a line that is taken whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlainLine {
+    /// The path of the `cd` in front, if there is one.
+    pub(crate) start: Option<String>,
+    /// The words that name programs, in their order.
+    pub(crate) programs: Vec<String>,
+}
+
+/// The programs of a line; `None` if it is not taken whole.
+pub(crate) fn plain_line(line: &str) -> Option<PlainLine> {
+    let mut parts = parse(line).ok()?;
+    let is_cd = |words: &Vec<String>| words.first().is_some_and(|word| word == "cd");
+    let start = match parts.first().is_some_and(is_cd) {
+        true => parts.remove(0).pop(),
+        false => None,
+    };
+    let words = parts.into_iter();
+    let programs = words.filter_map(|words| words.into_iter().next());
+    Some(PlainLine {
+        start,
+        programs: programs.collect(),
+    })
+}
+
 /// Takes a line whole, or not at all.
 ///
 /// A line is commands of bare words and plain quotes, joined by `&&`, `||`, `;`, `|` and newlines; output

@@ -106,6 +106,9 @@ impl Policy<'_> {
         if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
             return false;
         }
+        if line.plan.changeable_program.is_some() {
+            return false;
+        }
         let rules: Vec<Rule> = self.parsed(RuleAction::Allow).collect();
         let is_covered = |words: &Vec<String>| {
             let covers = |rule: &Rule| rule.allows_command(tool, words, line.reach);
@@ -120,6 +123,9 @@ impl Policy<'_> {
         let Ok([words]) = line.parts.as_deref() else {
             return None;
         };
+        if line.plan.changeable_program.is_some() {
+            return None;
+        }
         if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
             return None;
         }
@@ -148,6 +154,11 @@ impl Policy<'_> {
         }
         if !line.plan.contained && line.reach != Reach::Full {
             reasons.push("nothing holds it to what it may reach".to_owned());
+        }
+        if let Some(file) = &line.plan.changeable_program {
+            reasons.push(format!(
+                "no rule can cover it, for commands can change the program {file}"
+            ));
         }
         if let Err(complex) = &line.parts {
             reasons.push(format!("no rule can cover it, for it has {complex}"));

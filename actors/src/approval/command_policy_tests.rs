@@ -162,6 +162,7 @@ fn plan(command: &str) -> CommandPlan {
         contained: true,
         gaps: vec![],
         answers_itself: false,
+        changeable_program: None,
         why: None,
     }
 }
@@ -242,6 +243,33 @@ fn an_approval_says_why_it_is_asked() {
     ] {
         assert_eq!(because(mode, rules, &plan), expected);
     }
+}
+
+/// Spec: [APPR-422]
+#[test]
+fn no_rule_allows_or_is_offered_for_a_program_that_commands_can_change() {
+    let rules = [held(RuleAction::Allow, "bash+network(./fetch *)")];
+    let fixed = CommandPlan {
+        network: true,
+        ..plan("./fetch x")
+    };
+    let decision = decide(ApprovalMode::Ask, &rules, &fixed);
+    assert_eq!(decision, Decision::Allow);
+    let changeable = CommandPlan {
+        changeable_program: Some("/home/ana/proj/fetch".to_owned()),
+        ..fixed
+    };
+    let expected = Decision::Ask {
+        because: "it may reach the network; \
+                  no rule can cover it, for commands can change the program /home/ana/proj/fetch"
+            .to_owned(),
+        rule: None,
+    };
+    for rules in [&rules[..], &[]] {
+        assert_eq!(decide(ApprovalMode::Ask, rules, &changeable), expected);
+    }
+    let decision = decide(ApprovalMode::Locked, &rules, &changeable);
+    assert!(matches!(decision, Decision::Refuse(_)), "{decision:?}");
 }
 
 /// Spec: [APPR-23]

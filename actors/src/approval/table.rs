@@ -35,6 +35,7 @@ impl Row {
             contained: self.contained,
             gaps: vec![],
             answers_itself: self.answers_itself,
+            changeable_program: None,
             why: None,
         }
     }

@@ -25,6 +25,11 @@ pub trait Launcher: Send + Sync + 'static {
         folder: &Path,
     ) -> Result<Contained, String>;
 
+    /// Folders besides that of the conversation that commands with the access to write may write.
+    fn writable(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// The command that starts a program of a tool that only looks: the program's name and arguments come
     /// behind. The program ends when the thread ends that starts it, and takes no more than it needs.
     /// Without this command it is started as it is.

@@ -250,8 +250,7 @@ impl Machine {
     pub fn rules(&self) -> Vec<HeldRule> {
         let mut rules = self.ledger.rules();
         let inode = self.run.as_ref().and_then(|run| run.folder_inode);
-        let of_folder = inode.map(|inode| self.planner.rules.of(&self.planner.folder, inode));
-        rules.extend(of_folder.into_iter().flatten());
+        rules.extend(self.planner.rules.rules_in(&self.planner.folder, inode));
         rules
     }
 

@@ -50,6 +50,7 @@ impl Bash {
             lifeline: lifeline.clone(),
             capture: Arc::clone(&capture),
         };
+        let search_path = ready.search_path.clone();
         let jobs = self.jobs.clone();
         let (mut starting, running) = jobs.begin(new).map_err(EffectError::Failed)?;
         let began = Instant::now();
@@ -82,6 +83,7 @@ impl Bash {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .told();
+        let places = search_path.note(ended.code).into_iter().collect();
         let finished = Finished {
             command: &command,
             call: &call,
@@ -90,7 +92,7 @@ impl Bash {
             ending: Ending::Own,
             took: began.elapsed(),
             folder: None,
-            places: Vec::new(),
+            places,
         };
         Ok(finished.outcome())
     }

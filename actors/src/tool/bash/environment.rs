@@ -93,7 +93,7 @@ const NEVER: &[&str] = &[
 ];
 
 /// The search path if the service has none.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The environment of a command: of the service's own variables those that tools need and those that the
 /// operator names, and nothing that is named like a secret.

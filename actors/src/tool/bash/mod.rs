@@ -25,6 +25,7 @@ mod process;
 mod reach;
 mod result;
 mod script;
+mod search_path;
 mod temp;
 mod workdir;
 
@@ -44,6 +45,7 @@ use self::inventory::Inventory;
 use self::process::GRACE;
 use self::reach::Reach;
 use self::result::{Ending, Finished};
+use self::search_path::SearchPath;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input};
@@ -103,6 +105,7 @@ struct Ready {
     plan: CommandPlan,
     workspace: PathBuf,
     folder: PathBuf,
+    search_path: SearchPath,
 }
 
 impl Bash {
@@ -156,6 +159,11 @@ impl Bash {
             let end = why.floor_char_boundary(MAX_WHY);
             context.redaction.apply(why[..end].to_owned())
         });
+        let more = self.launcher.writable();
+        let (search_path, changeable_program) = match network {
+            true => search_path::look(&input.command, &workspace, &folder, more),
+            false => (SearchPath::default(), None),
+        };
         let plan = CommandPlan {
             command: input.command,
             folder: context
@@ -169,12 +177,14 @@ impl Bash {
             contained: contained.is_held,
             gaps: contained.gaps,
             answers_itself: contained.answers_itself,
+            changeable_program,
             why,
         };
         Ok(Ready {
             plan,
             workspace,
             folder,
+            search_path,
         })
     }
 
@@ -211,7 +221,9 @@ impl Bash {
                 let found = before.map(|before| before.compare(&context));
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
-                let notes = put_back.into_iter().chain(denied).collect();
+                let not_searched = ready.search_path.note(ended.code);
+                let notes = put_back.into_iter().chain(denied).chain(not_searched);
+                let notes = notes.collect();
                 Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
             };
             Box::pin(blocking(work))
@@ -281,9 +293,11 @@ impl Bash {
         let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
         let reach = reach::find(&ready.workspace);
+        let mut environment = environment(own, &self.environment, temp.path());
+        ready.search_path.put_into(&mut environment);
         let order = LaunchOrder {
             program: program.collect(),
-            environment: environment(own, &self.environment, temp.path()),
+            environment,
             folder: ready.folder.clone(),
             workspace: ready.workspace.clone(),
             temp: temp.path().to_owned(),
