@@ -47,8 +47,9 @@ pub(super) const DEFAULT: &str = concat!(
     "~/.mozilla,~/.config/mozilla,~/.librewolf,~/.thunderbird,~/.config/google-chrome,",
     "~/.config/google-chrome-beta,~/.config/google-chrome-unstable,~/.config/chromium,",
     "~/.config/BraveSoftware,~/.config/microsoft-edge,~/.config/vivaldi,~/.config/opera,",
-    "~/snap/firefox/common/.mozilla,~/snap/chromium/common/chromium,~/.var/app/org.mozilla.firefox,",
-    "~/.var/app/com.google.Chrome,~/.var/app/org.chromium.Chromium,~/.var/app/com.brave.Browser,",
+    "~/snap/firefox/common/.mozilla,~/snap/chromium/common/chromium,",
+    "~/.var/app/org.mozilla.firefox,~/.var/app/com.google.Chrome,~/.var/app/org.chromium.Chromium,",
+    "~/.var/app/com.brave.Browser,",
     // What was typed into shells and consoles.
     "~/.bash_history,~/.zsh_history,~/.zhistory,~/.histfile,~/.sh_history,",
     "~/.local/share/fish/fish_history,~/.local/share/atuin,~/.python_history,",

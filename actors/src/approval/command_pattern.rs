@@ -111,8 +111,8 @@ impl CommandPattern {
     /// further than the rule says is covered too.
     ///
     /// A program counts with and without the folders before it, and options may stand in front of a word
-    /// that the rule names. In the arguments of a program that runs them, and in a line that is complex,
-    /// the rule's words are looked for in their order, whatever stands between.
+    /// that the rule names. In the arguments of a program that runs them, and in a line that is complex or
+    /// gives commands to a shell, the rule's words are looked for in their order, whatever is between.
     pub(super) fn touches(
         &self,
         line: &str,
@@ -125,6 +125,9 @@ impl CommandPattern {
         let Ok(parts) = parts else {
             return self.sequence.is_in(line);
         };
+        if loose::feeds_shell(line, Ok(parts)) && self.sequence.is_in(line) {
+            return true;
+        }
         parts.iter().any(|words| {
             let second = words.get(1).map(String::as_str);
             let runs = words
@@ -143,6 +146,14 @@ impl CommandPattern {
             return self.is_open;
         };
         let base = programs::base(program);
+        // A program of git's own folder is the command that is behind its name.
+        if let Some(command) = base.strip_prefix("git-") {
+            let git = ["git", command].map(str::to_owned);
+            let words: Vec<String> = git.into_iter().chain(arguments.iter().cloned()).collect();
+            if self.touches_words(&words) {
+                return true;
+            }
+        }
         if !glob::covers(named, program) && !glob::covers(named, base) {
             return false;
         }

@@ -4,6 +4,7 @@ use harness_protocol::{Access, ApprovalMode, CommandPlan, RuleAction};
 
 use super::command_line::{self, Complex, Parts};
 use super::command_pattern::Reach;
+use super::loose;
 use super::policy::{Decision, Policy, refuse};
 use super::removal::Kept;
 use super::rule::Rule;
@@ -86,8 +87,15 @@ impl Policy<'_> {
         if let Some(what) = kept.removed_by(text, line.parts.as_ref(), start) {
             return Some(format!("it would remove {what}"));
         }
-        let rule = self.touching(RuleAction::Ask, tool, line)?;
-        Some(format!("the rule {rule} asks about it"))
+        if let Some(rule) = self.touching(RuleAction::Ask, tool, line) {
+            return Some(format!("the rule {rule} asks about it"));
+        }
+        let is_limited = [RuleAction::Deny, RuleAction::Ask]
+            .into_iter()
+            .flat_map(|action| self.parsed(action))
+            .any(|rule| rule.limits_commands(tool, line.reach));
+        let is_unseen = is_limited && loose::feeds_shell(text, line.parts.as_ref());
+        is_unseen.then(|| "a shell in it reads commands that no rule can look into".to_owned())
     }
 
     /// The first rule of an action that covers something of a line.

@@ -197,6 +197,12 @@ fn an_approval_says_why_it_is_asked() {
         ),
         (
             ApprovalMode::Sandbox,
+            &ask,
+            plan("base64 -d a | sh"),
+            "a shell in it reads commands that no rule can look into",
+        ),
+        (
+            ApprovalMode::Sandbox,
             &none,
             plan("rm -rf ~"),
             "it would remove the home folder, or all that is in it",

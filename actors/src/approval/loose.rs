@@ -2,7 +2,7 @@
 //!
 //! Invariant: it never allows anything.
 
-use super::command_line::Word;
+use super::command_line::{Complex, Parts, Word};
 use super::programs;
 
 /// The words of a rule, as they are looked for one behind the other.
@@ -37,12 +37,15 @@ impl Sequence {
     }
 
     /// Whether a line has all of them in this order, whatever stands between: once with quotes and
-    /// backslashes taken out (`r\m`, `'r'm`), once with these as gaps (`"rm"-x`).
+    /// backslashes taken out (`r\m`, `'r'm`), once with these as gaps (`"rm"-x`). Dashes may join words.
     pub(super) fn is_in(&self, line: &str) -> bool {
         let is_quote = |c: char| matches!(c, '\'' | '"' | '\\');
-        let joined = line.replace("\\\n", "").replace(is_quote, "");
-        let apart = line.replace(is_quote, " ");
-        self.is_among(runs(&joined)) || self.is_among(runs(&apart))
+        let dashed = without_joining_dashes(line);
+        [line, dashed.as_str()].into_iter().any(|line| {
+            let joined = line.replace("\\\n", "").replace(is_quote, "");
+            let apart = line.replace(is_quote, " ");
+            self.is_among(runs(&joined)) || self.is_among(runs(&apart))
+        })
     }
 
     fn is_among<'w>(&self, words: impl Iterator<Item = &'w str>) -> bool {
@@ -53,6 +56,45 @@ impl Sequence {
         }
         wanted.peek().is_none()
     }
+}
+
+/// A line in which a dash joins no words that the shell or git takes apart: the name and the default of a
+/// variable, as in `${x-rm}`, and git and its command, as in `git-push`.
+fn without_joining_dashes(line: &str) -> String {
+    let line = line.replace("git-", "git ");
+    let is_of_name = |c: char| c.is_alphanumeric() || "_:!@*#?[]".contains(c);
+    let mut pieces = line.split("${");
+    let mut apart = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !is_of_name(c));
+        let (name, rest) = piece.split_at(end.unwrap_or(piece.len()));
+        for part in ["$", name, " ", rest.trim_start_matches('-')] {
+            apart.push_str(part);
+        }
+    }
+    apart
+}
+
+/// True if a shell in a line reads its commands from a pipe, a here-string or a file, so that they are not
+/// among the words of the line.
+pub(super) fn feeds_shell(line: &str, parts: Result<&Parts, &Complex>) -> bool {
+    let reads = |text: &str, is_grouped: bool, is_fed: bool| {
+        let commands = commands(text, is_grouped);
+        commands.iter().any(|words| {
+            let is_comment = words.first().is_some_and(|word| word.starts_with('#'));
+            !is_comment && programs::reads_commands(words, is_fed)
+        })
+    };
+    let Ok(parts) = parts else {
+        let is_fed = line.contains('<');
+        return reads(line, true, is_fed) || reads(line, false, is_fed);
+    };
+    parts.iter().any(|words| {
+        let second = words.get(1).map(String::as_str);
+        let program = words.first();
+        let runs = program.and_then(|program| programs::runs_arguments(program, second));
+        runs.is_some() && reads(&words.join(" "), false, false)
+    })
 }
 
 /// The runs of word characters in a text.
@@ -100,7 +142,7 @@ pub(super) fn commands(line: &str, is_grouped: bool) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command_line::parse_pattern;
+    use super::super::command_line::{parse, parse_pattern};
     use super::*;
 
     /// Spec: [APPR-22]
@@ -111,6 +153,12 @@ mod tests {
             ("rm *", "'r'\"m\" x", true),
             ("rm *", "x=$(/bin/rm -rf y)", true),
             ("rm *", "echo ${IFS}rm${IFS}x", true),
+            ("rm *", "${x:-rm} x", true),
+            ("rm *", "${x-rm} x", true),
+            ("rm *", "${x[0]:--rm} x", true),
+            ("rm *", "echo $x-rm", false),
+            ("git push *", "/usr/lib/git-core/git-push &", true),
+            ("git-lfs *", "git-lfs x &", true),
             ("rm *", "echo farm > rm-list", false),
             ("rm *", "r\\\nm x", true),
             ("/usr/bin/rm *", "rm x &", true),
@@ -123,6 +171,39 @@ mod tests {
         ] {
             let words = parse_pattern(rule).unwrap();
             assert_eq!(Sequence::of(&words).is_in(line), is_in, "{rule}: {line}");
+        }
+    }
+
+    /// Spec: [APPR-482]
+    #[test]
+    fn a_shell_that_reads_its_commands_is_seen() {
+        for (line, is_fed) in [
+            ("printf 'rm x' | sh", true),
+            ("printf 'rm x' | /bin/bash -es", true),
+            ("base64 -d a | sudo -u ana sh -x", true),
+            ("cat a | sh -", true),
+            ("cat a | sh /dev/stdin", true),
+            ("cat a | bash -o pipefail", true),
+            ("cat a | sh -c sh", true),
+            ("sh -c 'cat a | sh'", true),
+            ("busybox sh", true),
+            ("sh <<< \"$x\"", true),
+            ("bash -x build.sh < a", true),
+            ("bash <(cat a)", true),
+            ("x=1 dash &", true),
+            ("echo $x | bash", true),
+            ("sh build.sh", false),
+            ("bash -eo pipefail build.sh", false),
+            ("sh -c 'cargo test'", false),
+            ("bash -lc \"$x\"", false),
+            ("busybox rm x", false),
+            ("echo sh", false),
+            ("ls | wc -l", false),
+            ("ls *.sh", false),
+            ("cat > a <<E\n#!/usr/bin/env bash\nls\nE", false),
+        ] {
+            let parts = parse(line);
+            assert_eq!(feeds_shell(line, parts.as_ref()), is_fed, "{line}");
         }
     }
 }

@@ -72,6 +72,9 @@ const CHANGING: &[&str] = &[
 const SHELLS: &str = "ash bash busybox csh dash elvish fish ksh mksh nu oksh posh pwsh rbash \
                        rksh sh tcsh toybox xonsh yash zsh";
 
+/// Files that are the input of the program that opens them.
+const INPUTS: &[&str] = &["/dev/fd/0", "/dev/stdin", "/proc/self/fd/0"];
+
 /// Programs that run their arguments, and how. A name stands for all builds of the program: [`family`].
 ///
 /// Source: their manuals. Of `apt`, `-o` sets hooks; of `make`, `--eval` takes rules with commands; of
@@ -308,6 +311,39 @@ pub(super) fn runs_arguments(program: &str, second: Option<&str>) -> Option<&'st
         Some(command) if has(commands, command) => Some("runs what its arguments name"),
         Some(_) | None => None,
     }
+}
+
+/// True if a shell among words reads its commands from its input: it has neither commands nor a file among
+/// them, or a redirection may have put the file there.
+pub(super) fn reads_commands(words: &[String], is_fed: bool) -> bool {
+    let is_shell = |word: &String| ProgramNames::new(word).are_in(SHELLS);
+    let mut words = words.iter();
+    while words.any(is_shell) {
+        if reads_input(words.as_slice(), is_fed) {
+            return true;
+        }
+    }
+    false
+}
+
+/// True if a shell with these arguments reads its commands from its input.
+fn reads_input(arguments: &[String], is_fed: bool) -> bool {
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let Some(letters) = word.strip_prefix(['-', '+']) else {
+            return is_fed || INPUTS.contains(&word);
+        };
+        let takes_next = match letters.strip_prefix('-') {
+            Some(long) => matches!(long, "init-file" | "rcfile"),
+            None if letters.contains('c') => return false,
+            None if letters.contains('s') => return true,
+            None => letters.ends_with(['o', 'O']),
+        };
+        if takes_next {
+            words.next();
+        }
+    }
+    true
 }
 
 /// True if some of a program's commands run their arguments, and others do not.

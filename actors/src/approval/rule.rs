@@ -120,6 +120,12 @@ impl Rule {
         command.is_some_and(|command| command.allows(words, reach))
     }
 
+    /// True if the rule, if it denies or asks, is about commands for that tool which reach so far.
+    pub(super) fn limits_commands(&self, tool: &str, reach: Reach) -> bool {
+        let command = self.command.as_ref().filter(|_| self.tool == tool);
+        command.is_some_and(|command| reach >= command.reach())
+    }
+
     /// Whether the rule, if it denies or asks, covers something of a line for that tool.
     pub(super) fn touches_command(
         &self,
