@@ -283,7 +283,8 @@ async fn a08_a_denial_outlives_its_folder_and_a_rule_that_allows_does_not() {
             is_error && result.contains("the rule write(b) denies it"),
             "{result}"
         );
-        here.begin("write", json!({"path": "a", "content": "x"})).await;
+        here.begin("write", json!({"path": "a", "content": "x"}))
+            .await;
         let asked = here.asked().await;
         assert_eq!(here.answer(&asked.unwrap(), "deny").await.status, 200);
         here.service.idle(&here.id).await;

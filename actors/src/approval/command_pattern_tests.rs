@@ -152,7 +152,11 @@ fn a_rule_that_denies_finds_its_words_behind_folders_options_and_programs_that_r
             "git -c a=b --no-pager push origin",
             true,
         ),
-        ("bash(git push *)", "/usr/lib/git-core/git-push origin", true),
+        (
+            "bash(git push *)",
+            "/usr/lib/git-core/git-push origin",
+            true,
+        ),
         ("bash(git push)", "git-push", true),
         ("bash(git-lfs *)", "git-lfs x", true),
         ("bash(git push *)", "git-send-pack origin", false),
