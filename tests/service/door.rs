@@ -38,6 +38,7 @@ def ask():
             client.sock.close()
             time.sleep(0.3)
             client.sock = socket.socket(fileno=socket.recv_fds(far, 1, 1)[1][0])
+            client.sock.settimeout(10)
         client.request("GET", "/v1/conversations", headers=headers)
         print(client.getresponse().status, end=" ", flush=True)
 
