@@ -53,7 +53,8 @@ SHAPES = {
                 "echo ../../../../work/.git >../main/.git/worktrees/work/gitdir",
     "cloned": f"{MAIN} && rmdir ../work && git clone -q . ../work && cd ../work && git config user.name a && "
               "git config user.email a@b && echo old >.git/hooks/commit-msg && git config core.hooksPath .githooks && "
-              "mkdir .githooks && echo '[pull]' >inc && git config include.path ../inc",
+              "mkdir .githooks && echo '[pull]' >inc && git add inc && git commit -qm inc --no-verify && "
+              "git config include.path ../inc",
     "nested": f"{START} && git init -q -b main nested && git -C nested commit -q --allow-empty -m one && "
               "echo nested >.git/info/exclude",
 }
@@ -155,12 +156,15 @@ WAYS = [
 WORK = ("echo 3 >f && git commit -qam three && git switch -q -c side HEAD~1 && echo 4 >g && git add g && "
         "git commit -qm four && git switch -q - && git merge -q side && git cherry-pick HEAD~1 || git cherry-pick --skip; "
         "git rebase -q --root 2>&1; git reset -q --hard && git stash list && git branch -d side; git gc -q && git tag v1")
+# A branch without a protected file would need to remove it.
+AHEAD = WORK.replace(" HEAD~1 && echo 4", " && echo 4").replace("git cherry-pick HEAD~1 || git cherry-pick --skip", "true")
+AHEAD = AHEAD.replace("git rebase -q --root 2>&1", "git rebase -q HEAD~1 2>&1")
 HONEST = {
     "plain": [WORK, "git worktree add -q wt -b wt && git worktree remove wt", "git init -q n && rm -rf n"],
-    "submodule": [WORK, "git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm sub"],
+    "submodule": [AHEAD, "git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm sub"],
     "worktree": [WORK],
     "relative": [WORK],
-    "cloned": [WORK, "git fetch -q"],
+    "cloned": [AHEAD, "git fetch -q"],
     "nested": [WORK, "git -C nested commit -q --allow-empty -m x"],
 }
 
@@ -194,8 +198,12 @@ class Model:
             path = f"/v1/conversations/{urllib.parse.quote(made)}"
             self.service.order("POST", f"{path}/prompt", {"content": json.dumps({"command": line})})
             wait_until("the command ends", lambda: self.state(made) != "running")
-            if self.state(made) == "waiting_approval":
-                raise Failure(f"it asked: {line}")
+            # Removals that cannot be read word by word ask also there.
+            while self.state(made) == "waiting_approval":
+                asked, = self.service.expect(200, "GET", f"{path}/approvals")["approvals"]
+                answer = {"answer": "allow", "digest": asked["digest"]}
+                self.service.order("POST", f"{path}/approvals/{asked['id']}", answer)
+                wait_until("the command ends", lambda: self.state(made) != "running")
         results = [past["event"] for past in self.service.history(made) if past["event"]["type"] == "tool_result"]
         return [result["result"] for result in results]
 
@@ -258,8 +266,6 @@ def main():
         ground = Ground(folder)
         model = Model(folder)
         try:
-            backend = model.service.expect(200, "GET", "/v1/service", None).get("sandbox", {})
-            print(f"contained by: {backend}", flush=True)
             failures = [] if BARE else honest(model, ground)
             failures += ways(model, ground)
         finally:

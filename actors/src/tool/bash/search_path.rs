@@ -1,7 +1,7 @@
 //! The programs that a command with full access or the network finds: none that other commands can change.
 //!
 //! Such a command reaches further than those that may write the conversation's folder. A program that they made there
-//! and that it runs by its name would reach as far, also by a rule that an operator made for another program.
+//! and that it runs by its name would have the same reach, also by a rule that an operator made for another program.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
