@@ -418,8 +418,6 @@ def nothing_else_ends(bench):
 
 def among_witnesses(bench, backend, line):
     """Bombs, while short programs start and end without a pause in the service's table of processes."""
-    # The service sees only the processes of its own table.
-    bench.service.shows_token = True
     start_by(bench, backend, line)
     outer = bench.service.process.pid
     first = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]

@@ -57,7 +57,7 @@ pub(super) async fn hold(
     if count > MAX_ATTACHMENTS {
         return Err(refuse(&AttachmentError::TooMany { count }));
     }
-    let workspace = Attachable::new(folder, &shared.home, &shared.closed);
+    let workspace = Attachable::new(folder, &shared.home);
     let loaded = blocking(move || load(&workspace, orders)).await;
     let files = loaded
         .map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))??;
@@ -141,12 +141,10 @@ fn decode(mut data: String) -> Result<Bytes, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn attachable(workspace: &Path) -> Attachable {
-        Attachable::new(workspace, Path::new("/nowhere"), &Arc::default())
+        Attachable::new(workspace, Path::new("/nowhere"))
     }
 
     /// Spec: [ATT-09]

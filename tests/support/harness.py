@@ -56,8 +56,6 @@ class Service:
         self.flags = [*model, *flags]
         # Besides what every service gets.
         self.environment = {}
-        # For a client whose process the service cannot see: where a command runs it answers no other without the token.
-        self.shows_token = False
         self.port = 0
         self.process = None
         (self.folder / "workspace" / "src").mkdir(parents=True, exist_ok=True)
@@ -103,7 +101,7 @@ class Service:
 
     def call(self, method, path, body=None, limit=LIMIT, headers=None):
         """One request on a connection of its own."""
-        headers = {"content-type": "application/json", **(self.token() if self.shows_token else {}), **(headers or {})}
+        headers = {"content-type": "application/json", **(headers or {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
         try:
             text = None if body is None else json.dumps(body)
@@ -126,15 +124,11 @@ class Service:
 
     def order(self, method, path, body):
         """One order of an operator, with the token, which must be taken."""
-        answer = self.call(method, path, body, headers=self.token())
+        token = (self.home / "token").read_text().strip()
+        answer = self.call(method, path, body, headers={"authorization": f"Bearer {token}"})
         if answer.status != 200:
             raise Failure(f"{method} {path}: {answer.status}: {answer.body}")
         return answer.body
-
-    def token(self):
-        """The header that shows the token."""
-        token = (self.home / "token").read_text().strip()
-        return {"authorization": f"Bearer {token}"}
 
     def create(self):
         """Makes a conversation."""

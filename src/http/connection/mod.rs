@@ -17,12 +17,8 @@ use crate::uid;
 mod descendants;
 mod door;
 mod dues;
-#[cfg(target_os = "linux")]
-mod outsiders;
 mod peer;
 mod socket;
-#[cfg(target_os = "linux")]
-mod socket_search;
 
 pub(crate) use self::door::Door;
 pub(super) use self::peer::Peer;
@@ -72,10 +68,7 @@ impl Reception {
         }
         let place = self.door.admit(Instant::now());
         let is_local = [address, local].map(|it| it.ip().to_canonical().is_loopback());
-        // Judged once: a tool that starts later gets this socket only from a process that is none of a tool's, and that
-        // one could as well speak for it.
-        let peer = self.peers.of(address, local, self.owner).await;
-        let peer = match (is_local, peer) {
+        let peer = match (is_local, self.peers.of(address, local).await) {
             ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
@@ -111,11 +104,6 @@ impl Connection {
     /// Whether the client is a process that the service started, such as a tool's.
     pub(super) fn is_descendant(&self) -> bool {
         self.watch.peer() == Peer::Descendant
-    }
-
-    /// True if the client may be a process that a tool started, and no other process was found to be the client.
-    pub(super) fn may_descend(&self) -> bool {
-        self.watch.peer() == Peer::Unproven
     }
 
     /// Whether the system did not say whose the client is, and may a little later.
