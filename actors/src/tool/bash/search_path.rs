@@ -114,7 +114,7 @@ impl SearchPath {
         files.find(|file| is_changeable(file, changeable))
     }
 
-    /// The file that a name of a program stands for.
+    /// The file that is found by the name of a program.
     fn find(&self, program: &str) -> Option<PathBuf> {
         let mut folders = self.kept.iter().flatten();
         folders.find_map(|folder| {
