@@ -188,9 +188,9 @@ def made_conversations(folder):
         empty.kill()
 
 
-def processor_time(service):
-    """The seconds that the service has computed so far."""
-    fields = Path(f"/proc/{service.process.pid}/stat").read_text().rpartition(")")[2].split()
+def processor_time(server):
+    """The seconds that a server has computed so far."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -302,20 +302,6 @@ def clients_that_come_back(folder):
         service.kill()
 
 
-def sent_bare(count):
-    """The seconds of a processor that so many small messages on a connection take."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        sender = socket.create_connection(listener.getsockname())
-        receiver, _ = listener.accept()
-    begun = time.process_time()
-    for _ in range(count):
-        sender.send(b": heartbeat\n\n")
-        receiver.recv(64)
-    sender.close()
-    receiver.close()
-    return time.process_time() - begun
-
-
 def idle_clients(folder):
     """5,000 clients of event streams on which nothing happens but heartbeats."""
     count, heartbeat = few((5000, 15), (2000, 5))
@@ -323,7 +309,7 @@ def idle_clients(folder):
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_000), most))
     service = Service(folder, "--max-subscribers", f"{count}", "--heartbeat", f"{heartbeat}s")
     service.start()
-    clients = []
+    bare, clients = Bare(folder), []
     try:
         before = resident(service)
         request = f"GET /events HTTP/1.1\r\nhost: 127.0.0.1:{service.port}\r\n\r\n".encode()
@@ -332,14 +318,20 @@ def idle_clients(folder):
         time.sleep(2)
         grown = (resident(service) - before) / count
         hold("memory of 1,000 idle clients, beside that of the service", 1000 * grown, before, 2.5, "MiB")
-        computed = processor_time(service)
-        time.sleep(2 * heartbeat + 1)
-        bare = sent_bare(2 * count)
-        hold("computed for two heartbeats of all", processor_time(service) - computed, bare, 20, "s")
+        # The bare server sends as much to as many clients, meanwhile.
+        request = f"GET /paced/9/{heartbeat} HTTP/1.1\r\n\r\n".encode()
+        clients += [connection(bare.port, request) for _ in range(count)]
+        time.sleep(heartbeat / 2)
+        computed = [processor_time(server) for server in (service, bare)]
+        time.sleep(2 * heartbeat)
+        now = [processor_time(server) for server in (service, bare)]
+        seconds, baseline = (after - before for before, after in zip(computed, now))
+        hold("computed for two heartbeats of all", seconds, baseline, 5, "s")
     finally:
         for client in clients:
             if client:
                 client.close()
+        bare.close()
         service.kill()
 
 
