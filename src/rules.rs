@@ -209,7 +209,7 @@ impl KeptRules {
 /// The rules in a file; empty if there is no file.
 ///
 /// # Errors
-/// Why it cannot be read, or the first thing in it that is not understood.
+/// Returns the reason why the file cannot be read, or its first member that is not understood.
 fn read(path: &Path) -> Result<Vec<FolderRules>, String> {
     let bytes = match content(path) {
         Ok(Some(bytes)) => bytes,

@@ -12,7 +12,6 @@ marker program. Before, honest work of the same kinds is done by commands, and `
 Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208]
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -22,8 +21,8 @@ import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-from harness import Failure, Service, wait_until  # noqa: E402
-from upstream import Scripted, call, events  # noqa: E402
+from harness import Failure  # noqa: E402
+from shell import ShellService  # noqa: E402
 
 FULL, BARE = "--full" in sys.argv, "--bare" in sys.argv
 # The operator's git. A program that runs leaves its mark here.
@@ -169,54 +168,21 @@ HONEST = {
 }
 
 
-class Model:
-    """The service, with a model that calls `bash` with the JSON of the last prompt."""
+class Model(ShellService):
+    """The service in whose conversations contained commands run unasked."""
 
     def __init__(self, folder):
-        self.upstream = Scripted(self.reply)
-        self.service = Service(folder, "--base-url", self.upstream.url(), "--model", "claude-haiku-4-5", model=())
-        self.service.environment = {"ANTHROPIC_API_KEY": "sk-ant-of-the-ways", "HOME": str(folder / "user"),
-                                    "TMPDIR": "/tmp"}
-        (folder / "user").mkdir()
-        (folder / "user/.gitconfig").write_text("[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n")
-        self.calls = 0
-        self.service.start()
-
-    def reply(self, messages):
-        """A call of what the prompt says, and then a word."""
-        content = messages[-1]["content"]
-        last = content if isinstance(content, str) else content[-1].get("text", "")
-        if last.startswith("{"):
-            self.calls += 1
-            return call("bash", json.loads(last), f"call_{self.calls}")
-        return events("done")
+        user = folder / "user"
+        super().__init__(folder, user, TMPDIR="/tmp")
+        (user / ".gitconfig").write_text("[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n")
+        self.start()
 
     def bash(self, folder, lines):
-        """Runs commands one after another in a conversation of that folder; the last result."""
-        made = self.create(folder)
-        for line in lines:
-            path = f"/v1/conversations/{urllib.parse.quote(made)}"
-            self.service.order("POST", f"{path}/prompt", {"content": json.dumps({"command": line})})
-            wait_until("the command ends", lambda: self.state(made) != "running")
-            # Removals that cannot be read word by word ask also there.
-            while self.state(made) == "waiting_approval":
-                asked, = self.service.expect(200, "GET", f"{path}/approvals")["approvals"]
-                answer = {"answer": "allow", "digest": asked["digest"]}
-                self.service.order("POST", f"{path}/approvals/{asked['id']}", answer)
-                wait_until("the command ends", lambda: self.state(made) != "running")
-        results = [past["event"] for past in self.service.history(made) if past["event"]["type"] == "tool_result"]
-        return [result["result"] for result in results]
-
-    def state(self, conversation):
-        """The state of a conversation."""
-        return self.service.snapshot(conversation)["summary"]["state"]
-
-    def create(self, folder):
-        """A conversation that works in that folder, in which contained commands run unasked."""
-        made = self.service.expect(201, "POST", "/v1/conversations", {"workspace": str(folder)})["id"]
+        """Runs commands one after another in a conversation of that folder; their results."""
+        made = self.expect(201, "POST", "/v1/conversations", {"workspace": str(folder)})["id"]
         path = f"/v1/conversations/{urllib.parse.quote(made)}"
-        self.service.order("PATCH", f"{path}/settings", {"settings": {"mode": "sandbox"}})
-        return made
+        self.order("PATCH", f"{path}/settings", {"settings": {"mode": "sandbox"}})
+        return [self.shell(made, command=line)[0] for line in lines]
 
 
 def shell(script, folder, environment):
@@ -269,7 +235,7 @@ def main():
             failures = [] if BARE else honest(model, ground)
             failures += ways(model, ground)
         finally:
-            model.service.kill()
+            model.kill()
     for failure in failures:
         print(f"FAILED {failure}", flush=True)
     sys.exit(1 if failures else 0)

@@ -18,12 +18,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-from harness import LIMIT, Failure, Service, wait_until  # noqa: E402
-from upstream import Scripted, call, events  # noqa: E402
+from harness import LIMIT, Failure  # noqa: E402
+from shell import ShellService  # noqa: E402
 
 # A user that nobody is.
 OTHER = "54321"
@@ -84,31 +83,18 @@ class Ground:
         return done.stdout
 
 
-class Contained(Service):
-    """The service there, with a model that calls `bash` with the JSON of the last prompt."""
+class Contained(ShellService):
+    """The service and a conversation in its folder."""
 
     def __init__(self, ground, name, *flags):
-        folder = ground.folder / name
-        self.upstream = Scripted(self.reply)
-        super().__init__(folder, "--base-url", self.upstream.url(), "--model", "claude-haiku-4-5", *flags, model=())
-        self.environment = {"ANTHROPIC_API_KEY": "sk-ant-of-the-fallback", "HOME": str(ground.folder / "user")}
-        (ground.folder / "user").mkdir(exist_ok=True)
+        folder, user = ground.folder / name, ground.folder / "user"
+        super().__init__(folder, user, *flags)
         self.outside = folder / "outside"
         self.outside.mkdir()
         self.work = folder / "workspace"
-        ground.own(folder, ground.folder / "user")
-        self.calls = 0
+        ground.own(folder, user)
         self.start()
         self.conversation = self.create()
-
-    def reply(self, messages):
-        """A call of what the prompt says, and then a word."""
-        content = messages[-1]["content"]
-        last = content if isinstance(content, str) else content[-1].get("text", "")
-        if last.startswith("{"):
-            self.calls += 1
-            return call("bash", json.loads(last), f"call_{self.calls}")
-        return events("done")
 
     def call(self, method, path, body=None, limit=LIMIT, headers=None):
         """A request with the token: it may be another user's service."""
@@ -118,22 +104,7 @@ class Contained(Service):
 
     def bash(self, command, access="write", **more):
         """Runs a command, which is allowed if it asks; the result, and what was asked."""
-        path = f"/v1/conversations/{urllib.parse.quote(self.conversation)}"
-        content = json.dumps({"command": command, "access": access, **more})
-        self.order("POST", f"{path}/prompt", {"content": content})
-        asked = None
-        while (state := self.snapshot(self.conversation)["summary"]["state"]) != "idle":
-            if state == "waiting_approval":
-                asked, = self.expect(200, "GET", f"{path}/approvals")["approvals"]
-                answer = {"answer": "allow", "digest": asked["digest"]}
-                self.order("POST", f"{path}/approvals/{asked['id']}", answer)
-            wait_until("the command goes on", lambda was=state: self.has_left(was))
-        results = [past["event"] for past in self.history(self.conversation) if past["event"]["type"] == "tool_result"]
-        return results[-1]["result"], asked
-
-    def has_left(self, state):
-        """Whether the conversation is in another state."""
-        return self.snapshot(self.conversation)["summary"]["state"] != state
+        return self.shell(self.conversation, command=command, access=access, **more)
 
     def git(self, *words):
         """Git in the folder of the conversation, from outside."""

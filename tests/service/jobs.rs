@@ -313,7 +313,7 @@ fn talk_with<'a>(service: &'a Service, id: &str) -> Talk<'a> {
     }
 }
 
-/// How many records of a type a conversation's journal has.
+/// Number of records of a type in a conversation's journal.
 fn recorded_of(service: &Service, id: &str, kind: &str) -> usize {
     let journal = std::fs::read_to_string(service.journal(id)).unwrap();
     journal.matches(&format!("\"{kind}\"")).count()

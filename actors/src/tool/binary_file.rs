@@ -58,7 +58,7 @@ pub(super) fn binary_note(file: &File) -> Option<String> {
         false => "",
     };
     Some(format!(
-        "the file is no text but {}, {size} bytes, and is not shown; look into it with bash (file, \
+        "the file is not text but {}, {size} bytes, and is not shown; look into it with bash (file, \
          xxd and the like){attach}",
         kind.name
     ))

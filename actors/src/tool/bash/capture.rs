@@ -80,9 +80,9 @@ pub(super) struct Capture {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) text: String,
-    /// How many bytes of that text are left out.
+    /// Number of bytes that the text leaves out.
     pub(super) left_out: u64,
-    /// How many bytes are kept; none if all of it is shown.
+    /// Number of bytes that are kept. `None` if the text shows all of them.
     pub(super) kept: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ impl Characters {
     }
 }
 
-/// How many bytes at the end begin a character that is not whole.
+/// Number of bytes at the end that begin an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
     let last = bytes.iter().rev().take(3);
     let lead = last.enumerate().find(|(_, byte)| **byte & 0xC0 != 0x80);

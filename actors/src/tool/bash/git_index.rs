@@ -58,22 +58,17 @@ pub(super) fn index_links(index: &[u8], object: usize) -> Option<IndexLinks> {
             links.paths.push(OsString::from_vec(name.clone()).into());
         }
     }
-    links.shared = shared(rest, object);
-    Some(links)
-}
-
-/// The name of the shared index, from the extension `link`. Other extensions are passed over.
-fn shared(mut rest: IndexBytes<'_>, object: usize) -> Option<String> {
     while rest.0.len() > object {
         let kind = rest.split(4)?;
         let length = usize::try_from(rest.number()?).ok()?;
         let content = rest.split(length)?;
         if kind == b"link" {
             let name = content.get(..object)?;
-            return Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
+            links.shared = Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
         }
     }
-    None
+    // A hash of the rest ends it. Another length is that of another kind of objects.
+    (rest.0.len() == object).then_some(links)
 }
 
 /// The bytes that were not read yet.
@@ -152,8 +147,9 @@ mod tests {
             assert_eq!(links.paths, wanted, "{version}");
             assert_eq!(links.shared, None);
             for length in 0..index.len() {
-                index_links(&index[..length], 20);
+                assert_eq!(index_links(&index[..length], 20), None, "{length}");
             }
+            assert_eq!(index_links(&index, 32), None, "{version}");
         }
         git(at, &["update-index", "--split-index"]);
         let index = std::fs::read(at.join(".git/index")).unwrap();

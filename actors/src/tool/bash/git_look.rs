@@ -20,10 +20,15 @@ const DEPTH: usize = 8;
 const OBJECTS: [usize; 2] = [20, 32];
 /// Files that git reads as configuration.
 const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
+/// The list of a rebase that is not finished.
+const TODO: &str = "rebase-merge/git-rebase-todo";
+/// The ways of what cannot be told.
+const UNKNOWN: &str = "it cannot be looked at";
+const UNREADABLE_INDEX: &str = "its index does not tell its submodules";
 /// The entries by which git takes a folder for a repository.
 const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
 
-/// A repository, by its folder and its git folder. Both were opened before the command.
+/// A repository, by its folder and its git folder, both held open.
 pub(super) struct GitFolders<'f> {
     pub(super) path: &'f Path,
     pub(super) folder: &'f HeldFolder,
@@ -36,12 +41,9 @@ pub(super) struct GitFolders<'f> {
 pub(super) struct GitLook {
     /// By the path of a submodule in the folder.
     links: BTreeMap<PathBuf, BTreeSet<String>>,
-    /// By the path of a submodule's repository in the git folder.
-    modules: BTreeMap<PathBuf, BTreeSet<String>>,
-    /// By the path of a pointer of a linked worktree in the git folder.
-    pointers: BTreeMap<PathBuf, Vec<u8>>,
-    /// Lines of a rebase's todo list that run a command.
-    commands: BTreeSet<String>,
+    /// By the path of an entry of the git folder: the index, repositories of submodules, linked worktrees, todo lists.
+    entries: BTreeMap<PathBuf, BTreeSet<String>>,
+    /// True if the folder itself is a repository.
     is_bare: bool,
 }
 
@@ -63,23 +65,42 @@ impl GitLook {
         }
         let mut look = Self {
             is_bare,
-            commands: todo_commands(folders.git),
             ..Self::default()
         };
+        let todo = Path::new(TODO);
+        look.entries
+            .insert(todo.to_owned(), todo_commands(folders.git, todo));
         look.add_modules(folders.git, Path::new("modules"), DEPTH);
-        look.add_pointers(folders.git);
-        look.add_links(folders, folders.git, Path::new(""), DEPTH);
+        look.add_worktrees(folders.git);
+        match gitlinks(folders.git) {
+            Some(links) => look.add_links(folders, links, Path::new(""), DEPTH),
+            None => look.add_entry(Path::new("index"), UNREADABLE_INDEX.to_owned()),
+        }
         look
     }
 
-    /// Adds the submodules in the index of a repository that is checked out at a path, and theirs.
-    fn add_links(&mut self, folders: &GitFolders<'_>, git: &HeldFolder, at: &Path, depth: usize) {
-        for path in gitlinks(git) {
+    fn add_entry(&mut self, path: &Path, way: String) {
+        self.entries.insert(path.to_owned(), BTreeSet::from([way]));
+    }
+
+    /// Adds the submodules of a repository that is checked out at a path, and theirs.
+    fn add_links(
+        &mut self,
+        folders: &GitFolders<'_>,
+        links: Vec<PathBuf>,
+        at: &Path,
+        depth: usize,
+    ) {
+        for path in links {
             let path = at.join(path);
-            let (found, inner) = link_programs(folders, &path);
-            self.links.insert(path.clone(), found);
-            if let (Some(inner), true) = (inner, depth > 0) {
-                self.add_links(folders, &inner, &path, depth - 1);
+            let (mut ways, git) = link_programs(folders, &path);
+            let inner = git.filter(|_| depth > 0).map(|git| gitlinks(&git));
+            if matches!(inner, Some(None)) {
+                ways.insert(UNREADABLE_INDEX.to_owned());
+            }
+            self.links.insert(path.clone(), ways);
+            if let Some(inner) = inner.flatten() {
+                self.add_links(folders, inner, &path, depth - 1);
             }
         }
     }
@@ -101,19 +122,10 @@ impl GitLook {
                 add(false, path.join(".git"), reason);
             }
         }
-        for (path, found) in &now.modules {
-            if let Some(reason) = first_new(self.modules.get(path), found) {
+        for (path, found) in &now.entries {
+            if let Some(reason) = first_new(self.entries.get(path), found) {
                 add(true, path.clone(), reason);
             }
-        }
-        for (path, was) in &self.pointers {
-            if now.pointers.get(path).is_some_and(|is| is != was) {
-                add(true, path.clone(), "it leads to a repository elsewhere");
-            }
-        }
-        if let Some(command) = now.commands.difference(&self.commands).next() {
-            let reason = format!("the rebase that it continues would run: {command}");
-            add(true, PathBuf::from("rebase-merge/git-rebase-todo"), &reason);
         }
         if now.is_bare && !self.is_bare {
             add(
@@ -134,29 +146,22 @@ impl GitLook {
             Ok(Some(EntryKind::Folder)) => above.folder(&name),
             Ok(Some(EntryKind::Link)) => {
                 let target = above.link(&name).unwrap_or_default();
-                let way = format!("it leads to {}", target.display());
-                self.modules
-                    .insert(relative.to_owned(), BTreeSet::from([way]));
-                return;
+                return self.add_entry(relative, format!("it leads to {}", target.display()));
             }
             Ok(Some(EntryKind::File | EntryKind::Other)) | Err(_) => return,
         };
         let Ok((names, folder)) = folder.and_then(|folder| Ok((folder.names()?, folder))) else {
-            let way = BTreeSet::from(["it cannot be looked at".to_owned()]);
-            self.modules.insert(relative.to_owned(), way);
-            return;
+            return self.add_entry(relative, UNKNOWN.to_owned());
         };
         if depth == 0 {
-            let way = BTreeSet::from(["it is too deep to be looked at".to_owned()]);
-            self.modules.insert(relative.to_owned(), way);
-            return;
+            return self.add_entry(relative, "it is too deep to be looked at".to_owned());
         }
         let is_repository = names
             .iter()
             .any(|name| *name == *"HEAD" || *name == *"config");
         if is_repository && relative != Path::new("modules") {
             let found = repository_programs(&folder);
-            self.modules.insert(relative.to_owned(), found);
+            self.entries.insert(relative.to_owned(), found);
             self.add_modules(git, &relative.join("modules"), depth - 1);
         } else {
             for name in &names {
@@ -165,18 +170,26 @@ impl GitLook {
         }
     }
 
-    /// Adds the pointers of linked worktrees.
-    fn add_pointers(&mut self, git: &HeldFolder) {
-        let worktrees = Path::new("worktrees");
-        let listed = git.folder(worktrees.as_os_str());
-        let names = listed.and_then(|folder| folder.names()).unwrap_or_default();
-        for name in &names {
-            let path = worktrees.join(name).join("commondir");
-            if let Ok(HeldPlace::Entry(folder, name)) = git.place(&path)
-                && let Ok(Some((content, _))) = folder.read(&name, MAX_TEXT)
-            {
-                self.pointers.insert(path, content);
-            }
+    /// Adds the git folders of linked worktrees.
+    fn add_worktrees(&mut self, git: &HeldFolder) {
+        let all = Path::new("worktrees");
+        let names = match git.kind(all.as_os_str()) {
+            Ok(None) => return,
+            Ok(Some(_)) | Err(_) => git.folder(all.as_os_str()).and_then(|all| all.names()),
+        };
+        let Ok(names) = names else {
+            return self.add_entry(all, UNKNOWN.to_owned());
+        };
+        for name in names {
+            let path = all.join(name);
+            let ways = match git.place(&path) {
+                Ok(HeldPlace::Entry(above, name)) => {
+                    above.folder(&name).map(|git| worktree_programs(&git))
+                }
+                Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => continue,
+            };
+            let ways = ways.unwrap_or_else(|_| BTreeSet::from([UNKNOWN.to_owned()]));
+            self.entries.insert(path, ways);
         }
     }
 }
@@ -194,8 +207,7 @@ fn is_bare(folder: &HeldFolder) -> bool {
 /// The lines of a rebase's todo list that run a command.
 ///
 /// Source: git-rebase(1), "INTERACTIVE MODE".
-fn todo_commands(git: &HeldFolder) -> BTreeSet<String> {
-    let todo = Path::new("rebase-merge/git-rebase-todo");
+fn todo_commands(git: &HeldFolder, todo: &Path) -> BTreeSet<String> {
     let text = match git.place(todo) {
         Ok(HeldPlace::Entry(folder, name)) => match folder.kind(&name) {
             Ok(None) => return BTreeSet::new(),
@@ -205,43 +217,38 @@ fn todo_commands(git: &HeldFolder) -> BTreeSet<String> {
         Ok(HeldPlace::Blocked(..)) | Err(_) => None,
     };
     let Some((text, _)) = text else {
-        return BTreeSet::from(["a list that cannot be read".to_owned()]);
+        return BTreeSet::from([UNKNOWN.to_owned()]);
     };
     let text = String::from_utf8_lossy(&text);
     let runs = |line: &&str| matches!(line.split_whitespace().next(), Some("exec" | "x"));
     text.lines()
         .map(str::trim)
         .filter(runs)
-        .map(str::to_owned)
+        .map(|line| format!("the rebase that it continues would run: {line}"))
         .collect()
 }
 
-/// The paths of the repository's submodules.
-fn gitlinks(git: &HeldFolder) -> Vec<PathBuf> {
+/// The paths of a repository's submodules. `None` if its index cannot be read.
+fn gitlinks(git: &HeldFolder) -> Option<Vec<PathBuf>> {
     let read = |name: &str| git.read(OsStr::new(name), MAX_INDEX).ok().flatten();
-    let Some((index, _)) = read("index") else {
-        return Vec::new();
-    };
-    let mut paths = Vec::new();
-    for object in OBJECTS {
-        let Some(links) = index_links(&index, object) else {
-            continue;
-        };
-        paths = links.paths;
-        let shared = links
-            .shared
-            .and_then(|name| read(&format!("sharedindex.{name}")));
-        let shared = shared.and_then(|(index, _)| index_links(&index, object));
-        paths.extend(shared.into_iter().flat_map(|links| links.paths));
-        break;
+    if matches!(git.kind(OsStr::new("index")), Ok(None)) {
+        return Some(Vec::new());
     }
-    paths
+    let (index, _) = read("index")?;
+    OBJECTS.into_iter().find_map(|object| {
+        let mut links = index_links(&index, object)?;
+        if let Some(name) = links.shared {
+            let (shared, _) = read(&format!("sharedindex.{name}"))?;
+            links.paths.extend(index_links(&shared, object)?.paths);
+        }
+        Some(links.paths)
+    })
 }
 
 /// The ways to run programs of the repository that is checked out at a submodule's path, and its git folder.
 fn link_programs(folders: &GitFolders<'_>, path: &Path) -> (BTreeSet<String>, Option<HeldFolder>) {
     let one = |way: String| (BTreeSet::from([way]), None);
-    let unknown = || one("it cannot be looked at".to_owned());
+    let unknown = || one(UNKNOWN.to_owned());
     let (folder, name) = match folders.folder.place(&path.join(".git")) {
         Ok(HeldPlace::Entry(folder, name)) => (folder, name),
         // Git follows no link to a submodule.
@@ -308,6 +315,28 @@ pub(super) fn configuration_programs(git: &HeldFolder) -> BTreeSet<String> {
             "its commondir leads to a repository elsewhere: {target}"
         ));
     }
+    ways.extend(named_programs(git));
+    ways
+}
+
+/// The ways by which the git folder of a linked worktree makes git run a program. Git writes the path of the
+/// repository into its `commondir`, relative to it.
+fn worktree_programs(git: &HeldFolder) -> BTreeSet<String> {
+    let mut ways = named_programs(git);
+    let common = git.read(OsStr::new("commondir"), MAX_TEXT).ok().flatten();
+    let common = common.map(|(text, _)| String::from_utf8_lossy(&text).trim().to_owned());
+    if common.as_deref() != Some("../..") {
+        let target = common.unwrap_or_default();
+        ways.insert(format!(
+            "its commondir leads to another repository: {target}"
+        ));
+    }
+    ways
+}
+
+/// The keys of the configuration in a git folder that name programs.
+fn named_programs(git: &HeldFolder) -> BTreeSet<String> {
+    let mut ways = BTreeSet::new();
     for name in CONFIGURATIONS.map(OsStr::new) {
         if matches!(git.kind(name), Ok(None)) {
             continue;

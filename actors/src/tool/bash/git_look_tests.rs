@@ -126,10 +126,32 @@ fn each_new_way_to_run_a_program_is_found() {
             "mv .git/modules evil/m; ln -s ../evil/m .git/modules",
             vec!["sub/.git", ".git/modules"],
         ),
-        // A linked worktree.
+        // A linked worktree, whose git folder leads to another repository or becomes one.
         (
             "echo ../../../evil/repository/.git > .git/worktrees/tree/commondir",
-            vec![".git/worktrees/tree/commondir"],
+            vec![".git/worktrees/tree"],
+        ),
+        (
+            "cd .git/worktrees/tree; mv commondir ../../c; ln -s ../../../evil/c commondir",
+            vec![".git/worktrees/tree"],
+        ),
+        (
+            "rm -r .git/worktrees/tree; cp -r evil/repository/.git .git/worktrees/tree",
+            vec![".git/worktrees/tree"],
+        ),
+        (
+            "mv .git/worktrees/tree evil/t; ln -s ../../evil/t .git/worktrees/tree",
+            vec![".git/worktrees/tree"],
+        ),
+        (
+            "mv .git/worktrees evil/w; ln -s ../evil/w .git/worktrees",
+            vec![".git/worktrees"],
+        ),
+        // An index that tells nothing.
+        ("echo evil > .git/index", vec![".git/index"]),
+        (
+            "git add nested; git update-index --split-index; rm .git/sharedindex.*",
+            vec![".git/index"],
         ),
         // A rebase that is not finished.
         (
@@ -150,6 +172,19 @@ fn each_new_way_to_run_a_program_is_found() {
         assert_eq!(ground.found(script), wanted, "{script}");
         assert_eq!(ground.found(":"), [""; 0], "{script}");
     }
+}
+
+/// Spec: [BASH-208]
+#[test]
+fn submodules_are_found_in_a_repository_with_longer_names_of_objects() {
+    let ground = Ground::new();
+    ground.run(
+        "rm -rf .git sub nested; git init -q --object-format=sha256 -b main .
+         git init -q --object-format=sha256 nested; git -C nested commit -q --allow-empty -m one",
+    );
+    assert_eq!(ground.found("git add nested"), [""; 0]);
+    let found = ground.found("git -C nested config core.fsmonitor ./run");
+    assert_eq!(found, ["nested/.git"]);
 }
 
 /// Spec: [BASH-208]

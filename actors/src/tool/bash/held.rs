@@ -14,20 +14,20 @@ use super::process::{Ended, GRACE, Lifeline};
 use crate::ids::ConversationId;
 use crate::tool::ToolError;
 
-/// How many jobs of one conversation run at most.
+/// Maximum number of jobs of one conversation that run.
 const MAX_OF_CONVERSATION: usize = 8;
-/// How many run in the service at most.
+/// Maximum number of jobs of the service that run.
 const MAX_RUNNING: usize = 32;
-/// How many are held whose ends are on record, with the ends of what they wrote.
+/// Maximum number of ended jobs that are kept with the last of their output. Their ends are on record.
 pub(super) const MAX_ENDED: usize = 32;
-/// How long a job has to be gone that was ended.
+/// Time within which a job that was ended must have exited.
 const END_LIMIT: Duration = Duration::from_millis(1000);
 #[derive(Default)]
 pub(super) struct Held {
     pub(super) entries: Vec<Entry>,
     /// The conversations whose jobs have ended, for the directory.
     pub(super) news: VecDeque<ConversationId>,
-    /// Whether no job may begin any more.
+    /// True if the service begins no job any longer.
     pub(super) is_closed: bool,
 }
 

@@ -94,8 +94,8 @@ impl Jobs {
         running.map(|entry| entry.job.clone()).collect()
     }
 
-    /// How those of these jobs of a conversation have ended that have, as far as it is known. The
-    /// caller puts that on record; until then a job is held.
+    /// Returns the ends of the given jobs of a conversation that have ended. The caller puts the ends on record; until
+    /// then the jobs are kept.
     #[must_use]
     pub fn ended(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
         let mut held = self.lock();

@@ -19,7 +19,8 @@ const OF_GIT: &[&str] = &[
 ];
 /// Maximum depth at which folders of submodules are looked for.
 const DEPTH: usize = 4;
-/// Maximum number of protected places; more are in no folder that people work in.
+/// Maximum number of protected entries of the folder, and of places of submodules: no folder that people work in has
+/// more. The places that each folder has are protected besides, however many there are of the others.
 const MOST: usize = 512;
 /// Maximum number of links that lead to one place.
 const MAX_LINKS: usize = 40;
@@ -47,12 +48,11 @@ pub(super) fn find(workspace: &Path) -> Reach {
         .and_then(|_| linked(&git));
     let mut places = Vec::new();
     let own = fs::read_dir(workspace).into_iter().flatten().flatten();
-    for entry in own {
+    let own = own.filter(|entry| {
         let name = entry.file_name();
-        if name != ".git" && is_protected_name(&name) {
-            places.push(entry.path());
-        }
-    }
+        name != ".git" && is_protected_name(&name)
+    });
+    places.extend(own.take(MOST).map(|entry| entry.path()));
     for name in [".cargo/config", ".cargo/config.toml", ".config/fish"] {
         places.push(workspace.join(name));
     }
@@ -92,7 +92,6 @@ pub(super) fn find(workspace: &Path) -> Reach {
     }
     protected.sort();
     protected.dedup();
-    protected.truncate(MOST);
     Reach {
         writable,
         worktree,
@@ -136,7 +135,9 @@ fn first_link(base: &Path, place: &Path) -> Option<PathBuf> {
 fn add_git(git: &Path, places: &mut Vec<PathBuf>) {
     let own = OF_GIT.iter().map(|name| git.join(name));
     places.extend(own);
-    add_modules(&git.join("modules"), DEPTH, places);
+    let mut modules = Vec::new();
+    add_modules(&git.join("modules"), DEPTH, &mut modules);
+    places.extend(modules);
     for entry in fs::read_dir(git.join("worktrees"))
         .into_iter()
         .flatten()
@@ -262,6 +263,21 @@ mod tests {
         repository(&other);
         fs::write(tree.join(".git"), format!("gitdir: {}\n", other.display())).unwrap();
         assert!(find(&tree).writable.is_empty());
+    }
+
+    /// Spec: [BASH-07]
+    #[test]
+    fn many_protected_entries_leave_none_of_the_known_places_out() {
+        let (_home, real) = folders();
+        repository(&real.join(".git"));
+        for number in 0..2 * MOST {
+            fs::write(real.join(format!(".devcontainer{number}")), "").unwrap();
+        }
+        let protected = find(&real).protected;
+        for name in [".git/hooks", ".git/config", "AGENTS.md", ".vscode"] {
+            assert!(protected.contains(&real.join(name)), "{name}");
+        }
+        assert!(protected.len() < 2 * MOST);
     }
 
     /// Spec: [BASH-206]

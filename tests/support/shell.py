@@ -1,0 +1,45 @@
+"""A service whose model calls `bash` with the JSON of the last prompt, and then says that it is done."""
+
+import json
+import urllib.parse
+
+from harness import Service, wait_until
+from upstream import Scripted, call, events
+
+
+class ShellService(Service):
+    """The service with that model. The caller starts it."""
+
+    def __init__(self, folder, user, *flags, **more):
+        self.calls = 0
+        self.upstream = Scripted(self.reply)
+        super().__init__(folder, "--base-url", self.upstream.url(), "--model", "claude-haiku-4-5", *flags, model=())
+        self.environment = {"ANTHROPIC_API_KEY": "sk-ant-of-the-shell", "HOME": str(user), **more}
+        user.mkdir(exist_ok=True)
+
+    def reply(self, messages):
+        """A call with the JSON of the last prompt; a word after its result."""
+        content = messages[-1]["content"]
+        last = content if isinstance(content, str) else content[-1].get("text", "")
+        if last.startswith("{"):
+            self.calls += 1
+            return call("bash", json.loads(last), f"call_{self.calls}")
+        return events("done")
+
+    def shell(self, conversation, **given):
+        """Runs a command and allows what it asks. Returns the result and the last approval; `None` without one."""
+        path = f"/v1/conversations/{urllib.parse.quote(conversation)}"
+        self.order("POST", f"{path}/prompt", {"content": json.dumps(given)})
+        asked = None
+        while (state := self.state(conversation)) != "idle":
+            if state == "waiting_approval":
+                asked, = self.expect(200, "GET", f"{path}/approvals")["approvals"]
+                answer = {"answer": "allow", "digest": asked["digest"]}
+                self.order("POST", f"{path}/approvals/{asked['id']}", answer)
+            wait_until("the command continues", lambda was=state: self.state(conversation) != was)
+        results = [past["event"] for past in self.history(conversation) if past["event"]["type"] == "tool_result"]
+        return results[-1]["result"], asked
+
+    def state(self, conversation):
+        """The state of a conversation."""
+        return self.snapshot(conversation)["summary"]["state"]
