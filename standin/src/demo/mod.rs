@@ -42,6 +42,7 @@ understands phrases like these, alone or joined by \"and\":\n\n\
 - write \"hello world\" to notes.txt\n\
 - change hello to goodbye in notes.txt\n\
 - run `wc -l notes.txt`\n\
+- run `ping localhost` in the background, look at job 1, stop job 1\n\
 - think about what is in src\n\
 - tell me a long story (to watch a text stream, and to cancel it)\n\n\
 To talk to a real model, set ANTHROPIC_API_KEY and start the service without --demo.";

@@ -68,8 +68,11 @@ fn wish(clause: &[Word]) -> Option<ToolWish> {
     if verb.is_one_of("write put") {
         return write(rest);
     }
-    if verb.is_one_of("run execute") {
+    if verb.is_one_of("run execute start") {
         return run(rest);
+    }
+    if verb.is_one_of("look check stop end kill") {
+        return job(verb, rest);
     }
     None
 }
@@ -97,10 +100,31 @@ fn write(rest: &[Word]) -> Option<ToolWish> {
     (!content.is_empty()).then_some(ToolWish::Write { content, path })
 }
 
-/// "`wc -l notes.txt`", "the command make".
+/// "`wc -l notes.txt`", "the command make", "`make serve` in the background".
 fn run(rest: &[Word]) -> Option<ToolWish> {
+    let (rest, background) = match rest {
+        [rest @ .., within, the, place]
+            if within.is_one_of("in") && the.is_one_of("the") && place.is_one_of("background") =>
+        {
+            (rest, true)
+        }
+        _ => (rest, false),
+    };
     let command = joined(skip(rest, "the command"));
-    (!command.is_empty()).then_some(ToolWish::Run { command })
+    (!command.is_empty()).then_some(ToolWish::Run {
+        command,
+        background,
+    })
+}
+
+/// "look at job 1", "stop the job 1".
+fn job(verb: &Word, rest: &[Word]) -> Option<ToolWish> {
+    let [job, id] = skip(rest, "at on the") else {
+        return None;
+    };
+    let id = id.text.parse().ok().filter(|_| job.is_one_of("job"))?;
+    let stop = verb.is_one_of("stop end kill");
+    Some(ToolWish::Job { id, stop })
 }
 
 fn list(rest: &[Word]) -> ToolWish {
@@ -123,7 +147,8 @@ fn more_of_the_same(last: &ToolWish, clause: &[Word]) -> Option<ToolWish> {
         | ToolWish::Search { .. }
         | ToolWish::Change { .. }
         | ToolWish::Write { .. }
-        | ToolWish::Run { .. } => None,
+        | ToolWish::Run { .. }
+        | ToolWish::Job { .. } => None,
     }
 }
 
@@ -246,7 +271,19 @@ mod tests {
     fn run(command: &str) -> ToolWish {
         ToolWish::Run {
             command: command.to_owned(),
+            background: false,
         }
+    }
+
+    fn start(command: &str) -> ToolWish {
+        ToolWish::Run {
+            command: command.to_owned(),
+            background: true,
+        }
+    }
+
+    fn job(id: u64, stop: bool) -> ToolWish {
+        ToolWish::Job { id, stop }
     }
 
     #[test]
@@ -272,6 +309,14 @@ mod tests {
             (
                 "run `grep -c x y && true` and execute the command make",
                 vec![run("grep -c x y && true"), run("make")],
+            ),
+            (
+                "run `python3 -m http.server 8000` in the background, then look at job 1",
+                vec![start("python3 -m http.server 8000"), job(1, false)],
+            ),
+            (
+                "start make in the background. Please stop the job 12",
+                vec![start("make"), job(12, true)],
             ),
             ("list src and tests", vec![list("src"), list("tests")]),
             ("read README.md", vec![read("README.md", None, None)]),

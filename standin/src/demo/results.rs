@@ -36,7 +36,11 @@ fn sentence(call: &Value, result: &Value) -> String {
     let input = &call["input"];
     let path = input["path"].as_str().unwrap_or_default();
     let (text, failed) = outcome(result);
-    if let Some(ended) = ended(&text).filter(|_| tool == "bash") {
+    let state = ended(&text);
+    if let Some(state) = state.filter(|_| tool == "job" || input["background"] == true) {
+        return format!("Now {state}.");
+    }
+    if let Some(ended) = state.filter(|_| tool == "bash") {
         let command = input["command"].as_str().unwrap_or_default();
         let lines = count(text.lines().count() - 1, "line", "lines");
         return format!("`{command}` wrote {lines} and ended: {ended}.");
@@ -153,6 +157,11 @@ mod tests {
                 "bash",
                 json!({"content": "a\nb\n[exit 1 · 0.2 s]", "is_error": true}),
                 "`make` wrote 2 lines and ended: exit 1 · 0.2 s.",
+            ),
+            (
+                "job",
+                json!({"content": "a\n[job 1: running for 3 s]"}),
+                "Now job 1: running for 3 s.",
             ),
         ];
         for (tool, result, expected) in rows {

@@ -31,6 +31,12 @@ pub(super) enum ToolWish {
     },
     Run {
         command: String,
+        background: bool,
+    },
+    /// Looks at a job, or stops it.
+    Job {
+        id: u64,
+        stop: bool,
     },
 }
 
@@ -44,6 +50,7 @@ impl ToolWish {
             Self::Change { .. } => "edit",
             Self::Write { .. } => "write",
             Self::Run { .. } => "bash",
+            Self::Job { .. } => "job",
         }
     }
 
@@ -70,7 +77,18 @@ impl ToolWish {
             Self::Write { content, path } => {
                 json!({"path": path, "content": format!("{content}\n")})
             }
-            Self::Run { command } => json!({"command": command}),
+            Self::Run {
+                command,
+                background: false,
+            } => json!({"command": command}),
+            Self::Run {
+                command,
+                background: true,
+            } => json!({"command": command, "background": true}),
+            Self::Job { id, stop } => {
+                let action = if *stop { "stop" } else { "output" };
+                json!({"id": id, "action": action})
+            }
         }
     }
 }
@@ -104,7 +122,19 @@ impl fmt::Display for ToolWish {
                 write!(f, "change `{old}` to `{new}` in `{path}`")
             }
             Self::Write { path, .. } => write!(f, "write `{path}`"),
-            Self::Run { command } => write!(f, "run `{command}`"),
+            Self::Run {
+                command,
+                background,
+            } => {
+                let place = if *background {
+                    " in the background"
+                } else {
+                    ""
+                };
+                write!(f, "run `{command}`{place}")
+            }
+            Self::Job { id, stop: false } => write!(f, "look at job {id}"),
+            Self::Job { id, stop: true } => write!(f, "stop job {id}"),
         }
     }
 }
