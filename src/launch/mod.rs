@@ -16,6 +16,7 @@ pub(crate) mod policy;
 mod stage;
 mod tree;
 mod trial;
+mod usage;
 mod warden;
 
 use std::ffi::OsString;
