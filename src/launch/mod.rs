@@ -11,6 +11,7 @@ pub(crate) mod contain;
 mod denial;
 mod init;
 mod launcher;
+mod left_folders;
 mod looking;
 pub(crate) mod policy;
 mod stage;
@@ -26,6 +27,7 @@ use harness_actors::tool::Report;
 
 pub(crate) use contain::Found;
 pub(crate) use launcher::{OwnLauncher, probe};
+pub(crate) use left_folders::remove_left_folders;
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "__launch";
