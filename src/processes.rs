@@ -94,6 +94,28 @@ pub(crate) fn descendants_within(of: u32, is_meant: impl Fn(u32) -> bool) -> Has
     known
 }
 
+/// The descendants of a process. Once there are more than `enough`, the search ends.
+pub(crate) fn descendants_until(of: u32, enough: u64) -> HashSet<u32> {
+    let Ok(children) = children_of(of) else {
+        return by_parents(of);
+    };
+    let (mut known, mut next) = (HashSet::new(), children);
+    while let Some(pid) = next.pop() {
+        if !known.insert(pid) {
+            continue;
+        }
+        next.extend(children_of(pid).unwrap_or_default());
+        if (known.len() + next.len()) as u64 > enough {
+            // A process that got another parent meanwhile is in both.
+            let all: HashSet<u32> = known.iter().chain(&next).copied().collect();
+            if all.len() as u64 > enough {
+                return all;
+            }
+        }
+    }
+    known
+}
+
 /// The processes that a process started and that are still its own.
 pub(crate) fn children(of: u32) -> Vec<u32> {
     children_of(of).unwrap_or_else(|_| {
@@ -195,6 +217,9 @@ mod tests {
         };
         let own = descendants(std::process::id());
         assert!(own.contains(&child.id()) && own.contains(&sleep));
+        let own = descendants_until(std::process::id(), 10_000);
+        assert!(own.contains(&child.id()) && own.contains(&sleep));
+        assert_eq!(descendants_until(child.id(), 0), HashSet::from([sleep]));
         let by_parents = by_parents(std::process::id());
         assert!(by_parents.contains(&child.id()) && by_parents.contains(&sleep));
         let both = HashSet::from([child.id(), sleep]);

@@ -48,7 +48,7 @@ fn remove_left_in(above: &Path) {
     }
 }
 
-/// Locks a folder for the process that has just made it, for as long as it is used.
+/// Locks a folder for the process that has just made it. The lock lasts until it is dropped.
 ///
 /// # Errors
 /// If a service that starts has taken the folder for one that is left.

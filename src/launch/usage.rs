@@ -13,10 +13,13 @@ use harness_protocol::Backend;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::policy::{Limits, Policy};
-use crate::processes::{MACHINE, Taken, descendants, listed, memory_counted_once, taken};
+use crate::processes::{MACHINE, Taken, descendants_until, listed, memory_counted_once, taken};
 
 /// The processes that are this program's, and not the command's.
 pub(super) const OWN: u64 = 1;
+/// The number of processes by which a command may grow between two looks, beside twice what it had, before the look that
+/// follows is only a count.
+const GROWTH: u64 = 64;
 /// The number of looks between two in which shared memory is counted once, which may take long.
 const LOOKS_BETWEEN: u32 = 3;
 
@@ -29,6 +32,9 @@ pub(super) struct UsageMeter<'a> {
     is_apart: bool,
     view: Option<NamespaceView>,
     shared: SharedMemory,
+    /// The number of processes in the last look, and what they took.
+    processes: u64,
+    last: Taken,
 }
 
 impl<'a> UsageMeter<'a> {
@@ -40,6 +46,8 @@ impl<'a> UsageMeter<'a> {
             is_apart: policy.containment.backend == Backend::Namespaces,
             view: None,
             shared: SharedMemory::default(),
+            processes: 0,
+            last: Taken::default(),
         }
     }
 
@@ -47,27 +55,35 @@ impl<'a> UsageMeter<'a> {
     pub(super) fn look(&mut self) -> Taken {
         if self.view.is_none() && self.is_apart {
             // The number of an init that has ended may be another process's.
-            self.view = NamespaceView::of(self.init).filter(|_| !has_ended(self.end));
+            self.view = NamespaceView::open(self.init).filter(|_| !has_ended(self.end));
         }
+        let most = self.limits.processes + OWN;
         let (view, pids) = match &self.view {
             Some(view) => (view.path(), listed(&view.path())),
-            None => (PathBuf::from(MACHINE), descendants(std::process::id())),
+            None => (
+                PathBuf::from(MACHINE),
+                descendants_until(std::process::id(), most),
+            ),
         };
-        // So many are not looked at one by one: they become more meanwhile.
-        if pids.len() as u64 > self.limits.processes + OWN {
-            return Taken {
-                tasks: pids.len() as u64,
-                memory: 0,
-            };
-        }
-        let now = taken(&view, &pids);
-        let limit = self.limits.memory / 1024;
-        Taken {
-            memory: self
-                .shared
-                .correct(now.memory, limit, || memory_counted_once(&view, &pids)),
-            ..now
-        }
+        let processes = pids.len() as u64;
+        let has_leapt = processes > 2 * self.processes + GROWTH;
+        self.processes = processes;
+        self.last = if processes > most || has_leapt {
+            // So many are not looked at one by one: they become more meanwhile.
+            Taken {
+                tasks: processes,
+                ..self.last
+            }
+        } else {
+            let now = taken(&view, &pids);
+            let count = || memory_counted_once(&view, &pids);
+            let limit = self.limits.memory / 1024;
+            Taken {
+                memory: self.shared.correct(now.memory, limit, count),
+                ..now
+            }
+        };
+        self.last
     }
 }
 
@@ -81,7 +97,7 @@ struct NamespaceView(File);
 
 impl NamespaceView {
     /// The view that the first process of a namespace has mounted; `None` before it has.
-    fn of(first: u32) -> Option<Self> {
+    fn open(first: u32) -> Option<Self> {
         let process = Path::new(MACHINE).join(first.to_string());
         let view = Self(File::open(process.join("root/proc")).ok()?);
         let namespace = |process: &Path| fs::read_link(process.join("ns/pid")).ok();
@@ -148,9 +164,9 @@ mod tests {
     fn the_view_of_a_namespace_is_that_of_its_first_process() {
         // The first process of this namespace is not this one.
         let own = std::process::id();
-        let view = NamespaceView::of(own);
+        let view = NamespaceView::open(own);
         let seen = view.map(|view| listed(&view.path()));
         assert!(seen.is_none_or(|seen| seen.contains(&own)));
-        assert!(NamespaceView::of(u32::MAX).is_none());
+        assert!(NamespaceView::open(u32::MAX).is_none());
     }
 }
