@@ -1,12 +1,17 @@
 //! The processes of this machine, as the kernel tells of them.
 //!
-//! Source: `proc(5)` of Linux: `/proc/PID/task/TID/children`, `/proc/PID/stat`, `/proc/PID/statm`,
-//! `/proc/PID/cmdline`.
+//! A process chooses its own name, which need not be text; nothing that is read of it fails because of that.
+//!
+//! Source: `proc(5)` of Linux: `/proc/PID/task/TID/children`, `/proc/PID/stat`, `/proc/PID/status`,
+//! `/proc/PID/smaps_rollup`, `/proc/PID/cmdline`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::path::Path;
 
+/// The view of all processes of the machine.
+pub(crate) const MACHINE: &str = "/proc";
 /// How many processes are looked at.
 const MOST: usize = 10_000;
 /// How much of a command line is told, in bytes.
@@ -17,22 +22,35 @@ const MAX_NAME: usize = 80;
 pub(crate) struct Taken {
     /// How many processes and threads there are.
     pub(crate) tasks: u64,
-    /// How much memory is theirs alone, in pages.
-    pub(crate) pages: u64,
+    /// The memory that they hold and that no file on a disk has, in KiB. What processes share counts once for each.
+    pub(crate) memory: u64,
 }
 
-/// The resources that processes take; those that are gone take nothing.
-pub(crate) fn taken(pids: &HashSet<u32>) -> Taken {
+/// The resources that processes take, by a view of them such as `/proc`; those that are gone take nothing.
+pub(crate) fn taken(view: &Path, pids: &HashSet<u32>) -> Taken {
     pids.iter().fold(Taken::default(), |sum, pid| {
-        let tasks = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-        let tasks = tasks.as_deref().and_then(tasks_in).unwrap_or_default();
-        let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok();
-        let pages = pages.as_deref().and_then(own_pages_in).unwrap_or_default();
+        let status = text_of(&view.join(pid.to_string()).join("status"));
         Taken {
-            tasks: sum.tasks + tasks,
-            pages: sum.pages + pages,
+            tasks: sum.tasks + number_in(&status, "Threads:").unwrap_or_default(),
+            memory: sum.memory + held_in(&status),
         }
     })
+}
+
+/// The memory that processes hold together, in KiB, as in [`Taken`], but with what they share counted once. It takes the
+/// longer the more there is.
+pub(crate) fn memory_counted_once(view: &Path, pids: &HashSet<u32>) -> u64 {
+    let memory = pids.iter().map(|pid| {
+        let process = view.join(pid.to_string());
+        let shares = text_of(&process.join("smaps_rollup"));
+        let share = |name| number_in(&shares, name);
+        match (share("Pss_Anon:"), share("Pss_Shmem:")) {
+            (Some(own), Some(shared)) => own + shared,
+            // A process that is closed to this one, or a kernel that does not tell.
+            _ => held_in(&text_of(&process.join("status"))),
+        }
+    });
+    memory.sum()
 }
 
 /// How a process was called, as one short line; none if it is gone.
@@ -76,17 +94,39 @@ pub(crate) fn descendants_within(of: u32, is_meant: impl Fn(u32) -> bool) -> Has
     known
 }
 
+/// The descendants of a process. Once there are more than `enough`, the search ends.
+pub(crate) fn descendants_until(of: u32, enough: u64) -> HashSet<u32> {
+    let Ok(children) = children_of(of) else {
+        return by_parents(of);
+    };
+    let (mut known, mut next) = (HashSet::new(), children);
+    while let Some(pid) = next.pop() {
+        if !known.insert(pid) {
+            continue;
+        }
+        next.extend(children_of(pid).unwrap_or_default());
+        if (known.len() + next.len()) as u64 > enough {
+            // A process that got another parent meanwhile is in both.
+            let all: HashSet<u32> = known.iter().chain(&next).copied().collect();
+            if all.len() as u64 > enough {
+                return all;
+            }
+        }
+    }
+    known
+}
+
 /// The processes that a process started and that are still its own.
 pub(crate) fn children(of: u32) -> Vec<u32> {
     children_of(of).unwrap_or_else(|_| {
-        let pids = all().into_iter();
+        let pids = listed(Path::new(MACHINE)).into_iter();
         pids.filter(|pid| parent(*pid) == Some(of)).collect()
     })
 }
 
 /// The parent of a process that has not ended.
 pub(crate) fn parent(of: u32) -> Option<u32> {
-    parent_in(&fs::read_to_string(format!("/proc/{of}/stat")).ok()?)
+    parent_in(&text_of(Path::new(&format!("{MACHINE}/{of}/stat"))))
 }
 
 /// The processes that a process started, by all of its threads.
@@ -105,7 +145,7 @@ fn children_of(pid: u32) -> io::Result<Vec<u32>> {
 /// The same where the kernel keeps no list of children: from the parents of all processes.
 fn by_parents(own: u32) -> HashSet<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    for pid in all() {
+    for pid in listed(Path::new(MACHINE)) {
         if let Some(parent) = parent(pid) {
             children.entry(parent).or_default().push(pid);
         }
@@ -120,9 +160,9 @@ fn by_parents(own: u32) -> HashSet<u32> {
     known
 }
 
-/// All processes of the machine.
-fn all() -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+/// All processes of a view such as `/proc`.
+pub(crate) fn listed(view: &Path) -> HashSet<u32> {
+    let entries = fs::read_dir(view).into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.collect()
 }
@@ -133,22 +173,28 @@ fn parent_in(stat: &str) -> Option<u32> {
     behind.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The number of threads in a row of `stat`.
-fn tasks_in(stat: &str) -> Option<u64> {
-    let (_, behind) = stat.rsplit_once(')')?;
-    behind.split_ascii_whitespace().nth(17)?.parse().ok()
+/// The memory in a `status` that no file on a disk has, in KiB.
+fn held_in(status: &str) -> u64 {
+    let of = |name| number_in(status, name).unwrap_or_default();
+    of("RssAnon:") + of("RssShmem:")
 }
 
-/// The pages in a row of `statm` that are in memory and shared with no file.
-fn own_pages_in(statm: &str) -> Option<u64> {
-    let mut fields = statm.split_ascii_whitespace().skip(1);
-    let resident: u64 = fields.next()?.parse().ok()?;
-    let shared: u64 = fields.next()?.parse().ok()?;
-    Some(resident.saturating_sub(shared))
+/// The number behind a name that begins a line.
+fn number_in(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let rest = lines.find_map(|line| line.strip_prefix(name))?;
+    rest.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// The text of a file, with signs in place of what is no text; empty if it cannot be read.
+fn text_of(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -171,16 +217,55 @@ mod tests {
         };
         let own = descendants(std::process::id());
         assert!(own.contains(&child.id()) && own.contains(&sleep));
+        let own = descendants_until(std::process::id(), 10_000);
+        assert!(own.contains(&child.id()) && own.contains(&sleep));
+        assert_eq!(descendants_until(child.id(), 0), HashSet::from([sleep]));
         let by_parents = by_parents(std::process::id());
         assert!(by_parents.contains(&child.id()) && by_parents.contains(&sleep));
         let both = HashSet::from([child.id(), sleep]);
-        let taken = taken(&both);
-        assert!(taken.tasks == 2 && taken.pages > 0, "{taken:?}");
+        let view = Path::new(MACHINE);
+        assert!(both.is_subset(&listed(view)));
+        let taken = taken(view, &both);
+        assert!(taken.tasks == 2 && taken.memory > 0, "{taken:?}");
+        let counted_once = memory_counted_once(view, &both);
+        assert!(counted_once > 0, "{counted_once}");
         for pid in both {
             let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).unwrap());
             nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
         }
         child.wait().unwrap();
         assert_eq!(name_of(child.id()), None);
+    }
+
+    /// Spec: [BASH-532]
+    #[test]
+    fn a_process_whose_name_is_not_text_counts_and_has_a_parent() {
+        let mut child = Command::new("sh")
+            .args([
+                "-c",
+                r"printf 'a\377' > /proc/self/comm; echo; read -r line",
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut byte = [0];
+        let output = child.stdout.as_mut().unwrap();
+        output.read_exact(&mut byte).unwrap();
+        assert_eq!(parent(child.id()), Some(std::process::id()));
+        let pids = HashSet::from([child.id()]);
+        assert_eq!(taken(Path::new(MACHINE), &pids).tasks, 1);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    /// Spec: [BASH-531]
+    #[test]
+    fn memory_that_no_file_on_a_disk_has_counts() {
+        let status = "Name:\tRssShmem:\nVmRSS:\t   999 kB\nRssAnon:\t     104 kB\nRssFile:\t    1400 kB\n\
+                      RssShmem:\t      16 kB\nThreads:\t3\n";
+        assert_eq!(held_in(status), 120);
+        assert_eq!(number_in(status, "Threads:"), Some(3));
+        assert_eq!(held_in("Name:\tx\nState:\tZ (zombie)\n"), 0);
     }
 }

@@ -35,7 +35,7 @@ use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
 use crate::http::{About, ContainedBy, Shared};
 #[cfg(target_os = "linux")]
-use crate::launch::OwnLauncher;
+use crate::launch::{OwnLauncher, remove_left_folders};
 use crate::open_files::max_open_conversations;
 use crate::prices::{KeptFor, Prices};
 use crate::rules::KeptRules;
@@ -187,6 +187,7 @@ impl Commands {
         // The first command need not wait for it, nor the start of the service.
         let found = start_thread("sandbox", move || {
             finding.found();
+            remove_left_folders();
         });
         if let Err(error) = found {
             log::debug!("what contains commands is found later: {error}");

@@ -5,13 +5,16 @@ program, built with `cargo build --release`. Each part has its own service and i
 Bounds on time and memory are ratios to a baseline of the same run (`support/bounds.py`). A table in the end
 has all of them.
 
-Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
+Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
+Spec: [BASH-534] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
 """
 
+import fcntl
 import http.client
 import json
 import os
 import re
+import signal
 import socket
 import statistics
 import subprocess
@@ -41,6 +44,8 @@ ROUNDS, TIMES = 5 if FULL else 3, 3
 # How many numbers of processes there are where they are nearly used up, how many bombs there, and beside how many other
 # programs.
 NUMBERS, BOMBS, WITNESSES = 2500, 20 if FULL else 4, 200 if FULL else 40
+# A bomb of sessions ends, at most, so many times as late as one of a single session.
+MOST_TIMES = 4
 # How long a command may take here, in seconds.
 LIMIT = 120
 
@@ -466,6 +471,128 @@ def witnesses():
     print(len(ended), sum(code < 0 for code in ended))
 
 
+def python(*lines):
+    """The command that runs a program of Python."""
+    text = "\n".join(lines)
+    if "'" in text:
+        raise Failure("a quote in a program")
+    return f"python3 -c '{text}'"
+
+
+# One whose processes each begin a session, which the kernel gives a share of the processors of its own, and end at once
+# as parents. It ends itself in the end.
+SESSIONS = python("import os, time", "end = time.monotonic() + 20", "while time.monotonic() < end:", " try:",
+                  "  if os.fork() == 0:", "   os.setsid()", "   if os.fork(): os._exit(0)", " except OSError: pass")
+
+
+def ended_after(bench, command):
+    """The seconds until a command is ended that takes too much, and how late the pieces of another conversation come
+    meanwhile, from the service and from the bare server."""
+    late_ones = []
+    streaming = threading.Thread(target=lambda: late_ones.append(bench.delays()))
+    streaming.start()
+    begun = time.monotonic()
+    bench.begin(command)
+    result = bench.result()
+    took = time.monotonic() - begun
+    streaming.join()
+    if "it took too much: " not in result:
+        raise Failure(f"the result is {result[-300:]}")
+    if not late_ones:
+        raise Failure("no pieces came from another conversation")
+    return took, *late_ones[0]
+
+
+def sessions_without_end(bench):
+    """B12: a bomb that takes the processors from everybody else is counted and ended as soon as any other."""
+    plain, plain_pieces, _ = zip(*(ended_after(bench, BOMB) for _ in range(TIMES)))
+    took, pieces, bare = zip(*(ended_after(bench, SESSIONS) for _ in range(TIMES)))
+    beside = "beside a bomb of one session"
+    hold(f"time of the command, {beside}", statistics.median(took), statistics.median(plain), MOST_TIMES, "s")
+    baseline = max(late(plain_pieces), MEDIANS * statistics.median(sum(bare, [])))
+    hold(f"delay of another's pieces, p99, {beside}", late(pieces), baseline, MOST_DELAY, "ms")
+
+
+def odd_names(bench):
+    """A process whose name is not text is ended like any other, by any containment."""
+    without_namespaces(bench)
+    mark = f"6{time.monotonic_ns() % 10**6}.5"
+    rename = 'ctypes.CDLL(None).prctl(15, b"odd\\xff", 0, 0, 0)'
+    bench.begin(python("import ctypes, os, time", "if os.fork() == 0:", " os.setsid()", f" {rename}",
+                       f" time.sleep({mark})", "time.sleep(0.5)"))
+    begun = time.monotonic()
+    bench.result()
+    check("seconds until the command ended", round(time.monotonic() - begun), 30)
+    check("processes that it left", sum(mark in line for line in command_lines()), 0)
+
+
+def halted_holder(bench):
+    """A command ends when it is cancelled, and when the service dies, also if the process that holds it is halted."""
+    for end in ("cancel", "kill", "cancel"):
+        mark = f"7{time.monotonic_ns() % 10**6}.5"
+        bench.begin(f"sleep {mark}")
+        wait_until("the command runs", lambda it=mark: any(it in line and "bash" not in line and "__launch" not in line
+                                                           for line in command_lines()))
+        os.kill(warden_of(bench.service.process.pid), signal.SIGSTOP)
+        if end == "cancel":
+            bench.service.expect(200, "POST", f"/v1/conversations/{bench.conversation}/cancel", {})
+            bench.result()
+        else:
+            bench.service.kill()
+        wait_until(f"{end} ends the command", lambda it=mark: not any(it in line for line in command_lines()))
+        if end == "kill":
+            without_namespaces(bench)
+    print("  a command whose holder is halted ends", flush=True)
+
+
+def warden_of(service):
+    """The process that holds the command of a service."""
+    children = Path(f"/proc/{service}/task").glob("*/children")
+    for pid in {pid for file in children for pid in file.read_text().split()}:
+        if b"__launch\0warden" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            return int(pid)
+    raise Failure("no process holds the command")
+
+
+def left_folders(bench):
+    """Folders for temporary files that a killed service left are removed when one starts, and those in use are not."""
+    temp = Path(bench.folder) / "temp"
+    left, used, other = (temp / f"harness-{name}" for name in ("0" * 16, "1" * 16, "mine"))
+    for path in (left / "deep", used, other):
+        path.mkdir(parents=True, mode=0o700)
+    left.chmod(0o700)
+    lock = os.open(used, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    bench.service.kill()
+    bench.service.environment["TMPDIR"] = str(temp)
+    bench.service.start()
+    wait_until("the folder is removed", lambda: not left.exists())
+    bench.begin("kill -STOP $$")
+    wait_until("a folder of the command", lambda: len(list(temp.iterdir())) == 3)
+    bench.service.kill()
+    os.close(lock)
+    bench.service.start()
+    wait_until("all folders are removed", lambda: list(temp.iterdir()) == [other])
+    print("  what was left is removed", flush=True)
+
+
+def much_shared_memory(bench):
+    """Memory that processes share, and that no file has, counts as well."""
+    too_much(bench, python("import mmap, time", "kept, end = [], time.monotonic() + 60", "while time.monotonic() < end:",
+                           " kept.append(mmap.mmap(-1, 1 << 24)); kept[-1].write(b\"1\" * (1 << 24))"), 1)
+
+
+def memory_in_common(bench):
+    """Memory that many processes share counts once."""
+    told = Path("/proc/meminfo").read_text()
+    total = int(re.search(r"MemTotal: *(\d+)", told)[1]) * 1024
+    bench.begin(python("import os, time", f"kept = bytearray(b\"1\") * {total // 16}",
+                       "parent = os.getpid()", "children = [os.fork() for _ in range(12) if os.getpid() == parent]",
+                       "time.sleep(3 if os.getpid() == parent else 2)"))
+    if "[exit 0" not in (result := bench.result()):
+        raise Failure(f"the result is {result[-300:]}")
+
+
 def much_memory(bench):
     """B12: memory that is touched, far more than the machine has."""
     touched = r"x=[bytearray(b'\1')*(1<<20) for _ in range(10**6)]"
@@ -515,10 +642,11 @@ def alike(bench):
 
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
-    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, nothing_else_ends, alike,
-    much_memory)}
-# It touches half of the machine's memory, which takes longer than all others.
-ONLY_FULL = {"much_memory"}
+    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, sessions_without_end,
+    nothing_else_ends, odd_names, halted_holder, left_folders, alike, much_memory, much_shared_memory,
+    memory_in_common)}
+# They touch much of the machine's memory, which takes longer than all others.
+ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
 
 
 def run(part):

@@ -11,7 +11,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use harness_actors::tool::Report;
+use harness_protocol::Backend;
 use nix::fcntl::OFlag;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
 
 use super::policy::Policy;
@@ -38,7 +41,8 @@ pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
     let (policy, _) = lifeline.policy()?;
     nix::unistd::setsid()?;
-    nix::sys::prctl::set_child_subreaper(true)?;
+    prctl::set_child_subreaper(true)?;
+    prctl::set_pdeathsig(on_end_of_warden(policy.containment.backend))?;
     // The service answers first, however much the command has to do.
     rustix::process::nice(NICER)?;
     // Without it the system takes its own choice.
@@ -86,6 +90,16 @@ pub(super) fn run() -> io::Result<()> {
         folder: noted_folder(&policy),
     });
     Ok(())
+}
+
+/// The signal that the system sends to the init when the warden ends.
+fn on_end_of_warden(backend: Backend) -> Signal {
+    match backend {
+        // With the first process of a namespace all others end.
+        Backend::Namespaces => Signal::SIGKILL,
+        // It has to end them itself, and does not see the end of its input while it is halted.
+        Backend::Landlock | Backend::None | Backend::Unknown => Signal::SIGCONT,
+    }
 }
 
 /// The command with its whole environment, and none of the descriptors of this process but its output.

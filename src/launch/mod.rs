@@ -11,11 +11,13 @@ pub(crate) mod contain;
 mod denial;
 mod init;
 mod launcher;
+mod left_folders;
 mod looking;
 pub(crate) mod policy;
 mod stage;
 mod tree;
 mod trial;
+mod usage;
 mod warden;
 
 use std::ffi::OsString;
@@ -25,6 +27,7 @@ use harness_actors::tool::Report;
 
 pub(crate) use contain::Found;
 pub(crate) use launcher::{OwnLauncher, probe};
+pub(crate) use left_folders::remove_left_folders;
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "__launch";

@@ -6,27 +6,29 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use harness_actors::tool::Report;
-use nix::unistd::{SysconfVar, sysconf};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
 
 use super::policy::{Limits, Policy};
 use super::stage::{Lifeline, Word, end_of, report, told};
+use super::usage::{OWN, UsageMeter};
 use super::{SUBCOMMAND, tree};
-use crate::processes::{Taken, descendants, taken};
+use crate::processes::Taken;
 
 /// How long is waited at first between two looks at what a command takes, and when that grows.
 const LOOKS_SOON: Duration = Duration::from_millis(20);
 /// How long at most.
 const LOOKS_LATE: Duration = Duration::from_millis(320);
-/// The processes that are this program's, and not the command's.
-const OWN: u64 = 1;
 
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
     let (policy, line) = lifeline.policy()?;
     // What its parent leaves behind becomes this process's child.
-    nix::sys::prctl::set_child_subreaper(true)?;
+    prctl::set_child_subreaper(true)?;
     super::contain::enter(&policy.containment).map_err(io::Error::other)?;
+    // One that is halted does not see the end of its input.
+    prctl::set_pdeathsig(Signal::SIGCONT)?;
     let mut init = Command::new("/proc/self/exe")
         .args([SUBCOMMAND, "init"])
         .stdin(Stdio::piped())
@@ -54,6 +56,7 @@ fn watch(
 ) -> io::Result<()> {
     let (pid, end) = end_of(init)?;
     let scope = tree::SignalScope::of_warden(policy.containment.backend);
+    let mut meter = UsageMeter::new(init, &end, policy);
     let mut pause = LOOKS_SOON;
     let mut last = Taken::default();
     loop {
@@ -76,22 +79,13 @@ fn watch(
             }
         }
         tree::reap(nix::unistd::Pid::from_raw(0));
-        let pids = descendants(std::process::id());
-        // So many are not looked at one by one: they become more meanwhile.
-        let now = if pids.len() as u64 > policy.limits.processes + OWN {
-            Taken {
-                tasks: pids.len() as u64,
-                pages: 0,
-            }
-        } else {
-            taken(&pids)
-        };
+        let now = meter.look();
         if let Some(what) = over(now, policy.limits) {
             report(&Report::Over(what));
             tree::end_all(scope);
             return Ok(());
         }
-        let grows = now.tasks > last.tasks || now.pages > last.pages + last.pages / 4;
+        let grows = now.tasks > last.tasks || now.memory > last.memory + last.memory / 4;
         pause = if grows {
             LOOKS_SOON
         } else {
@@ -107,12 +101,8 @@ fn watch(
 
 /// The resource of which a command takes too much.
 fn over(now: Taken, limits: Limits) -> Option<String> {
-    let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
-    let page = page
-        .and_then(|page| u64::try_from(page).ok())
-        .unwrap_or(4096);
     let tasks = now.tasks.saturating_sub(OWN);
-    let memory = now.pages.saturating_mul(page);
+    let memory = now.memory.saturating_mul(1024);
     if tasks > limits.processes {
         return Some(format!(
             "{tasks} processes and threads, of at most {}",
@@ -140,14 +130,12 @@ mod tests {
             processes: 10,
             memory: 64 * 1024 * 1024,
         };
-        let of = |tasks, pages| over(Taken { tasks, pages }, limits);
+        let of = |tasks, memory| over(Taken { tasks, memory }, limits);
         assert_eq!(of(11, 0), None);
         let what = of(12, 0).unwrap();
         assert_eq!(what, "11 processes and threads, of at most 10");
-        assert!(
-            of(1, 1 << 20)
-                .unwrap()
-                .ends_with("MiB of memory, of at most 64")
-        );
+        assert_eq!(of(1, 64 * 1024), None);
+        let what = of(1, 100 * 1024).unwrap();
+        assert_eq!(what, "100 MiB of memory, of at most 64");
     }
 }

@@ -1,7 +1,7 @@
 //! Finds what contains commands on this machine, by trying it with real mounts in a process of its own.
 
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,11 +10,13 @@ use std::process::{Command, Output, Stdio};
 
 use caps::CapSet;
 use harness_protocol::Backend;
+use nix::fcntl::Flock;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::found::{Found, LANDLOCK, READ_ONLY_HOME};
 use super::{Applied, apply_and_tell, enter, namespaces};
+use crate::launch::left_folders::{OF_ATTEMPTS, lock_new};
 use crate::launch::policy::Containment;
 
 /// How long an attempt may take, in seconds: a mount may hang on a server that does not answer.
@@ -83,13 +85,16 @@ pub(crate) fn attempt(stage: &str) -> i32 {
 struct Ground {
     folder: PathBuf,
     home: Option<PathBuf>,
+    _lock: Option<Flock<File>>,
 }
 
 impl Ground {
     fn make() -> io::Result<Self> {
-        let template = std::env::temp_dir().join("harness-probe-XXXXXX");
+        let template = std::env::temp_dir().join(format!("{OF_ATTEMPTS}XXXXXX"));
+        let folder = fs::canonicalize(nix::unistd::mkdtemp(&template)?)?;
         let ground = Self {
-            folder: fs::canonicalize(nix::unistd::mkdtemp(&template)?)?,
+            _lock: lock_new(&folder)?,
+            folder,
             home: home(),
         };
         let mut folders = fs::DirBuilder::new();
@@ -144,7 +149,9 @@ fn try_outside(backend: Backend) -> Result<String, Box<dyn Error>> {
             .unwrap_or_default();
         format!("{error}{hint}")
     };
-    let ground = Ground::make().map_err(|error| format!("no folder to try it in: {error}"))?;
+    // Once more, if a service that starts has taken the folder for one that was left.
+    let ground = Ground::make().or_else(|_| Ground::make());
+    let ground = ground.map_err(|error| format!("no folder to try it in: {error}"))?;
     let containment = ground.containment(backend);
     enter(&containment).map_err(|error| hint(&error))?;
     let mut child = Command::new("/proc/self/exe")

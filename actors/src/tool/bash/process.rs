@@ -2,11 +2,15 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::capture::Capture;
 use super::characters::Characters;
+use crate::start_thread;
 use crate::tool::LiveOutput;
 use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
 
@@ -14,6 +18,11 @@ use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
 const PIECE: usize = 64 * 1024;
 /// How long a command that was asked to end has, before it is ended.
 pub(super) const GRACE: Duration = Duration::from_millis(800);
+/// The time between two attempts to wake a launcher that does not end.
+const WAKE_PAUSE: Duration = Duration::from_millis(100);
+/// The number of those attempts before the launcher is killed. It ends what the command has started, which takes a while
+/// on a busy machine.
+const WAKES: usize = 200;
 /// How much of a launcher's reports is read, in bytes.
 const MAX_REPORTS: u64 = 256 * 1024;
 
@@ -32,53 +41,121 @@ pub(crate) struct Ended {
 
 /// Ends a command: gently, or at once. Clones end the same one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lifeline(Arc<Mutex<Line>>);
+pub(crate) struct Lifeline(Arc<LineOfCommand>);
+
+#[derive(Debug, Default)]
+struct LineOfCommand {
+    line: Mutex<Line>,
+    /// Notified when the launcher has ended.
+    ended: Condvar,
+}
 
 #[derive(Debug, Default)]
 enum Line {
     /// The command has not started.
     #[default]
     Waiting,
-    Open(ChildStdin),
-    /// It is ended, or will not be started.
-    Cut,
+    /// The command runs. The launcher has its number at least until the line is another one.
+    Open {
+        input: ChildStdin,
+        launcher: Option<Pid>,
+    },
+    /// It is ended, or will not be started. `None` as launcher if there is none, or if it has ended.
+    Cut(Option<Pid>),
 }
 
 impl Lifeline {
     /// Asks the command to end, and ends it a little later.
     pub(crate) fn stop(&self) {
-        let mut line = self.lock();
-        let is_asked = match &mut *line {
-            Line::Open(input) => input.write_all(b"stop\n").is_ok(),
-            Line::Waiting | Line::Cut => false,
+        let is_asked = match &mut *self.lock() {
+            Line::Open { input, launcher } => {
+                send(*launcher, Signal::SIGCONT);
+                input.write_all(b"stop\n").is_ok()
+            }
+            Line::Waiting | Line::Cut(_) => false,
         };
         // One that does not read ends with the line.
         if !is_asked {
-            *line = Line::Cut;
+            self.cut();
         }
     }
 
     /// Ends the command at once.
     pub(crate) fn cut(&self) {
-        *self.lock() = Line::Cut;
+        let launcher = {
+            let mut line = self.lock();
+            let launcher = match &*line {
+                Line::Open { launcher, .. } => *launcher,
+                Line::Waiting => None,
+                Line::Cut(_) => return,
+            };
+            *line = Line::Cut(launcher);
+            launcher
+        };
+        if launcher.is_none() {
+            return;
+        }
+        let lifeline = self.clone();
+        if let Err(error) = start_thread("end-command", move || lifeline.wake_until_it_ends()) {
+            log::debug!("no thread can wake a halted launcher: {error}");
+            self.signal_cut(Signal::SIGCONT);
+        }
+    }
+
+    /// Wakes the launcher of a line that is cut until it has ended: one that is halted does not see the end of its input.
+    fn wake_until_it_ends(&self) {
+        for _ in 0..WAKES {
+            if !self.signal_cut(Signal::SIGCONT) {
+                return;
+            }
+            drop(self.0.ended.wait_timeout(self.lock(), WAKE_PAUSE));
+        }
+        if self.signal_cut(Signal::SIGKILL) {
+            log::warn!("a launcher did not end and was killed");
+        }
+    }
+
+    /// Signals the launcher of a line that is cut; `false` if it has ended.
+    fn signal_cut(&self, which: Signal) -> bool {
+        let line = self.lock();
+        let Line::Cut(launcher @ Some(_)) = &*line else {
+            return false;
+        };
+        send(*launcher, which);
+        true
+    }
+
+    /// Takes note that the launcher has ended, before its number may be given again.
+    fn end(&self) {
+        *self.lock() = Line::Cut(None);
+        self.0.ended.notify_all();
     }
 
     /// Holds the line of a command that was started; false if it was ended before.
-    fn hold(&self, input: ChildStdin) -> bool {
+    fn hold(&self, input: ChildStdin, launcher: u32) -> bool {
         let mut line = self.lock();
         let is_wanted = matches!(*line, Line::Waiting);
         if is_wanted {
-            *line = Line::Open(input);
+            let launcher = i32::try_from(launcher).ok().map(Pid::from_raw);
+            *line = Line::Open { input, launcher };
         }
         is_wanted
     }
 
     fn is_cut(&self) -> bool {
-        matches!(*self.lock(), Line::Cut)
+        matches!(*self.lock(), Line::Cut(_))
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let line = self.0.line.lock();
+        line.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn send(launcher: Option<Pid>, which: Signal) {
+    let sent = launcher.map(|launcher| kill(launcher, which));
+    if let Some(Err(error)) = sent {
+        log::debug!("a launcher cannot be signalled: {error}");
     }
 }
 
@@ -126,8 +203,8 @@ pub(crate) fn run_into(
         .stderr(Stdio::piped())
         .spawn()?;
     let worked = follow(&mut child, &first, lifeline, sink);
-    lifeline.cut();
     // With its input closed it ends.
+    lifeline.end();
     child.wait()?;
     worked
 }
@@ -145,7 +222,7 @@ fn follow(
     };
     // One that ended already says why.
     let told = input.write_all(first);
-    if told.is_ok() && !lifeline.hold(input) {
+    if told.is_ok() && !lifeline.hold(input, child.id()) {
         return Err(io::Error::other("cancelled before it started"));
     }
     let mut piece = vec![0; PIECE];
@@ -194,7 +271,60 @@ fn ended(lines: &str) -> io::Result<Ended> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::process::Command;
+    use std::thread;
+
+    use harness_protocol::Access;
+
     use super::*;
+    use crate::tool::launch::Contained;
+
+    /// Its process halts itself, and ends with its input once it is woken.
+    struct HaltedLauncher;
+
+    impl Launcher for HaltedLauncher {
+        fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
+            Err("it runs nothing".to_owned())
+        }
+
+        fn launch(&self, _: &LaunchOrder) -> io::Result<Launch> {
+            let mut process = Command::new("sh");
+            process.args(["-c", "kill -STOP $$; cat >/dev/null"]);
+            Ok(Launch {
+                process,
+                order: Vec::new(),
+            })
+        }
+    }
+
+    /// Spec: [BASH-533]
+    #[test]
+    fn a_launcher_that_is_halted_ends_when_its_line_is_cut() {
+        let order = LaunchOrder {
+            program: vec!["true".to_owned()],
+            environment: Vec::new(),
+            folder: "/".into(),
+            workspace: "/".into(),
+            temp: "/tmp".into(),
+            access: Access::Read,
+            network: false,
+            writable: Vec::new(),
+            protected: Vec::new(),
+            closed: Arc::default(),
+        };
+        let lifeline = Lifeline::default();
+        let line = lifeline.clone();
+        let run = move || run_into(&HaltedLauncher, &order, &line, &mut |_| {});
+        let running = thread::spawn(run);
+        while matches!(*lifeline.lock(), Line::Waiting) {
+            thread::yield_now();
+        }
+        lifeline.cut();
+        let ended = running.join().unwrap().unwrap();
+        assert_eq!(ended, Ended::default());
+        assert!(!lifeline.signal_cut(Signal::SIGCONT));
+    }
 
     /// Spec: [BASH-02]
     #[test]
