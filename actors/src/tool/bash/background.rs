@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use harness_protocol::Job;
+use harness_protocol::{Access, Job};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::inventory::Inventory;
 use super::job::{DEFAULT_TAIL, ended_line};
 use super::jobs::{Jobs, NewJob, Starting};
 use super::process::{self, Ended, GRACE, Lifeline};
 use super::result::{Ending, Finished};
 use super::temp::TempFolder;
-use super::{Bash, Ready, failed};
+use super::{Bash, KnownPlaces, Ready, failed};
 use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
 use crate::{blocking, start_thread};
 
@@ -111,10 +112,29 @@ impl Bash {
             .unwrap_or_else(PoisonError::into_inner)
             .add(&[]);
         let temp = TempFolder::new()?;
-        let (order, _) = self.order(ready, &temp, closed);
+        // It may change whatever it wants with full access, and nothing with the access to read.
+        let is_guarded = ready.plan.access == Access::Write;
+        let before = is_guarded.then(|| Inventory::take(&ready.workspace, &[]));
+        let places = before.as_ref().map(Inventory::content_places);
+        let places = places.unwrap_or_default();
+        let (order, reach) = self.order(ready, &temp, closed, &places);
         // Clients see a call's output while it runs, and this one's ends now.
         let live = LiveOutput::default();
-        process::run(&*self.launcher, &order, lifeline, capture, &live)
+        let run = || process::run(&*self.launcher, &order, lifeline, capture, &live);
+        let Some(before) = &before else {
+            return run();
+        };
+        let known = KnownPlaces {
+            reach: &reach,
+            places,
+            before,
+        };
+        let (ended, notes) = self.guarded(ready, &order, known, run)?;
+        let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in notes {
+            capture.add(format!("[{note}]\n").as_bytes());
+        }
+        Ok(ended)
     }
 }
 

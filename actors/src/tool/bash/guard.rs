@@ -3,12 +3,17 @@
 //! The folders are opened before the command. Afterwards each place is reached from there by plain names, and a link
 //! that the command left on the way is put aside instead of followed.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::git_contents::{GitContents, GitReader};
 use super::git_look::{GitFinding, GitFolders, GitLook};
+use super::git_refs::GitRefs;
 use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
+use super::inventory::ContentPlaces;
+use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
 use super::reach::Reach;
 
@@ -18,6 +23,8 @@ const MAX_FILE: u64 = 1024 * 1024;
 const MAX_FILES: usize = 1000;
 /// Maximum depth of protected folders.
 const DEPTH: usize = 6;
+/// Maximum number of places that the notes name.
+const MAX_NOTES: usize = 20;
 
 /// The state of protected places before a command.
 #[derive(Debug)]
@@ -29,6 +36,11 @@ pub(super) struct CommandGuard {
     worktree: Option<(PathBuf, HeldFolder)>,
     /// The ways to make git run programs that were there before.
     git: GitLook,
+    /// Places in repositories below the folder, relative to it.
+    nested: BTreeSet<PathBuf>,
+    known_commits: KnownCommits,
+    /// The commits of the repository before the command, if there is one.
+    commits: Option<TrustedCommits>,
 }
 
 /// A folder that the command may write, with the protected places below it.
@@ -38,6 +50,13 @@ struct GuardedFolder {
     held: HeldFolder,
     /// Relative paths, each with its state before the command.
     places: Vec<(PathBuf, PlaceState)>,
+}
+
+/// An entry of a folder, with its path below the guarded folder.
+struct GuardedEntry<'e> {
+    folder: &'e HeldFolder,
+    name: &'e OsStr,
+    relative: &'e Path,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -54,12 +73,17 @@ enum PlaceState {
 }
 
 impl CommandGuard {
-    /// Opens the folders and looks at the protected places. Places that mounts hold while the command runs
-    /// (`are_held`) are left out: a change there is another program's. Blocks.
+    /// Opens the folders and looks at the protected places. Those of `held_places` that a mount holds while the command
+    /// runs are left out: a change there is another program's. Blocks.
     ///
     /// # Errors
     /// If a folder cannot be opened: without it, nothing can be put back.
-    pub(super) fn look(workspace: &Path, reach: &Reach, are_held: bool) -> io::Result<Self> {
+    pub(super) fn look(
+        workspace: &Path,
+        reach: &Reach,
+        held_places: &[PathBuf],
+        known_commits: &KnownCommits,
+    ) -> io::Result<Self> {
         let mut room = MAX_FILES;
         let mut folders = Vec::new();
         for path in std::iter::once(workspace).chain(reach.writable.iter().map(PathBuf::as_path)) {
@@ -70,7 +94,7 @@ impl CommandGuard {
                     continue;
                 };
                 let state = state_at(&held, relative, &mut room);
-                if !(are_held && is_held_by_mount(&state)) {
+                if !(held_places.contains(place) && is_held_by_mount(&state)) {
                     places.push((relative.to_owned(), state));
                 }
             }
@@ -91,9 +115,59 @@ impl CommandGuard {
             had_git,
             worktree: worktree.transpose()?,
             git: GitLook::default(),
+            nested: BTreeSet::new(),
+            known_commits: known_commits.clone(),
+            commits: None,
         };
         guard.git = guard.look_at_git(GitLook::look_at).unwrap_or_default();
+        let refs = guard.refs();
+        guard.commits = refs.map(|(repository, refs)| known_commits.begin(repository, refs));
         Ok(guard)
+    }
+
+    /// The same with these places as those in repositories below the folder. Changes there are named, and stay.
+    pub(super) fn with_nested(self, nested: BTreeSet<PathBuf>) -> Self {
+        Self { nested, ..self }
+    }
+
+    /// The refs of the repository in the conversation's folder, with the path of its git folder.
+    fn refs(&self) -> Option<(PathBuf, GitRefs)> {
+        let own = self.folders.first()?;
+        let name = OsStr::new(".git");
+        match (own.held.folder(name), &self.worktree, self.folders.get(1)) {
+            (Ok(git), _, _) => Some((own.path.join(name), GitRefs::read(&git, &git))),
+            (Err(_), Some((_, git)), Some(common)) => {
+                Some((common.path.clone(), GitRefs::read(git, &common.held)))
+            }
+            (Err(_), _, _) => None,
+        }
+    }
+
+    /// The contents that the operator's commits have at the places that differ now.
+    fn moved_contents(&self, refs: Option<&GitRefs>, git: &GitReader<'_>) -> GitContents {
+        let (Some(own), Some(commits), Some(refs)) = (self.folders.first(), &self.commits, refs)
+        else {
+            return GitContents::default();
+        };
+        let mut paths = BTreeSet::new();
+        for (relative, was) in &own.places {
+            if !relative.starts_with(".git") && !self.nested.contains(relative) {
+                let mut room = MAX_FILES;
+                let is = state_at(&own.held, relative, &mut room);
+                add_differing(relative, was, &is, &mut paths);
+            }
+        }
+        if paths.is_empty() || commits.trusted.is_empty() {
+            return GitContents::default();
+        }
+        let contents = git.contents(commits, refs.head.as_deref(), &paths);
+        contents.unwrap_or_else(|error| {
+            log::warn!(
+                "the commits of {} cannot be read: {error}",
+                own.path.display()
+            );
+            GitContents::default()
+        })
     }
 
     /// Looks at the repository in the conversation's folder, if there is one.
@@ -114,13 +188,35 @@ impl CommandGuard {
         }))
     }
 
-    /// Puts back what was changed and puts aside what was made; a line for each. Blocks.
-    pub(super) fn put_back(self) -> Vec<String> {
+    /// Puts back what was changed and puts aside what was made, but for content that git has moved from a commit of the
+    /// operator; a line for each. `made` has the places that had no file before. Blocks.
+    pub(super) fn put_back(mut self, made: ContentPlaces, git: &GitReader<'_>) -> Vec<String> {
+        self.nested.extend(made.nested);
+        if let Some(own) = self.folders.first_mut() {
+            own.add_made(made.places);
+        }
+        let refs = self.refs();
+        let contents = self.moved_contents(refs.as_ref().map(|(_, refs)| refs), git);
+        let begun = self.commits.as_ref().map(|commits| &*commits.repository);
+        self.known_commits.end(begun, refs);
         let mut notes = Vec::new();
-        for folder in &self.folders {
-            for (relative, was) in &folder.places {
-                folder.restore(relative, was, &mut notes);
+        if let Some((own, others)) = self.folders.split_first() {
+            for (relative, was) in &own.places {
+                match self.nested.contains(relative) {
+                    true => own.name_change(relative, was, &mut notes),
+                    false => own.restore(relative, was, &contents, &mut notes),
+                }
             }
+            for folder in others {
+                for (relative, was) in &folder.places {
+                    folder.restore(relative, was, &GitContents::default(), &mut notes);
+                }
+            }
+        }
+        if notes.len() > MAX_NOTES {
+            let more = notes.len() - MAX_NOTES;
+            notes.truncate(MAX_NOTES);
+            notes.push(format!("{more} more protected places were treated alike"));
         }
         if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
             notes.extend(new_repository::check(&own.held, &own.path));
@@ -134,6 +230,54 @@ impl CommandGuard {
         });
         notes.extend(put.into_iter().flatten());
         notes
+    }
+}
+
+/// Adds the paths at which two states differ, of folders and of what is in them.
+fn add_differing(path: &Path, was: &PlaceState, is: &PlaceState, paths: &mut BTreeSet<PathBuf>) {
+    if was == is {
+        return;
+    }
+    paths.insert(path.to_owned());
+    let PlaceState::Folder(now) = is else {
+        return;
+    };
+    let before = match was {
+        PlaceState::Folder(inside) => inside.as_slice(),
+        PlaceState::Absent
+        | PlaceState::File { .. }
+        | PlaceState::Link(_)
+        | PlaceState::Unknown => &[],
+    };
+    let absent = PlaceState::Absent;
+    let state_in = |inside: &[(OsString, PlaceState)], name: &OsStr| {
+        inside.iter().position(|(known, _)| known == name)
+    };
+    for (name, is) in now {
+        let was = state_in(before, name).and_then(|at| before.get(at));
+        let was = was.map_or(&absent, |(_, was)| was);
+        add_differing(&path.join(name), was, is, paths);
+    }
+    for (name, was) in before {
+        if state_in(now, name).is_none() {
+            add_differing(&path.join(name), was, &absent, paths);
+        }
+    }
+}
+
+/// True if git has moved this state to a path.
+fn is_moved(contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
+    match is {
+        PlaceState::Absent => contents.lacks(path),
+        PlaceState::File { content, .. } => contents.has(path, content, false),
+        PlaceState::Link(target) => contents.has(path, target.as_encoded_bytes(), true),
+        PlaceState::Folder(inside) => {
+            let mut inside_moved = inside
+                .iter()
+                .map(|(name, is)| is_moved(contents, &path.join(name), is));
+            !inside.is_empty() && inside_moved.all(|moved| moved)
+        }
+        PlaceState::Unknown => false,
     }
 }
 
@@ -218,13 +362,48 @@ fn state(folder: &HeldFolder, name: &OsStr, depth: usize, room: &mut usize) -> P
 }
 
 impl GuardedFolder {
-    fn restore(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+    /// Adds places that had no file before, but for those that are known already.
+    fn add_made(&mut self, made: BTreeSet<PathBuf>) {
+        for place in made {
+            let is_known = self
+                .places
+                .iter()
+                .any(|(known, _)| place.starts_with(known));
+            if !is_known {
+                self.places.push((place, PlaceState::Absent));
+            }
+        }
+    }
+
+    /// Names a place that differs.
+    fn name_change(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+        let mut room = MAX_FILES;
+        if state_at(&self.held, relative, &mut room) != *was {
+            notes.push(format!(
+                "{} is protected and was changed in a repository below the folder; look at it before you use it",
+                self.path.join(relative).display()
+            ));
+        }
+    }
+
+    fn restore(
+        &self,
+        relative: &Path,
+        was: &PlaceState,
+        contents: &GitContents,
+        notes: &mut Vec<String>,
+    ) {
         let is_wanted = *was != PlaceState::Absent;
         match self.held.place(relative) {
             Ok(HeldPlace::Entry(folder, name)) => {
-                self.restore_entry(&folder, &name, relative, was, notes);
+                let entry = GuardedEntry {
+                    folder: &folder,
+                    name: &name,
+                    relative,
+                };
+                self.restore_entry(&entry, was, contents, notes);
             }
-            Ok(HeldPlace::Absent) if !is_wanted => {}
+            Ok(HeldPlace::Absent) if !is_wanted || contents.lacks(relative) => {}
             Ok(HeldPlace::Absent) => self.put_back_below(relative, was, notes),
             Ok(HeldPlace::Blocked(folder, name)) => {
                 let is_link = matches!(folder.kind(&name), Ok(Some(EntryKind::Link)));
@@ -245,15 +424,24 @@ impl GuardedFolder {
 
     fn restore_entry(
         &self,
-        folder: &HeldFolder,
-        name: &OsStr,
-        relative: &Path,
+        entry: &GuardedEntry<'_>,
         was: &PlaceState,
+        contents: &GitContents,
         notes: &mut Vec<String>,
     ) {
+        let &GuardedEntry {
+            folder,
+            name,
+            relative,
+        } = entry;
         let mut room = MAX_FILES;
         let is = state(folder, name, DEPTH, &mut room);
         if is == *was {
+            return;
+        }
+        // Of a folder that was there, each entry is judged.
+        let are_folders = matches!((was, &is), (PlaceState::Folder(_), PlaceState::Folder(_)));
+        if !are_folders && is_moved(contents, relative, &is) {
             return;
         }
         let shown = self.path.join(relative);
@@ -269,11 +457,19 @@ impl GuardedFolder {
                     return;
                 };
                 for (name, was) in inside {
-                    self.restore_entry(&inner, name, &relative.join(name), was, notes);
+                    let entry = GuardedEntry {
+                        folder: &inner,
+                        name,
+                        relative: &relative.join(name),
+                    };
+                    self.restore_entry(&entry, was, contents, notes);
                 }
                 let is_new = |name: &OsStr| inside.iter().all(|(known, _)| known != name);
-                for (name, _) in now.iter().filter(|(name, _)| is_new(name)) {
-                    self.put_entry_aside(&inner, name, &relative.join(name), notes);
+                for (name, is) in now.iter().filter(|(name, _)| is_new(name)) {
+                    let relative = relative.join(name);
+                    if !is_moved(contents, &relative, is) {
+                        self.put_entry_aside(&inner, name, &relative, notes);
+                    }
                 }
             }
             (was, is) => {
@@ -319,7 +515,7 @@ impl GuardedFolder {
             .and_then(|aside| folder.put_aside(name, &aside));
         notes.push(match aside {
             Ok(aside) => format!(
-                "{shown} is protected: what was made there was put aside as {}",
+                "{shown} is protected: what was made there was put aside as {}; write asks an operator for it",
                 self.aside_path(relative).join(aside).display()
             ),
             Err(error) => {
@@ -374,7 +570,9 @@ fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
 fn put_back_note(path: &Path, put: &io::Result<()>) -> String {
     let shown = path.display();
     match put {
-        Ok(()) => format!("{shown} is protected and was put back as it was"),
+        Ok(()) => format!(
+            "{shown} is protected and was put back; edit and write ask an operator for a change"
+        ),
         Err(error) => {
             format!("{shown} is protected and was changed; it could not be put back: {error}")
         }

@@ -8,8 +8,10 @@ mod denied;
 mod environment;
 mod frames;
 mod git_config;
+mod git_contents;
 mod git_index;
 mod git_look;
+mod git_refs;
 mod guard;
 mod held;
 mod held_contents;
@@ -18,6 +20,7 @@ mod inventory;
 mod job;
 mod jobs;
 mod kept;
+mod known_commits;
 mod lines;
 mod new_repository;
 mod outputs;
@@ -40,8 +43,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::capture::Capture;
+use self::git_contents::GitReader;
 use self::guard::CommandGuard;
-use self::inventory::Inventory;
+use self::inventory::{ContentPlaces, Inventory};
+use self::known_commits::KnownCommits;
 use self::process::GRACE;
 use self::reach::Reach;
 use self::result::{Ending, Finished};
@@ -83,6 +88,7 @@ pub struct Bash {
     environment: Arc<[String]>,
     /// The jobs in the background.
     jobs: Jobs,
+    known_commits: KnownCommits,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -117,6 +123,7 @@ impl Bash {
             launcher,
             environment: environment.into(),
             jobs,
+            known_commits: KnownCommits::default(),
         }
     }
 
@@ -209,14 +216,26 @@ impl Bash {
             let context = context.clone();
             let work = move || {
                 let temp = TempFolder::new()?;
-                let (order, reach) = self.order(&ready, &temp, Arc::clone(&context.closed));
-                let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
                 let take = || Inventory::take(&ready.workspace, &context.seen.paths());
                 let before = may_write(&ready.plan).then(take);
-                let (ended, put_back) = match ready.plan.access {
-                    Access::Write => guarded(&ready, &reach, run)?,
+                let places = before.as_ref().map(Inventory::content_places);
+                let places = places.unwrap_or_default();
+                let closed = Arc::clone(&context.closed);
+                let (order, reach) = self.order(&ready, &temp, closed, &places);
+                let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
+                let (ended, put_back) = match (ready.plan.access, &before) {
+                    (Access::Write, Some(before)) => {
+                        let known = KnownPlaces {
+                            reach: &reach,
+                            places,
+                            before,
+                        };
+                        self.guarded(&ready, &order, known, run)?
+                    }
                     // The one can write nothing, the other everything.
-                    Access::Read | Access::Full | Access::Unknown => (run()?, Vec::new()),
+                    (Access::Write | Access::Read | Access::Full | Access::Unknown, _) => {
+                        (run()?, Vec::new())
+                    }
                 };
                 let found = before.map(|before| before.compare(&context));
                 let told = lock(&capture).told();
@@ -284,6 +303,7 @@ impl Bash {
         ready: &Ready,
         temp: &TempFolder,
         closed: Arc<[PathBuf]>,
+        places: &ContentPlaces,
     ) -> (LaunchOrder, Reach) {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -292,7 +312,8 @@ impl Bash {
         let script = script::with_note(temp.path());
         let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
-        let reach = reach::find(&ready.workspace);
+        let mut reach = reach::find(&ready.workspace);
+        reach.add_contents(&ready.workspace, places);
         let mut environment = environment(own, &self.environment, temp.path());
         ready.search_path.put_into(&mut environment);
         let order = LaunchOrder {
@@ -304,11 +325,43 @@ impl Bash {
             access: ready.plan.access,
             network: ready.plan.network,
             writable: reach.writable.clone(),
-            protected: reach.protected.clone(),
+            protected: reach.held(may_move_files(&ready.plan)),
             closed,
         };
         (order, reach)
     }
+
+    /// Runs a command that may write; what it did at protected places is taken back, a line for each, but for files
+    /// that git has moved. Blocks.
+    fn guarded(
+        &self,
+        ready: &Ready,
+        order: &LaunchOrder,
+        known: KnownPlaces<'_>,
+        run: impl FnOnce() -> io::Result<Ended>,
+    ) -> io::Result<(Ended, Vec<String>)> {
+        // A job runs for so long that a change may be another program's.
+        let are_held = ready.plan.backend == Backend::Namespaces || ready.plan.background;
+        let held: &[PathBuf] = if are_held { &order.protected } else { &[] };
+        let workspace = &ready.workspace;
+        let guard = CommandGuard::look(workspace, known.reach, held, &self.known_commits)?;
+        let guard = guard.with_nested(known.places.nested);
+        let ended = run();
+        let git = GitReader {
+            launcher: &*self.launcher,
+            workspace,
+            closed: &order.closed,
+        };
+        let notes = guard.put_back(known.before.made_places(), &git);
+        Ok((ended?, notes))
+    }
+}
+
+/// The protected places of a folder before a command.
+struct KnownPlaces<'k> {
+    reach: &'k Reach,
+    places: ContentPlaces,
+    before: &'k Inventory,
 }
 
 /// True if a folder's name holds a secret, which no record may hold.
@@ -322,17 +375,10 @@ fn may_write(plan: &CommandPlan) -> bool {
     !(plan.access == Access::Read && plan.contained)
 }
 
-/// Runs a command that may write; what it did at protected places is taken back, a line for each. Blocks.
-fn guarded(
-    ready: &Ready,
-    reach: &Reach,
-    run: impl FnOnce() -> io::Result<Ended>,
-) -> io::Result<(Ended, Vec<String>)> {
-    let are_held = ready.plan.backend == Backend::Namespaces;
-    let guard = CommandGuard::look(&ready.workspace, reach, are_held)?;
-    let ended = run();
-    let notes = guard.put_back();
-    Ok((ended?, notes))
+/// True if a command may make git move files between commits: then protected content is judged afterwards, while for all
+/// other commands mounts hold it, so that another program's change of it stays. A job is one of those.
+fn may_move_files(plan: &CommandPlan) -> bool {
+    plan.access == Access::Write && !plan.background && reach::names_git(&plan.command)
 }
 
 fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
