@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::clone_origin::origin_refs;
 use super::git_contents::{GitContents, GitReader};
 use super::git_look::{GitFinding, GitFolders, GitLook};
 use super::git_refs::GitRefs;
@@ -143,10 +144,28 @@ impl CommandGuard {
         }
     }
 
+    /// The commits of the operator in the origin of a repository that the command has cloned.
+    fn origin_commits(&self, git: &GitReader<'_>) -> Option<TrustedCommits> {
+        let own = self.folders.first().filter(|_| !self.had_git)?;
+        let new = own.held.folder(OsStr::new(".git")).ok()?;
+        let (repository, refs) = origin_refs(&new, &own.path, git)?;
+        let made = self.known_commits.made_in(&repository);
+        let tips = refs.tips.into_iter();
+        Some(TrustedCommits {
+            repository,
+            trusted: tips.filter(|tip| !made.contains(tip)).collect(),
+            made,
+        })
+    }
+
     /// The contents that the operator's commits have at the places that differ now.
-    fn moved_contents(&self, refs: Option<&GitRefs>, git: &GitReader<'_>) -> GitContents {
-        let (Some(own), Some(commits), Some(refs)) = (self.folders.first(), &self.commits, refs)
-        else {
+    fn moved_contents(
+        &self,
+        commits: Option<&TrustedCommits>,
+        refs: Option<&GitRefs>,
+        git: &GitReader<'_>,
+    ) -> GitContents {
+        let (Some(own), Some(commits), Some(refs)) = (self.folders.first(), commits, refs) else {
             return GitContents::default();
         };
         let mut paths = BTreeSet::new();
@@ -196,7 +215,12 @@ impl CommandGuard {
             own.add_made(made.places);
         }
         let refs = self.refs();
-        let contents = self.moved_contents(refs.as_ref().map(|(_, refs)| refs), git);
+        let origin = self.origin_commits(git);
+        if let (Some(origin), Some((repository, _))) = (&origin, &refs) {
+            self.known_commits.trust(repository, &origin.trusted);
+        }
+        let commits = self.commits.as_ref().or(origin.as_ref());
+        let contents = self.moved_contents(commits, refs.as_ref().map(|(_, refs)| refs), git);
         let begun = self.commits.as_ref().map(|commits| &*commits.repository);
         self.known_commits.end(begun, refs);
         let mut notes = Vec::new();

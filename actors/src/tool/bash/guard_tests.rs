@@ -295,6 +295,45 @@ fn content_that_no_commit_of_the_operator_has_is_taken_back() {
     assert_eq!(branches.read("AGENTS.md").as_deref(), Some("own\n"));
 }
 
+/// Spec: [BASH-551]
+#[test]
+fn a_clone_of_a_repository_that_commands_cannot_write_keeps_its_files() {
+    // Places such as /tmp can be written by all, so that the origin is somewhere else.
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let place = fs::canonicalize(&place).unwrap_or_else(|_| std::env::current_dir().unwrap());
+    let origin = tempfile::tempdir_in(place).unwrap();
+    let is_changeable = ["/tmp", "/var/tmp", "/dev/shm"]
+        .iter()
+        .any(|shared| origin.path().starts_with(shared));
+    let branches = Branches::new();
+    let into = origin.path().display();
+    branches.run(&format!("git clone -q --bare . {into}/origin.git"));
+    for name in ["other", "main"] {
+        let work = Branches {
+            home: tempfile::tempdir().unwrap(),
+            known: KnownCommits::default(),
+        };
+        let clone = format!("git clone -q -b {name} {into}/origin.git .");
+        let notes = work.command(&clone);
+        assert_eq!(notes.is_empty(), !is_changeable, "{notes:?}");
+        if is_changeable {
+            continue;
+        }
+        assert_eq!(work.read("AGENTS.md"), Some(format!("{name}\n")));
+        assert_eq!(work.command("git switch -q other"), [""; 0]);
+        assert_eq!(work.command("echo evil >AGENTS.md").len(), 1);
+    }
+    // A clone of a repository in the folder has what the command made.
+    let work = Branches {
+        home: tempfile::tempdir().unwrap(),
+        known: KnownCommits::default(),
+    };
+    let script = "git init -q x && cd x && echo evil >AGENTS.md && git add . && git commit -qm x && cd .. && \
+                  git clone -q x y && mv y/.git y/AGENTS.md . && rm -rf x y";
+    assert_eq!(work.command(script).len(), 1);
+    assert_eq!(work.read("AGENTS.md"), None);
+}
+
 /// Spec: [BASH-550]
 #[test]
 fn what_is_made_at_protected_places_is_put_aside_wherever_it_is() {

@@ -3,6 +3,7 @@
 mod background;
 mod capture;
 mod characters;
+mod clone_origin;
 mod configured_places;
 mod denied;
 mod environment;
@@ -124,6 +125,15 @@ impl Bash {
             environment: environment.into(),
             jobs,
             known_commits: KnownCommits::default(),
+        }
+    }
+
+    /// The same tool, which remembers in a state folder the commits that commands made.
+    #[must_use]
+    pub fn remembering(self, home: &Path) -> Self {
+        Self {
+            known_commits: KnownCommits::within(home),
+            ..self
         }
     }
 
