@@ -11,7 +11,7 @@ const MAX_REF: u64 = 4096;
 /// Maximum size of the file with packed refs that is read, in bytes.
 const MAX_PACKED: u64 = 16 * 1024 * 1024;
 /// Maximum number of refs that are read.
-const MAX_REFS: usize = 4096;
+const MAX_REFS: usize = 50_000;
 /// Maximum depth of the names of refs.
 const DEPTH: usize = 8;
 /// Candidates of workflows, of which a model made some that were rejected. They are not the operator's.
@@ -26,6 +26,8 @@ pub(super) struct GitRefs {
     pub(super) tips: BTreeSet<String>,
     /// The commit of HEAD.
     pub(super) head: Option<String>,
+    /// True if there are more refs than are read.
+    pub(super) is_cut: bool,
 }
 
 impl GitRefs {
@@ -52,9 +54,10 @@ impl GitRefs {
                 add_loose(&refs, name, DEPTH, &mut tips);
             }
         }
+        let is_cut = tips.len() >= MAX_REFS;
         let head = head(git, common, &packed);
         tips.extend(head.clone());
-        Self { tips, head }
+        Self { tips, head, is_cut }
     }
 }
 

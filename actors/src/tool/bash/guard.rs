@@ -17,11 +17,12 @@ use super::inventory::ContentPlaces;
 use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
 use super::reach::Reach;
+use crate::lexical::lexical;
 
 /// Maximum size of a protected file that can be put back, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 /// Maximum number of files in protected folders that are known.
-const MAX_FILES: usize = 1000;
+const MAX_FILES: usize = 4000;
 /// Maximum depth of protected folders.
 const DEPTH: usize = 6;
 /// Maximum number of places that the notes name.
@@ -66,6 +67,8 @@ enum PlaceState {
     File {
         content: Vec<u8>,
         mode: u32,
+        /// True if the file can be written by another name, too.
+        has_other_names: bool,
     },
     Folder(Vec<(OsString, Self)>),
     Link(OsString),
@@ -94,8 +97,8 @@ impl CommandGuard {
                 let Ok(relative) = place.strip_prefix(path) else {
                     continue;
                 };
-                let state = state_at(&held, relative, &mut room);
-                if !(held_places.contains(place) && is_held_by_mount(&state)) {
+                if !(held_places.contains(place) && is_held_by_mount(&held, relative)) {
+                    let state = state_at(&held, relative, &mut room);
                     places.push((relative.to_owned(), state));
                 }
             }
@@ -289,22 +292,6 @@ fn add_differing(path: &Path, was: &PlaceState, is: &PlaceState, paths: &mut BTr
     }
 }
 
-/// True if git has moved this state to a path.
-fn is_moved(contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
-    match is {
-        PlaceState::Absent => contents.lacks(path),
-        PlaceState::File { content, .. } => contents.has(path, content, false),
-        PlaceState::Link(target) => contents.has(path, target.as_encoded_bytes(), true),
-        PlaceState::Folder(inside) => {
-            let mut inside_moved = inside
-                .iter()
-                .map(|(name, is)| is_moved(contents, &path.join(name), is));
-            !inside.is_empty() && inside_moved.all(|moved| moved)
-        }
-        PlaceState::Unknown => false,
-    }
-}
-
 /// Puts an entry aside that git would run a program for.
 fn put_finding_aside(finding: &GitFinding, folders: &GitFolders<'_>) -> String {
     let (path, folder) = if finding.is_in_git {
@@ -333,11 +320,15 @@ fn put_finding_aside(finding: &GitFinding, folders: &GitFolders<'_>) -> String {
     }
 }
 
-/// True for what the plan of the mounts makes read-only. No mount can be made on a link or on nothing.
-const fn is_held_by_mount(state: &PlaceState) -> bool {
-    match state {
-        PlaceState::File { .. } | PlaceState::Folder(_) | PlaceState::Unknown => true,
-        PlaceState::Absent | PlaceState::Link(_) => false,
+/// True for places that the plan of the mounts makes read-only. No mount can be made on a link or on nothing.
+fn is_held_by_mount(held: &HeldFolder, relative: &Path) -> bool {
+    match held.place(relative) {
+        Ok(HeldPlace::Entry(folder, name)) => match folder.kind(&name) {
+            Ok(Some(EntryKind::File | EntryKind::Folder | EntryKind::Other)) | Err(_) => true,
+            Ok(Some(EntryKind::Link) | None) => false,
+        },
+        Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) => false,
+        Err(_) => true,
     }
 }
 
@@ -365,7 +356,11 @@ fn state(folder: &HeldFolder, name: &OsStr, depth: usize, room: &mut usize) -> P
             .link(name)
             .map_or(PlaceState::Unknown, PlaceState::Link),
         EntryKind::File => match folder.read(name, MAX_FILE) {
-            Ok(Some((content, mode))) => PlaceState::File { content, mode },
+            Ok(Some((content, mode))) => PlaceState::File {
+                content,
+                mode,
+                has_other_names: folder.has_other_names(name).unwrap_or(true),
+            },
             Ok(None) | Err(_) => PlaceState::Unknown,
         },
         EntryKind::Folder if depth > 0 => {
@@ -396,6 +391,30 @@ impl GuardedFolder {
             if !is_known {
                 self.places.push((place, PlaceState::Absent));
             }
+        }
+    }
+
+    /// True if git has moved this state to a path. A link is one only if its target is judged as well.
+    fn is_moved(&self, contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
+        match is {
+            PlaceState::Absent => contents.lacks(path),
+            PlaceState::File {
+                content,
+                has_other_names,
+                ..
+            } => !has_other_names && contents.has(path, content, false),
+            PlaceState::Link(target) => {
+                let led = lexical(&path.parent().unwrap_or(path).join(target));
+                let is_judged = self.places.iter().any(|(place, _)| led.starts_with(place));
+                is_judged && contents.has(path, target.as_encoded_bytes(), true)
+            }
+            PlaceState::Folder(inside) => {
+                let is_inside = |(name, is): &(OsString, PlaceState)| {
+                    self.is_moved(contents, &path.join(name), is)
+                };
+                !inside.is_empty() && inside.iter().all(is_inside)
+            }
+            PlaceState::Unknown => false,
         }
     }
 
@@ -465,7 +484,7 @@ impl GuardedFolder {
         }
         // Of a folder that was there, each entry is judged.
         let are_folders = matches!((was, &is), (PlaceState::Folder(_), PlaceState::Folder(_)));
-        if !are_folders && is_moved(contents, relative, &is) {
+        if !are_folders && self.is_moved(contents, relative, &is) {
             return;
         }
         let shown = self.path.join(relative);
@@ -491,7 +510,7 @@ impl GuardedFolder {
                 let is_new = |name: &OsStr| inside.iter().all(|(known, _)| known != name);
                 for (name, is) in now.iter().filter(|(name, _)| is_new(name)) {
                     let relative = relative.join(name);
-                    if !is_moved(contents, &relative, is) {
+                    if !self.is_moved(contents, &relative, is) {
                         self.put_entry_aside(&inner, name, &relative, notes);
                     }
                 }
@@ -579,7 +598,7 @@ fn ancestor_named<'p>(relative: &'p Path, name: &OsStr) -> &'p Path {
 /// Makes what was at a place before, where nothing is now.
 fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
     match was {
-        PlaceState::File { content, mode } => folder.make_file(name, content, *mode),
+        PlaceState::File { content, mode, .. } => folder.make_file(name, content, *mode),
         PlaceState::Link(target) => folder.make_link(name, target),
         PlaceState::Folder(inside) => {
             let inner = folder.make_folder(name)?;

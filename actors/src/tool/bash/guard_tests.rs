@@ -268,6 +268,8 @@ fn content_that_no_commit_of_the_operator_has_is_taken_back() {
         "git rm -q AGENTS.md && git commit -qm removed",
         "rm .vscode/settings.json",
         "ln -sf deep/f AGENTS.md",
+        // It could be written by its other name later.
+        "cp AGENTS.md other-name && ln -f other-name AGENTS.md",
         // Git takes an object for one that it is not.
         "b=$(git rev-parse main:AGENTS.md) && e=$(echo evil | git hash-object -w --stdin) && git replace $b $e && \
          git checkout -q -- . && rm AGENTS.md && git checkout -q -- AGENTS.md",

@@ -105,8 +105,10 @@ impl KnownCommits {
     /// Notes that a command ended that was begun in `begun`, and the refs of the repository that is there now. Blocks.
     pub(super) fn end(&self, begun: Option<&Path>, now: Option<(PathBuf, GitRefs)>) {
         let mut all = self.lock();
+        let is_cut = now.as_ref().is_some_and(|(_, refs)| refs.is_cut);
         if let Some((repository, refs)) = now {
             let known = all.find(&repository);
+            known.is_running |= is_cut;
             for tip in refs.tips {
                 if !known.trusted.contains(&tip) {
                     known.made.insert(tip);
@@ -119,7 +121,8 @@ impl KnownCommits {
         if let Some(repository) = begun {
             let known = all.find(repository);
             known.commands = known.commands.saturating_sub(1);
-            known.is_running = known.commands > 0;
+            // Among refs that were not read there may be some of the command's.
+            known.is_running = known.commands > 0 || is_cut;
             all.save(repository);
         }
     }
@@ -196,7 +199,7 @@ mod tests {
     fn refs(tips: &[&str]) -> GitRefs {
         GitRefs {
             tips: tips.iter().map(|tip| (*tip).to_owned()).collect(),
-            head: None,
+            ..GitRefs::default()
         }
     }
 

@@ -28,6 +28,7 @@ mod outputs;
 mod process;
 mod reach;
 mod result;
+mod running_commands;
 mod script;
 mod search_path;
 mod temp;
@@ -51,6 +52,7 @@ use self::known_commits::KnownCommits;
 use self::process::GRACE;
 use self::reach::Reach;
 use self::result::{Ending, Finished};
+use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
@@ -90,6 +92,7 @@ pub struct Bash {
     /// The jobs in the background.
     jobs: Jobs,
     known_commits: KnownCommits,
+    running: RunningCommands,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -125,6 +128,7 @@ impl Bash {
             environment: environment.into(),
             jobs,
             known_commits: KnownCommits::default(),
+            running: RunningCommands::default(),
         }
     }
 
@@ -226,26 +230,27 @@ impl Bash {
             let context = context.clone();
             let work = move || {
                 let temp = TempFolder::new()?;
+                let writing = self.begin_writing(&ready);
                 let take = || Inventory::take(&ready.workspace, &context.seen.paths());
                 let before = may_write(&ready.plan).then(take);
                 let places = before.as_ref().map(Inventory::content_places);
                 let places = places.unwrap_or_default();
+                let may_move = writing.as_ref().is_some_and(|writing| writing.may_move);
                 let closed = Arc::clone(&context.closed);
-                let (order, reach) = self.order(&ready, &temp, closed, &places);
+                let (order, reach) = self.order(&ready, &temp, closed, &places, may_move);
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
-                let (ended, put_back) = match (ready.plan.access, &before) {
-                    (Access::Write, Some(before)) => {
+                let (ended, put_back) = match (&before, &writing) {
+                    (Some(before), Some(writing)) => {
                         let known = KnownPlaces {
                             reach: &reach,
                             places,
                             before,
+                            writing,
                         };
                         self.guarded(&ready, &order, known, run)?
                     }
-                    // The one can write nothing, the other everything.
-                    (Access::Write | Access::Read | Access::Full | Access::Unknown, _) => {
-                        (run()?, Vec::new())
-                    }
+                    // With access to read it can write nothing, with full access everything.
+                    (None, _) | (_, None) => (run()?, Vec::new()),
                 };
                 let found = before.map(|before| before.compare(&context));
                 let told = lock(&capture).told();
@@ -314,6 +319,7 @@ impl Bash {
         temp: &TempFolder,
         closed: Arc<[PathBuf]>,
         places: &ContentPlaces,
+        may_move: bool,
     ) -> (LaunchOrder, Reach) {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -335,10 +341,16 @@ impl Bash {
             access: ready.plan.access,
             network: ready.plan.network,
             writable: reach.writable.clone(),
-            protected: reach.held(may_move_files(&ready.plan)),
+            protected: reach.held(may_move),
             closed,
         };
         (order, reach)
+    }
+
+    /// Notes that a command begins, if it may write.
+    fn begin_writing(&self, ready: &Ready) -> Option<RunningCommand> {
+        let begin = || self.running.begin(&ready.workspace, wants_to_move(ready));
+        (ready.plan.access == Access::Write).then(begin)
     }
 
     /// Runs a command that may write; what it did at protected places is taken back, a line for each, but for files
@@ -350,11 +362,13 @@ impl Bash {
         known: KnownPlaces<'_>,
         run: impl FnOnce() -> io::Result<Ended>,
     ) -> io::Result<(Ended, Vec<String>)> {
+        let workspace = &ready.workspace;
         // A job runs for so long that a change may be another program's.
         let are_held = ready.plan.backend == Backend::Namespaces || ready.plan.background;
-        let held: &[PathBuf] = if are_held { &order.protected } else { &[] };
-        let workspace = &ready.workspace;
-        let guard = CommandGuard::look(workspace, known.reach, held, &self.known_commits)?;
+        let may_move = known.writing.may_move || known.writing.is_beside_mover;
+        let held = are_held.then(|| known.reach.held(may_move));
+        let held = held.unwrap_or_default();
+        let guard = CommandGuard::look(workspace, known.reach, &held, &self.known_commits)?;
         let guard = guard.with_nested(known.places.nested);
         let ended = run();
         let git = GitReader {
@@ -372,6 +386,7 @@ struct KnownPlaces<'k> {
     reach: &'k Reach,
     places: ContentPlaces,
     before: &'k Inventory,
+    writing: &'k RunningCommand,
 }
 
 /// True if a folder's name holds a secret, which no record may hold.
@@ -385,10 +400,11 @@ fn may_write(plan: &CommandPlan) -> bool {
     !(plan.access == Access::Read && plan.contained)
 }
 
-/// True if a command may make git move files between commits: then protected content is judged afterwards, while for all
-/// other commands mounts hold it, so that another program's change of it stays. A job is one of those.
-fn may_move_files(plan: &CommandPlan) -> bool {
-    plan.access == Access::Write && !plan.background && reach::names_git(&plan.command)
+/// True if a command may make git move files between commits. Its protected content is judged afterwards, while for
+/// all other commands mounts hold it, so that another program's change of it stays. A job is one of those.
+fn wants_to_move(ready: &Ready) -> bool {
+    let is_repository = ready.workspace.join(".git").exists();
+    !ready.plan.background && is_repository && reach::names_git(&ready.plan.command)
 }
 
 fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
