@@ -517,12 +517,14 @@ impl GuardedFolder {
             }
             (was, is) => {
                 let put = if is == PlaceState::Absent {
-                    Ok(())
+                    Ok(None)
                 } else {
                     let aside = self.aside_folder(relative);
-                    aside.and_then(|aside| folder.put_aside(name, &aside).map(drop))
+                    aside.and_then(|aside| folder.put_aside(name, &aside).map(Some))
                 };
-                let put = put.and_then(|()| make(folder, name, was));
+                let put = put.and_then(|aside| make(folder, name, was).map(|()| aside));
+                let above = self.aside_path(relative);
+                let put = put.map(|aside| aside.map(|aside| above.join(aside)));
                 notes.push(put_back_note(&self.path.join(relative), &put));
             }
         }
@@ -530,7 +532,7 @@ impl GuardedFolder {
 
     /// Puts a place back whose folders may have been removed.
     fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
-        let put = self.make_below(relative, was);
+        let put = self.make_below(relative, was).map(|()| None);
         notes.push(put_back_note(&self.path.join(relative), &put));
     }
 
@@ -610,11 +612,15 @@ fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
     }
 }
 
-fn put_back_note(path: &Path, put: &io::Result<()>) -> String {
+/// The note about a place that was put back. `put` has the path of what was in its place.
+fn put_back_note(path: &Path, put: &io::Result<Option<PathBuf>>) -> String {
     let shown = path.display();
     match put {
-        Ok(()) => format!(
-            "{shown} is protected and was put back; edit and write ask an operator for a change"
+        Ok(None) => format!("{shown} is protected and was put back"),
+        Ok(Some(aside)) => format!(
+            "{shown} is protected and was put back, what the command wrote was put aside as {}; edit and write ask an \
+             operator for a change",
+            aside.display()
         ),
         Err(error) => {
             format!("{shown} is protected and was changed; it could not be put back: {error}")
