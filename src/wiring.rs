@@ -197,7 +197,10 @@ impl Commands {
         Self {
             launcher: Launching(Some(Arc::new(launcher.clone()))),
             tools: vec![
-                Arc::new(Bash::new(Arc::new(launcher), environment, jobs.clone())),
+                Arc::new(
+                    Bash::new(Arc::new(launcher), environment, jobs.clone())
+                        .remembering(&config.home),
+                ),
                 Arc::new(JobTool::new(jobs.clone())),
             ],
             contained_by: Arc::new(move || asked.contained_by()),

@@ -10,7 +10,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::bash::run;
-use crate::changing::{Changing, Result};
+use crate::changing::{Changing, Result, edit_of};
+use crate::eventually::eventually;
 use crate::program::output;
 
 /// The means that contains commands here; `none` if nothing does.
@@ -371,6 +372,127 @@ async fn a_linked_protected_place_keeps_no_command_from_running() {
         assert_eq!(here.read("AGENTS.md"), b"rules", "{text}: {result}");
         let configuration = here.read(".cargo/config.toml");
         assert_eq!(configuration, b"repository", "{text}: {result}");
+    }
+}
+
+/// Names of protected content, each of another kind.
+const CONTENT: [&str; 14] = [
+    ".envrc",
+    ".vscode/tasks.json",
+    ".idea/workspace.xml",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".husky/pre-commit",
+    ".devcontainer.json",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".profile",
+    ".gitattributes",
+    "AGENTS.md",
+    ".claude/commands/x.md",
+    ".cargo/config.toml",
+];
+
+/// Spec: [BASH-550]
+#[tokio::test]
+async fn edit_write_bash_and_job_agree_about_every_protected_place() {
+    if !contains_commands() {
+        return;
+    }
+    for is_present in [true, false] {
+        let here = Changing::in_mode("sandbox").await;
+        here.file("src/deep/plain", "");
+        std::os::unix::fs::symlink("src", here.at("linked")).unwrap();
+        let mut paths = Vec::new();
+        for folder in ["", "src/deep/", "linked/deep/"] {
+            paths.extend(CONTENT.map(|name| format!("{folder}{name}")));
+        }
+        for path in paths.iter().filter(|_| is_present) {
+            here.file(path, "one\n");
+        }
+        for path in &paths {
+            let (tool, input) = match is_present {
+                true => ("edit", edit_of(path, "one", "evil")),
+                false => ("write", json!({"path": path, "content": "evil"})),
+            };
+            let call = here.begin(tool, input).await;
+            let approval = here.asked().await.unwrap();
+            assert_eq!(approval["change"]["place"], "protected", "{path}");
+            here.answer(&approval, "deny").await;
+            here.result(&call).await;
+        }
+        let unchanged = || {
+            paths.iter().all(|path| {
+                let content = fs::read_to_string(here.at(path)).ok();
+                content.as_deref() == is_present.then_some("one\n")
+            })
+        };
+        let each = paths
+            .iter()
+            .map(|path| format!("mkdir -p $(dirname {path}); echo evil > {path}; "));
+        let text: String = each.collect();
+        let (result, _) = with(&here, "write", &format!("{text} true")).await;
+        assert!(unchanged(), "{is_present}: {result}");
+        // Without mounts, a job's change of a file that is there stays.
+        if is_present && backend() != "namespaces" {
+            continue;
+        }
+        let text = format!("{text} echo done > done");
+        run(&here, json!({"command": text, "background": true})).await;
+        eventually("the end of the job", async || {
+            here.at("done").exists() && unchanged()
+        })
+        .await;
+    }
+}
+
+/// Spec: [BASH-551]
+#[tokio::test]
+async fn git_moves_protected_files_and_a_commands_own_content_is_taken_back() {
+    if !contains_commands() {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let outside = |script: &str| {
+        let script = format!("cd {} && {script}", here.at("").display());
+        let (code, out, err) = output(Command::new("sh").args(["-c", &script]));
+        assert_eq!(code, 0, "{script}: {out}{err}");
+        out
+    };
+    outside(
+        "git init -q -b main . && git config user.name a && git config user.email a@b && mkdir .vscode sub \
+         && echo main > AGENTS.md && echo 1 > .vscode/a && echo 1 > sub/.npmrc && git add -A && git commit -qm main \
+         && git switch -qc other && echo other > AGENTS.md && echo 2 > .vscode/a && echo 2 > sub/.npmrc \
+         && echo 2 > .envrc && git add -A && git commit -qm other && git switch -q main",
+    );
+    for (text, agents) in [
+        ("git switch -q other", "other\n"),
+        ("git switch -q main && git merge -q other", "other\n"),
+        ("git reset -q --hard HEAD~1", "main\n"),
+    ] {
+        let (result, is_error) = with(&here, "write", text).await;
+        assert!(
+            !is_error && !result.contains("protected"),
+            "{text}: {result}"
+        );
+        assert_eq!(
+            here.read("AGENTS.md"),
+            agents.as_bytes(),
+            "{text}: {result}"
+        );
+        assert_eq!(outside("git status --short"), "", "{text}: {result}");
+    }
+    for text in [
+        "git status; echo evil > AGENTS.md",
+        "git switch -qc mine; echo evil > AGENTS.md; git commit -qam evil",
+        "git switch -q main; git checkout -q mine -- AGENTS.md",
+    ] {
+        let (result, _) = with(&here, "write", text).await;
+        assert!(
+            result.contains("AGENTS.md is protected"),
+            "{text}: {result}"
+        );
+        assert_eq!(here.read("AGENTS.md"), b"main\n", "{text}: {result}");
     }
 }
 

@@ -27,6 +27,7 @@ mod path;
 mod plain_launcher;
 mod plan;
 mod procfs;
+mod protected;
 mod read;
 mod registry;
 mod seen;

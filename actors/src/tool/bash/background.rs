@@ -10,12 +10,14 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::inventory::Inventory;
 use super::job::{DEFAULT_TAIL, ended_line};
 use super::jobs::{Jobs, NewJob, Starting};
 use super::process::{self, Ended, GRACE, Lifeline};
 use super::result::{Ending, Finished};
+use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
-use super::{Bash, Ready, failed};
+use super::{Bash, KnownPlaces, Ready, failed};
 use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
 use crate::{blocking, start_thread};
 
@@ -55,11 +57,13 @@ impl Bash {
         let (mut starting, running) = jobs.begin(new).map_err(EffectError::Failed)?;
         let began = Instant::now();
         let (done, ended) = oneshot::channel();
+        let writing = self.begin_writing(&ready);
         let work = {
             let (capture, closed) = (Arc::clone(&capture), Arc::clone(&context.closed));
             let lifeline = lifeline.clone();
             move || {
-                let ended = self.run_to_end(&ready, &lifeline, &capture, closed);
+                let ended = self.run_to_end(&ready, &lifeline, &capture, closed, writing.as_ref());
+                drop(writing);
                 running.end(&ended);
                 // It is wanted only of what ends at once.
                 drop(done.send(ended));
@@ -104,6 +108,7 @@ impl Bash {
         lifeline: &Lifeline,
         capture: &Mutex<Capture>,
         closed: Arc<[PathBuf]>,
+        writing: Option<&RunningCommand>,
     ) -> io::Result<Ended> {
         // The file of its output is there as long as it is.
         capture
@@ -111,10 +116,29 @@ impl Bash {
             .unwrap_or_else(PoisonError::into_inner)
             .add(&[]);
         let temp = TempFolder::new()?;
-        let (order, _) = self.order(ready, &temp, closed);
+        // It may change whatever it wants with full access, and nothing with the access to read.
+        let before = writing.map(|_| Inventory::take(&ready.workspace, &[]));
+        let places = before.as_ref().map(Inventory::content_places);
+        let places = places.unwrap_or_default();
+        let (order, reach) = self.order(ready, &temp, closed, &places, false);
         // Clients see a call's output while it runs, and this one's ends now.
         let live = LiveOutput::default();
-        process::run(&*self.launcher, &order, lifeline, capture, &live)
+        let run = || process::run(&*self.launcher, &order, lifeline, capture, &live);
+        let (Some(before), Some(writing)) = (&before, writing) else {
+            return run();
+        };
+        let known = KnownPlaces {
+            reach: &reach,
+            places,
+            before,
+            writing,
+        };
+        let (ended, notes) = self.guarded(ready, &order, known, run)?;
+        let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in notes {
+            capture.add(format!("[{note}]\n").as_bytes());
+        }
+        Ok(ended)
     }
 }
 

@@ -3,21 +3,30 @@
 //! The folders are opened before the command. Afterwards each place is reached from there by plain names, and a link
 //! that the command left on the way is put aside instead of followed.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::clone_origin::origin_refs;
+use super::git_contents::{GitContents, GitReader};
 use super::git_look::{GitFinding, GitFolders, GitLook};
+use super::git_refs::GitRefs;
 use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
+use super::inventory::ContentPlaces;
+use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
 use super::reach::Reach;
+use crate::lexical::lexical;
 
 /// Maximum size of a protected file that can be put back, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 /// Maximum number of files in protected folders that are known.
-const MAX_FILES: usize = 1000;
+const MAX_FILES: usize = 4000;
 /// Maximum depth of protected folders.
 const DEPTH: usize = 6;
+/// Maximum number of places that the notes name.
+const MAX_NOTES: usize = 20;
 
 /// The state of protected places before a command.
 #[derive(Debug)]
@@ -29,6 +38,11 @@ pub(super) struct CommandGuard {
     worktree: Option<(PathBuf, HeldFolder)>,
     /// The ways to make git run programs that were there before.
     git: GitLook,
+    /// Places in repositories below the folder, relative to it.
+    nested: BTreeSet<PathBuf>,
+    known_commits: KnownCommits,
+    /// The commits of the repository before the command, if there is one.
+    commits: Option<TrustedCommits>,
 }
 
 /// A folder that the command may write, with the protected places below it.
@@ -40,12 +54,21 @@ struct GuardedFolder {
     places: Vec<(PathBuf, PlaceState)>,
 }
 
+/// An entry of a folder, with its path below the guarded folder.
+struct GuardedEntry<'e> {
+    folder: &'e HeldFolder,
+    name: &'e OsStr,
+    relative: &'e Path,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum PlaceState {
     Absent,
     File {
         content: Vec<u8>,
         mode: u32,
+        /// True if the file can be written by another name, too.
+        has_other_names: bool,
     },
     Folder(Vec<(OsString, Self)>),
     Link(OsString),
@@ -54,12 +77,17 @@ enum PlaceState {
 }
 
 impl CommandGuard {
-    /// Opens the folders and looks at the protected places. Places that mounts hold while the command runs
-    /// (`are_held`) are left out: a change there is another program's. Blocks.
+    /// Opens the folders and looks at the protected places. Those of `held_places` that a mount holds while the command
+    /// runs are left out: a change there is another program's. Blocks.
     ///
     /// # Errors
     /// If a folder cannot be opened: without it, nothing can be put back.
-    pub(super) fn look(workspace: &Path, reach: &Reach, are_held: bool) -> io::Result<Self> {
+    pub(super) fn look(
+        workspace: &Path,
+        reach: &Reach,
+        held_places: &[PathBuf],
+        known_commits: &KnownCommits,
+    ) -> io::Result<Self> {
         let mut room = MAX_FILES;
         let mut folders = Vec::new();
         for path in std::iter::once(workspace).chain(reach.writable.iter().map(PathBuf::as_path)) {
@@ -69,8 +97,8 @@ impl CommandGuard {
                 let Ok(relative) = place.strip_prefix(path) else {
                     continue;
                 };
-                let state = state_at(&held, relative, &mut room);
-                if !(are_held && is_held_by_mount(&state)) {
+                if !(held_places.contains(place) && is_held_by_mount(&held, relative)) {
+                    let state = state_at(&held, relative, &mut room);
                     places.push((relative.to_owned(), state));
                 }
             }
@@ -91,9 +119,77 @@ impl CommandGuard {
             had_git,
             worktree: worktree.transpose()?,
             git: GitLook::default(),
+            nested: BTreeSet::new(),
+            known_commits: known_commits.clone(),
+            commits: None,
         };
         guard.git = guard.look_at_git(GitLook::look_at).unwrap_or_default();
+        let refs = guard.refs();
+        guard.commits = refs.map(|(repository, refs)| known_commits.begin(repository, refs));
         Ok(guard)
+    }
+
+    /// The same with these places as those in repositories below the folder. Changes there are named, and stay.
+    pub(super) fn with_nested(self, nested: BTreeSet<PathBuf>) -> Self {
+        Self { nested, ..self }
+    }
+
+    /// The refs of the repository in the conversation's folder, with the path of its git folder.
+    fn refs(&self) -> Option<(PathBuf, GitRefs)> {
+        let own = self.folders.first()?;
+        let name = OsStr::new(".git");
+        match (own.held.folder(name), &self.worktree, self.folders.get(1)) {
+            (Ok(git), _, _) => Some((own.path.join(name), GitRefs::read(&git, &git))),
+            (Err(_), Some((_, git)), Some(common)) => {
+                Some((common.path.clone(), GitRefs::read(git, &common.held)))
+            }
+            (Err(_), _, _) => None,
+        }
+    }
+
+    /// The commits of the operator in the origin of a repository that the command has cloned.
+    fn origin_commits(&self, git: &GitReader<'_>) -> Option<TrustedCommits> {
+        let own = self.folders.first().filter(|_| !self.had_git)?;
+        let new = own.held.folder(OsStr::new(".git")).ok()?;
+        let (repository, refs) = origin_refs(&new, &own.path, git)?;
+        let made = self.known_commits.made_in(&repository);
+        let tips = refs.tips.into_iter();
+        Some(TrustedCommits {
+            repository,
+            trusted: tips.filter(|tip| !made.contains(tip)).collect(),
+            made,
+        })
+    }
+
+    /// The contents that the operator's commits have at the places that differ now.
+    fn moved_contents(
+        &self,
+        commits: Option<&TrustedCommits>,
+        refs: Option<&GitRefs>,
+        git: &GitReader<'_>,
+    ) -> GitContents {
+        let (Some(own), Some(commits), Some(refs)) = (self.folders.first(), commits, refs) else {
+            return GitContents::default();
+        };
+        let mut paths = BTreeSet::new();
+        for (relative, was) in &own.places {
+            if !relative.starts_with(".git") && !self.nested.contains(relative) {
+                let mut room = MAX_FILES;
+                let is = state_at(&own.held, relative, &mut room);
+                add_differing(relative, was, &is, &mut paths);
+            }
+        }
+        if paths.is_empty() || commits.trusted.is_empty() {
+            return GitContents::default();
+        }
+        let contents = git.contents(commits, refs.head.as_deref(), &paths);
+        contents.unwrap_or_else(|error| {
+            log::warn!(
+                "the commits of {} cannot be read: {error}",
+                own.path.display()
+            );
+            GitContents::default()
+        })
     }
 
     /// Looks at the repository in the conversation's folder, if there is one.
@@ -114,13 +210,40 @@ impl CommandGuard {
         }))
     }
 
-    /// Puts back what was changed and puts aside what was made; a line for each. Blocks.
-    pub(super) fn put_back(self) -> Vec<String> {
+    /// Puts back what was changed and puts aside what was made, but for content that git has moved from a commit of the
+    /// operator; a line for each. `made` has the places that had no file before. Blocks.
+    pub(super) fn put_back(mut self, made: ContentPlaces, git: &GitReader<'_>) -> Vec<String> {
+        self.nested.extend(made.nested);
+        if let Some(own) = self.folders.first_mut() {
+            own.add_made(made.places);
+        }
+        let refs = self.refs();
+        let origin = self.origin_commits(git);
+        if let (Some(origin), Some((repository, _))) = (&origin, &refs) {
+            self.known_commits.trust(repository, &origin.trusted);
+        }
+        let commits = self.commits.as_ref().or(origin.as_ref());
+        let contents = self.moved_contents(commits, refs.as_ref().map(|(_, refs)| refs), git);
+        let begun = self.commits.as_ref().map(|commits| &*commits.repository);
+        self.known_commits.end(begun, refs);
         let mut notes = Vec::new();
-        for folder in &self.folders {
-            for (relative, was) in &folder.places {
-                folder.restore(relative, was, &mut notes);
+        if let Some((own, others)) = self.folders.split_first() {
+            for (relative, was) in &own.places {
+                match self.nested.contains(relative) {
+                    true => own.name_change(relative, was, &mut notes),
+                    false => own.restore(relative, was, &contents, &mut notes),
+                }
             }
+            for folder in others {
+                for (relative, was) in &folder.places {
+                    folder.restore(relative, was, &GitContents::default(), &mut notes);
+                }
+            }
+        }
+        if notes.len() > MAX_NOTES {
+            let more = notes.len() - MAX_NOTES;
+            notes.truncate(MAX_NOTES);
+            notes.push(format!("{more} more protected places were treated alike"));
         }
         if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
             notes.extend(new_repository::check(&own.held, &own.path));
@@ -134,6 +257,38 @@ impl CommandGuard {
         });
         notes.extend(put.into_iter().flatten());
         notes
+    }
+}
+
+/// Adds the paths at which two states differ, of folders and of what is in them.
+fn add_differing(path: &Path, was: &PlaceState, is: &PlaceState, paths: &mut BTreeSet<PathBuf>) {
+    if was == is {
+        return;
+    }
+    paths.insert(path.to_owned());
+    let PlaceState::Folder(now) = is else {
+        return;
+    };
+    let before = match was {
+        PlaceState::Folder(inside) => inside.as_slice(),
+        PlaceState::Absent
+        | PlaceState::File { .. }
+        | PlaceState::Link(_)
+        | PlaceState::Unknown => &[],
+    };
+    let absent = PlaceState::Absent;
+    let state_in = |inside: &[(OsString, PlaceState)], name: &OsStr| {
+        inside.iter().position(|(known, _)| known == name)
+    };
+    for (name, is) in now {
+        let was = state_in(before, name).and_then(|at| before.get(at));
+        let was = was.map_or(&absent, |(_, was)| was);
+        add_differing(&path.join(name), was, is, paths);
+    }
+    for (name, was) in before {
+        if state_in(now, name).is_none() {
+            add_differing(&path.join(name), was, &absent, paths);
+        }
     }
 }
 
@@ -165,11 +320,15 @@ fn put_finding_aside(finding: &GitFinding, folders: &GitFolders<'_>) -> String {
     }
 }
 
-/// True for what the plan of the mounts makes read-only. No mount can be made on a link or on nothing.
-const fn is_held_by_mount(state: &PlaceState) -> bool {
-    match state {
-        PlaceState::File { .. } | PlaceState::Folder(_) | PlaceState::Unknown => true,
-        PlaceState::Absent | PlaceState::Link(_) => false,
+/// True for places that the plan of the mounts makes read-only. No mount can be made on a link or on nothing.
+fn is_held_by_mount(held: &HeldFolder, relative: &Path) -> bool {
+    match held.place(relative) {
+        Ok(HeldPlace::Entry(folder, name)) => match folder.kind(&name) {
+            Ok(Some(EntryKind::File | EntryKind::Folder | EntryKind::Other)) | Err(_) => true,
+            Ok(Some(EntryKind::Link) | None) => false,
+        },
+        Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) => false,
+        Err(_) => true,
     }
 }
 
@@ -197,7 +356,11 @@ fn state(folder: &HeldFolder, name: &OsStr, depth: usize, room: &mut usize) -> P
             .link(name)
             .map_or(PlaceState::Unknown, PlaceState::Link),
         EntryKind::File => match folder.read(name, MAX_FILE) {
-            Ok(Some((content, mode))) => PlaceState::File { content, mode },
+            Ok(Some((content, mode))) => PlaceState::File {
+                content,
+                mode,
+                has_other_names: folder.has_other_names(name).unwrap_or(true),
+            },
             Ok(None) | Err(_) => PlaceState::Unknown,
         },
         EntryKind::Folder if depth > 0 => {
@@ -218,13 +381,72 @@ fn state(folder: &HeldFolder, name: &OsStr, depth: usize, room: &mut usize) -> P
 }
 
 impl GuardedFolder {
-    fn restore(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+    /// Adds places that had no file before, but for those that are known already.
+    fn add_made(&mut self, made: BTreeSet<PathBuf>) {
+        for place in made {
+            let is_known = self
+                .places
+                .iter()
+                .any(|(known, _)| place.starts_with(known));
+            if !is_known {
+                self.places.push((place, PlaceState::Absent));
+            }
+        }
+    }
+
+    /// True if git has moved this state to a path. A link is one only if its target is judged as well.
+    fn is_moved(&self, contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
+        match is {
+            PlaceState::Absent => contents.lacks(path),
+            PlaceState::File {
+                content,
+                has_other_names,
+                ..
+            } => !has_other_names && contents.has(path, content, false),
+            PlaceState::Link(target) => {
+                let led = lexical(&path.parent().unwrap_or(path).join(target));
+                let is_judged = self.places.iter().any(|(place, _)| led.starts_with(place));
+                is_judged && contents.has(path, target.as_encoded_bytes(), true)
+            }
+            PlaceState::Folder(inside) => {
+                let is_inside = |(name, is): &(OsString, PlaceState)| {
+                    self.is_moved(contents, &path.join(name), is)
+                };
+                !inside.is_empty() && inside.iter().all(is_inside)
+            }
+            PlaceState::Unknown => false,
+        }
+    }
+
+    /// Names a place that differs.
+    fn name_change(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+        let mut room = MAX_FILES;
+        if state_at(&self.held, relative, &mut room) != *was {
+            notes.push(format!(
+                "{} is protected and was changed in a repository below the folder; look at it before you use it",
+                self.path.join(relative).display()
+            ));
+        }
+    }
+
+    fn restore(
+        &self,
+        relative: &Path,
+        was: &PlaceState,
+        contents: &GitContents,
+        notes: &mut Vec<String>,
+    ) {
         let is_wanted = *was != PlaceState::Absent;
         match self.held.place(relative) {
             Ok(HeldPlace::Entry(folder, name)) => {
-                self.restore_entry(&folder, &name, relative, was, notes);
+                let entry = GuardedEntry {
+                    folder: &folder,
+                    name: &name,
+                    relative,
+                };
+                self.restore_entry(&entry, was, contents, notes);
             }
-            Ok(HeldPlace::Absent) if !is_wanted => {}
+            Ok(HeldPlace::Absent) if !is_wanted || contents.lacks(relative) => {}
             Ok(HeldPlace::Absent) => self.put_back_below(relative, was, notes),
             Ok(HeldPlace::Blocked(folder, name)) => {
                 let is_link = matches!(folder.kind(&name), Ok(Some(EntryKind::Link)));
@@ -245,15 +467,24 @@ impl GuardedFolder {
 
     fn restore_entry(
         &self,
-        folder: &HeldFolder,
-        name: &OsStr,
-        relative: &Path,
+        entry: &GuardedEntry<'_>,
         was: &PlaceState,
+        contents: &GitContents,
         notes: &mut Vec<String>,
     ) {
+        let &GuardedEntry {
+            folder,
+            name,
+            relative,
+        } = entry;
         let mut room = MAX_FILES;
         let is = state(folder, name, DEPTH, &mut room);
         if is == *was {
+            return;
+        }
+        // Of a folder that was there, each entry is judged.
+        let are_folders = matches!((was, &is), (PlaceState::Folder(_), PlaceState::Folder(_)));
+        if !are_folders && self.is_moved(contents, relative, &is) {
             return;
         }
         let shown = self.path.join(relative);
@@ -269,21 +500,31 @@ impl GuardedFolder {
                     return;
                 };
                 for (name, was) in inside {
-                    self.restore_entry(&inner, name, &relative.join(name), was, notes);
+                    let entry = GuardedEntry {
+                        folder: &inner,
+                        name,
+                        relative: &relative.join(name),
+                    };
+                    self.restore_entry(&entry, was, contents, notes);
                 }
                 let is_new = |name: &OsStr| inside.iter().all(|(known, _)| known != name);
-                for (name, _) in now.iter().filter(|(name, _)| is_new(name)) {
-                    self.put_entry_aside(&inner, name, &relative.join(name), notes);
+                for (name, is) in now.iter().filter(|(name, _)| is_new(name)) {
+                    let relative = relative.join(name);
+                    if !self.is_moved(contents, &relative, is) {
+                        self.put_entry_aside(&inner, name, &relative, notes);
+                    }
                 }
             }
             (was, is) => {
                 let put = if is == PlaceState::Absent {
-                    Ok(())
+                    Ok(None)
                 } else {
                     let aside = self.aside_folder(relative);
-                    aside.and_then(|aside| folder.put_aside(name, &aside).map(drop))
+                    aside.and_then(|aside| folder.put_aside(name, &aside).map(Some))
                 };
-                let put = put.and_then(|()| make(folder, name, was));
+                let put = put.and_then(|aside| make(folder, name, was).map(|()| aside));
+                let above = self.aside_path(relative);
+                let put = put.map(|aside| aside.map(|aside| above.join(aside)));
                 notes.push(put_back_note(&self.path.join(relative), &put));
             }
         }
@@ -291,7 +532,7 @@ impl GuardedFolder {
 
     /// Puts a place back whose folders may have been removed.
     fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
-        let put = self.make_below(relative, was);
+        let put = self.make_below(relative, was).map(|()| None);
         notes.push(put_back_note(&self.path.join(relative), &put));
     }
 
@@ -319,7 +560,7 @@ impl GuardedFolder {
             .and_then(|aside| folder.put_aside(name, &aside));
         notes.push(match aside {
             Ok(aside) => format!(
-                "{shown} is protected: what was made there was put aside as {}",
+                "{shown} is protected: what was made there was put aside as {}; write asks an operator for it",
                 self.aside_path(relative).join(aside).display()
             ),
             Err(error) => {
@@ -359,7 +600,7 @@ fn ancestor_named<'p>(relative: &'p Path, name: &OsStr) -> &'p Path {
 /// Makes what was at a place before, where nothing is now.
 fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
     match was {
-        PlaceState::File { content, mode } => folder.make_file(name, content, *mode),
+        PlaceState::File { content, mode, .. } => folder.make_file(name, content, *mode),
         PlaceState::Link(target) => folder.make_link(name, target),
         PlaceState::Folder(inside) => {
             let inner = folder.make_folder(name)?;
@@ -371,10 +612,16 @@ fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
     }
 }
 
-fn put_back_note(path: &Path, put: &io::Result<()>) -> String {
+/// The note about a place that was put back. `put` has the path of what was in its place.
+fn put_back_note(path: &Path, put: &io::Result<Option<PathBuf>>) -> String {
     let shown = path.display();
     match put {
-        Ok(()) => format!("{shown} is protected and was put back as it was"),
+        Ok(None) => format!("{shown} is protected and was put back"),
+        Ok(Some(aside)) => format!(
+            "{shown} is protected and was put back, what the command wrote was put aside as {}; edit and write ask an \
+             operator for a change",
+            aside.display()
+        ),
         Err(error) => {
             format!("{shown} is protected and was changed; it could not be put back: {error}")
         }

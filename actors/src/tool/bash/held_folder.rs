@@ -149,6 +149,12 @@ impl HeldFolder {
         Ok(is_whole.then(|| (content, found.permissions().mode())))
     }
 
+    /// True if an entry has other names, by which it can be written as well.
+    pub(super) fn has_other_names(&self, name: &OsStr) -> io::Result<bool> {
+        let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        Ok(found.st_nlink > 1)
+    }
+
     /// The target of a link.
     pub(super) fn link(&self, name: &OsStr) -> io::Result<OsString> {
         Ok(readlinkat(&self.0, name)?)

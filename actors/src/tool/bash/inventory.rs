@@ -1,6 +1,6 @@
 //! Which files a command changed: what is in the folder before it and behind it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::held_contents::{HeldContents, MAX_FILE};
 use crate::attachment::sha256;
 use crate::tool::change::{Diff, diff, place_of, read_bytes};
+use crate::tool::protected::content_place;
 use crate::tool::{ToolContext, closed};
 
 /// How many files and folders are looked at.
@@ -24,8 +25,10 @@ const MAX_NAMED: usize = 256;
 const MAX_DIFFS: usize = 64 * 1024;
 /// How many bytes of new contents are read to be hashed.
 const MAX_READ: u64 = 64 * 1024 * 1024;
+/// The name of a repository's own folder, or of the file that leads to it.
+const GIT: &str = ".git";
 /// Folders that are passed over: what is in them is made by programs, and made again.
-const PASSED_OVER: &[&str] = &[".git", "node_modules", "__pycache__"];
+const PASSED_OVER: &[&str] = &[GIT, "node_modules", "__pycache__"];
 /// Files that mark such a folder.
 ///
 /// Source: bford.info/cachedir for the first; PEP 405 for the second.
@@ -65,8 +68,20 @@ pub(super) struct Inventory {
 struct Listing {
     files: BTreeMap<PathBuf, Stamp>,
     folders: HashMap<PathBuf, u64>,
+    /// The folders that have an entry `.git`.
+    repositories: BTreeSet<PathBuf>,
+    /// The folders that are passed over because of a mark.
+    marked: BTreeSet<PathBuf>,
     /// Whether it is all there is.
     is_whole: bool,
+}
+
+/// The protected places of content that have files, relative to the folder.
+#[derive(Debug, Default)]
+pub(super) struct ContentPlaces {
+    pub(super) places: BTreeSet<PathBuf>,
+    /// Those among them that are in a repository below the folder.
+    pub(super) nested: BTreeSet<PathBuf>,
 }
 
 /// The changes that a command made.
@@ -83,14 +98,33 @@ impl Inventory {
         let within = known.iter().filter(|path| path.starts_with(workspace));
         Self {
             workspace: workspace.to_owned(),
-            found: Listing::of(workspace),
+            found: Listing::of(workspace, None),
             held: HeldContents::of(within),
         }
     }
 
+    /// The protected places below the folder before the command.
+    pub(super) fn content_places(&self) -> ContentPlaces {
+        self.found.content_places(&self.workspace, None)
+    }
+
+    /// The protected places that have files now and had none before. Where not all files were known before, there are
+    /// none. Blocks.
+    pub(super) fn made_places(&self) -> ContentPlaces {
+        if !self.found.is_whole {
+            return ContentPlaces::default();
+        }
+        let now = Listing::of(&self.workspace, Some(&self.found));
+        let mut made = now.content_places(&self.workspace, Some(&self.found));
+        let before = self.content_places();
+        made.places.retain(|place| !before.places.contains(place));
+        made.nested.retain(|place| made.places.contains(place));
+        made
+    }
+
     /// The files that differ now. Contents from before that are held are kept in the store. Blocks.
     pub(super) fn compare(self, context: &ToolContext) -> Found {
-        let now = Listing::of(&self.workspace);
+        let now = Listing::of(&self.workspace, None);
         let is_whole = self.found.is_whole && now.is_whole;
         let mut changed: Vec<(PathBuf, ChangeAction)> = Vec::new();
         if is_whole {
@@ -138,7 +172,12 @@ impl Inventory {
 }
 
 impl Listing {
-    fn of(folder: &Path) -> Self {
+    /// Looks at a folder. A mark in a folder that had none `before` counts only if the folder is new.
+    fn of(folder: &Path, before: Option<&Self>) -> Self {
+        let is_walked = |path: &Path| {
+            let was_there = |before: &Self| path == folder || before.folders.contains_key(path);
+            before.is_some_and(|before| was_there(before) && !before.marked.contains(path))
+        };
         let until = Instant::now() + PATIENCE;
         let mut listing = Self {
             is_whole: true,
@@ -146,8 +185,8 @@ impl Listing {
         };
         let mut waiting = vec![folder.to_owned()];
         let mut entries = 0;
-        while let Some(folder) = waiting.pop() {
-            let Ok(inside) = fs::read_dir(&folder) else {
+        while let Some(current) = waiting.pop() {
+            let Ok(inside) = fs::read_dir(&current) else {
                 continue;
             };
             let inside: Vec<_> = inside.flatten().take(MAX_ENTRIES + 1).collect();
@@ -157,7 +196,9 @@ impl Listing {
                 break;
             }
             let is_mark = |name: &std::ffi::OsStr| MARKS.iter().any(|mark| name == *mark);
-            if inside.iter().any(|entry| is_mark(&entry.file_name())) {
+            let has_mark = inside.iter().any(|entry| is_mark(&entry.file_name()));
+            if has_mark && !is_walked(&current) {
+                listing.marked.insert(current);
                 continue;
             }
             for entry in inside {
@@ -165,6 +206,9 @@ impl Listing {
                 let Ok(found) = entry.metadata() else {
                     continue;
                 };
+                if entry.file_name() == GIT {
+                    listing.repositories.insert(current.clone());
+                }
                 if !found.is_dir() {
                     listing.files.insert(entry.path(), Stamp::of(&found));
                 } else if PASSED_OVER.iter().all(|name| entry.file_name() != *name) {
@@ -174,6 +218,30 @@ impl Listing {
             }
         }
         listing
+    }
+
+    /// The protected places with files. A repository that is new since `before` counts as one only if its folder is
+    /// new as well.
+    fn content_places(&self, workspace: &Path, before: Option<&Self>) -> ContentPlaces {
+        let is_repository = |folder: &&Path| {
+            let was_there = before.is_none_or(|before| {
+                before.repositories.contains(*folder) || !before.folders.contains_key(*folder)
+            });
+            self.repositories.contains(*folder) && was_there
+        };
+        let mut found = ContentPlaces::default();
+        for path in self.files.keys() {
+            let Some(place) = path.strip_prefix(workspace).ok().and_then(content_place) else {
+                continue;
+            };
+            let above = path.ancestors().skip(1);
+            let mut above = above.take_while(|folder| *folder != workspace);
+            if above.any(|folder| is_repository(&folder)) {
+                found.nested.insert(place.clone());
+            }
+            found.places.insert(place);
+        }
+        found
     }
 }
 

@@ -3,13 +3,16 @@
 mod background;
 mod capture;
 mod characters;
+mod clone_origin;
 mod configured_places;
 mod denied;
 mod environment;
 mod frames;
 mod git_config;
+mod git_contents;
 mod git_index;
 mod git_look;
+mod git_refs;
 mod guard;
 mod held;
 mod held_contents;
@@ -18,12 +21,14 @@ mod inventory;
 mod job;
 mod jobs;
 mod kept;
+mod known_commits;
 mod lines;
 mod new_repository;
 mod outputs;
 mod process;
 mod reach;
 mod result;
+mod running_commands;
 mod script;
 mod search_path;
 mod temp;
@@ -40,11 +45,14 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::capture::Capture;
+use self::git_contents::GitReader;
 use self::guard::CommandGuard;
-use self::inventory::Inventory;
+use self::inventory::{ContentPlaces, Inventory};
+use self::known_commits::KnownCommits;
 use self::process::GRACE;
 use self::reach::Reach;
 use self::result::{Ending, Finished};
+use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
@@ -83,6 +91,8 @@ pub struct Bash {
     environment: Arc<[String]>,
     /// The jobs in the background.
     jobs: Jobs,
+    known_commits: KnownCommits,
+    running: RunningCommands,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -117,6 +127,17 @@ impl Bash {
             launcher,
             environment: environment.into(),
             jobs,
+            known_commits: KnownCommits::default(),
+            running: RunningCommands::default(),
+        }
+    }
+
+    /// The same tool, which remembers in a state folder the commits that commands made.
+    #[must_use]
+    pub fn remembering(self, home: &Path) -> Self {
+        Self {
+            known_commits: KnownCommits::within(home),
+            ..self
         }
     }
 
@@ -209,14 +230,27 @@ impl Bash {
             let context = context.clone();
             let work = move || {
                 let temp = TempFolder::new()?;
-                let (order, reach) = self.order(&ready, &temp, Arc::clone(&context.closed));
-                let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
+                let writing = self.begin_writing(&ready);
                 let take = || Inventory::take(&ready.workspace, &context.seen.paths());
                 let before = may_write(&ready.plan).then(take);
-                let (ended, put_back) = match ready.plan.access {
-                    Access::Write => guarded(&ready, &reach, run)?,
-                    // The one can write nothing, the other everything.
-                    Access::Read | Access::Full | Access::Unknown => (run()?, Vec::new()),
+                let places = before.as_ref().map(Inventory::content_places);
+                let places = places.unwrap_or_default();
+                let may_move = writing.as_ref().is_some_and(|writing| writing.may_move);
+                let closed = Arc::clone(&context.closed);
+                let (order, reach) = self.order(&ready, &temp, closed, &places, may_move);
+                let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
+                let (ended, put_back) = match (&before, &writing) {
+                    (Some(before), Some(writing)) => {
+                        let known = KnownPlaces {
+                            reach: &reach,
+                            places,
+                            before,
+                            writing,
+                        };
+                        self.guarded(&ready, &order, known, run)?
+                    }
+                    // With access to read it can write nothing, with full access everything.
+                    (None, _) | (_, None) => (run()?, Vec::new()),
                 };
                 let found = before.map(|before| before.compare(&context));
                 let told = lock(&capture).told();
@@ -284,6 +318,8 @@ impl Bash {
         ready: &Ready,
         temp: &TempFolder,
         closed: Arc<[PathBuf]>,
+        places: &ContentPlaces,
+        may_move: bool,
     ) -> (LaunchOrder, Reach) {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -292,7 +328,8 @@ impl Bash {
         let script = script::with_note(temp.path());
         let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
-        let reach = reach::find(&ready.workspace);
+        let mut reach = reach::find(&ready.workspace);
+        reach.add_contents(&ready.workspace, places);
         let mut environment = environment(own, &self.environment, temp.path());
         ready.search_path.put_into(&mut environment);
         let order = LaunchOrder {
@@ -304,11 +341,52 @@ impl Bash {
             access: ready.plan.access,
             network: ready.plan.network,
             writable: reach.writable.clone(),
-            protected: reach.protected.clone(),
+            protected: reach.held(may_move),
             closed,
         };
         (order, reach)
     }
+
+    /// Notes that a command begins, if it may write.
+    fn begin_writing(&self, ready: &Ready) -> Option<RunningCommand> {
+        let begin = || self.running.begin(&ready.workspace, wants_to_move(ready));
+        (ready.plan.access == Access::Write).then(begin)
+    }
+
+    /// Runs a command that may write; what it did at protected places is taken back, a line for each, but for files
+    /// that git has moved. Blocks.
+    fn guarded(
+        &self,
+        ready: &Ready,
+        order: &LaunchOrder,
+        known: KnownPlaces<'_>,
+        run: impl FnOnce() -> io::Result<Ended>,
+    ) -> io::Result<(Ended, Vec<String>)> {
+        let workspace = &ready.workspace;
+        // A job runs for so long that a change may be another program's.
+        let are_held = ready.plan.backend == Backend::Namespaces || ready.plan.background;
+        let may_move = known.writing.may_move || known.writing.is_beside_mover;
+        let held = are_held.then(|| known.reach.held(may_move));
+        let held = held.unwrap_or_default();
+        let guard = CommandGuard::look(workspace, known.reach, &held, &self.known_commits)?;
+        let guard = guard.with_nested(known.places.nested);
+        let ended = run();
+        let git = GitReader {
+            launcher: &*self.launcher,
+            workspace,
+            closed: &order.closed,
+        };
+        let notes = guard.put_back(known.before.made_places(), &git);
+        Ok((ended?, notes))
+    }
+}
+
+/// The protected places of a folder before a command.
+struct KnownPlaces<'k> {
+    reach: &'k Reach,
+    places: ContentPlaces,
+    before: &'k Inventory,
+    writing: &'k RunningCommand,
 }
 
 /// True if a folder's name holds a secret, which no record may hold.
@@ -322,17 +400,11 @@ fn may_write(plan: &CommandPlan) -> bool {
     !(plan.access == Access::Read && plan.contained)
 }
 
-/// Runs a command that may write; what it did at protected places is taken back, a line for each. Blocks.
-fn guarded(
-    ready: &Ready,
-    reach: &Reach,
-    run: impl FnOnce() -> io::Result<Ended>,
-) -> io::Result<(Ended, Vec<String>)> {
-    let are_held = ready.plan.backend == Backend::Namespaces;
-    let guard = CommandGuard::look(&ready.workspace, reach, are_held)?;
-    let ended = run();
-    let notes = guard.put_back();
-    Ok((ended?, notes))
+/// True if a command may make git move files between commits. Its protected content is judged afterwards, while for
+/// all other commands mounts hold it, so that another program's change of it stays. A job is one of those.
+fn wants_to_move(ready: &Ready) -> bool {
+    let is_repository = ready.workspace.join(".git").exists();
+    !ready.plan.background && is_repository && reach::names_git(&ready.plan.command)
 }
 
 fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {

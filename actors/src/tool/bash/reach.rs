@@ -1,11 +1,13 @@
 //! The places in a conversation's folder that a command may write, and those that it may not.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::configured_places::configured_places;
 use super::git_config::read_git_file;
-use crate::tool::change::is_protected_name;
+use super::inventory::ContentPlaces;
+use crate::tool::protected::{is_protected_name, named_places};
 
 /// The files in git's own folder that tell git what to run, or where its configuration is.
 ///
@@ -22,6 +24,8 @@ const DEPTH: usize = 4;
 /// Maximum number of protected entries of the folder, and of places of submodules: no folder that people work in has
 /// more. The places that each folder has are protected besides, however many there are of the others.
 const MOST: usize = 512;
+/// Programs that move the files of a repository between commits.
+const MOVERS: [&str; 3] = ["git", "gh", "jj"];
 /// Maximum number of links that lead to one place.
 const MAX_LINKS: usize = 40;
 
@@ -35,6 +39,37 @@ pub(super) struct Reach {
     pub(super) worktree: Option<PathBuf>,
     /// Paths that may not be changed, whether they are there or not.
     pub(super) protected: Vec<PathBuf>,
+    /// The paths among those that git replaces when it moves between commits.
+    pub(super) contents: BTreeSet<PathBuf>,
+}
+
+impl Reach {
+    /// Adds protected places of content that are below the folder, as many as there is room for, and what their links
+    /// lead to.
+    pub(super) fn add_contents(&mut self, workspace: &Path, found: &ContentPlaces) {
+        let bases = [workspace.to_owned()];
+        let mut places = Vec::new();
+        for place in &found.places {
+            match found.nested.contains(place) {
+                true => places.push(workspace.join(place)),
+                false => add_with_links(workspace.join(place), &bases, &mut places),
+            }
+        }
+        for place in places {
+            if self.protected.len() < MOST && !self.protected.contains(&place) {
+                self.protected.push(place.clone());
+                self.contents.insert(place);
+            }
+        }
+        self.protected.sort();
+    }
+
+    /// The protected paths that mounts hold while a command runs: without content if git may move the files.
+    pub(super) fn held(&self, may_move: bool) -> Vec<PathBuf> {
+        let protected = self.protected.iter();
+        let held = protected.filter(|place| !may_move || !self.contents.contains(*place));
+        held.cloned().collect()
+    }
 }
 
 /// Finds what a command may write that works in that folder. Blocks.
@@ -46,26 +81,15 @@ pub(super) fn find(workspace: &Path) -> Reach {
     let linked = kind
         .filter(fs::FileType::is_file)
         .and_then(|_| linked(&git));
-    let mut places = Vec::new();
+    let mut contents = Vec::new();
     let own = fs::read_dir(workspace).into_iter().flatten().flatten();
     let own = own.filter(|entry| {
         let name = entry.file_name();
         name != ".git" && is_protected_name(&name)
     });
-    places.extend(own.take(MOST).map(|entry| entry.path()));
-    for name in [".cargo/config", ".cargo/config.toml", ".config/fish"] {
-        places.push(workspace.join(name));
-    }
-    for name in [
-        ".envrc",
-        ".gitmodules",
-        ".gitattributes",
-        "AGENTS.md",
-        "CLAUDE.md",
-        ".vscode",
-    ] {
-        places.push(workspace.join(name));
-    }
+    contents.extend(own.take(MOST).map(|entry| entry.path()));
+    contents.extend(named_places().map(|place| workspace.join(place)));
+    let mut places = Vec::new();
     match kind {
         Some(_) if git.is_dir() => {
             add_git(&git, &mut places);
@@ -90,13 +114,37 @@ pub(super) fn find(workspace: &Path) -> Reach {
     for place in places {
         add_with_links(place, &bases, &mut protected);
     }
+    let mut of_content = Vec::new();
+    for place in contents {
+        add_with_links(place, &bases, &mut of_content);
+    }
+    // A file of git's own is held, also where content leads to it.
+    of_content.retain(|place| !protected.contains(place));
+    protected.extend(of_content.iter().cloned());
     protected.sort();
     protected.dedup();
     Reach {
         writable,
         worktree,
         protected,
+        contents: of_content.into_iter().collect(),
     }
+}
+
+/// True if a command's text has the name of a program that moves files between commits.
+pub(super) fn names_git(command: &str) -> bool {
+    let is_whole = |at: usize, name: &str| {
+        let (before, rest) = command.split_at(at);
+        let before = before.chars().next_back();
+        let after = rest.chars().nth(name.len());
+        let is_letter = |letter: char| letter.is_alphanumeric() || letter == '.';
+        !before.is_some_and(is_letter) && !after.is_some_and(char::is_alphanumeric)
+    };
+    MOVERS.iter().any(|name| {
+        command
+            .match_indices(name)
+            .any(|(at, _)| is_whole(at, name))
+    })
 }
 
 /// Adds the links on the way to a place, and the place that they lead to, if a command may write there.
@@ -196,6 +244,56 @@ mod tests {
         fs::create_dir_all(at.join("objects")).unwrap();
         fs::create_dir_all(at.join("hooks")).unwrap();
         fs::write(at.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    /// Spec: [BASH-551]
+    #[test]
+    fn a_command_that_moves_files_names_git() {
+        for text in [
+            "git switch x",
+            "cd a && git merge b",
+            "x=$(git log)",
+            "/usr/bin/git pull",
+            "python3 -c 'run([\"git\", \"pull\"])'",
+            "gh pr checkout 1",
+        ] {
+            assert!(names_git(text), "{text}");
+        }
+        for text in [
+            "echo a > .gitattributes",
+            "cat .git/config",
+            "digit x",
+            "legitimate",
+            "curl https://github.com/x.git",
+        ] {
+            assert!(!names_git(text), "{text}");
+        }
+    }
+
+    /// Spec: [BASH-551] [BASH-550]
+    #[test]
+    fn content_is_held_unless_git_may_move_it() {
+        let (_home, real) = folders();
+        repository(&real.join(".git"));
+        let mut reach = find(&real);
+        let below = |names: &[&str]| names.iter().map(PathBuf::from).collect();
+        let found = ContentPlaces {
+            places: below(&["sub/AGENTS.md", "lib/.envrc"]),
+            nested: below(&["lib/.envrc"]),
+        };
+        reach.add_contents(&real, &found);
+        for (name, is_content) in [
+            ("AGENTS.md", true),
+            (".mise.toml", true),
+            ("sub/AGENTS.md", true),
+            ("lib/.envrc", true),
+            (".git/config", false),
+            (".git/hooks", false),
+        ] {
+            let place = real.join(name);
+            assert!(reach.held(false).contains(&place), "{name}");
+            assert_eq!(reach.held(true).contains(&place), !is_content, "{name}");
+        }
     }
 
     /// Spec: [BASH-07]

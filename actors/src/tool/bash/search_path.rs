@@ -40,16 +40,23 @@ pub(super) fn look(
     folder: &Path,
     more: Vec<PathBuf>,
 ) -> (SearchPath, Option<String>) {
-    let own = [workspace.to_owned()].into_iter().chain(more);
-    let shared = SHARED.map(PathBuf::from);
-    let places = own.chain(reach::find(workspace).writable).chain(shared);
-    let places = places.filter_map(|place| fs::canonicalize(place).ok());
-    let changeable: Vec<PathBuf> = places.collect();
+    let changeable = changeable_places(workspace, more);
     let path = std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned());
     let search_path = SearchPath::outside(&path, &changeable);
     let program = search_path.changeable_program(command, folder, &changeable);
     let program = program.map(|file| file.to_string_lossy().into_owned());
     (search_path, program)
+}
+
+/// The places where contained commands can make files: the conversation's folder with the repository of its worktree,
+/// `more` folders, and those that all users may write. Looks at files.
+pub(super) fn changeable_places(workspace: &Path, more: Vec<PathBuf>) -> Vec<PathBuf> {
+    let own = [workspace.to_owned()].into_iter().chain(more);
+    let shared = SHARED.map(PathBuf::from);
+    let places = own.chain(reach::find(workspace).writable).chain(shared);
+    places
+        .filter_map(|place| fs::canonicalize(place).ok())
+        .collect()
 }
 
 impl SearchPath {

@@ -1,7 +1,6 @@
 //! Where a file is: in the folder of the conversation, at a place there that tells other programs what to
 //! do, or anywhere else.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -9,47 +8,8 @@ use std::path::{Path, PathBuf};
 use harness_protocol::Place;
 
 use crate::lexical::lexical;
+use crate::tool::protected::is_protected;
 use crate::tool::{ToolError, closed, path};
-
-/// Files that tell other programs what to do, wherever below the folder they are. `*` at the end stands
-/// for anything.
-///
-/// Source: the documentation of git, direnv, VS Code, JetBrains' editors, husky, lefthook, pre-commit,
-/// Dev Containers, Cargo, npm and Yarn on what they read or run without asking.
-const PROTECTED: &[&str] = &[
-    ".git",
-    ".gitmodules",
-    ".gitattributes",
-    ".envrc",
-    ".vscode",
-    ".idea",
-    ".husky",
-    ".devcontainer*",
-    ".npmrc",
-    ".yarnrc*",
-    ".pre-commit-config.yaml",
-    "lefthook*",
-    ".lefthook*",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    "AGENTS.md",
-    "CLAUDE.md",
-    ".agents",
-    ".claude",
-    ".mcp.json",
-];
-/// Files below a folder of that name.
-const PROTECTED_IN: &[(&str, &str)] = &[(".cargo", "config*"), (".config", "fish")];
-/// The files that make a bare repository of a folder: git runs its hooks.
-const BARE: &[&str] = &["HEAD", "objects", "refs", "hooks", "config"];
 
 /// A file that is to be made or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,39 +99,6 @@ fn resolve_new(asked: &Path) -> Result<(PathBuf, Vec<PathBuf>), ToolError> {
         }
     }
     Ok((path, missing))
-}
-
-/// Whether a file of that name tells other programs what to do, wherever below the folder it is.
-pub(in crate::tool) fn is_protected_name(name: &OsStr) -> bool {
-    is_protected(Path::new(name)) && !BARE.iter().any(|bare| name == OsStr::new(bare))
-}
-
-/// Whether a path below the folder tells other programs what to do. Letters count as the same in both
-/// sizes: some file systems make no difference.
-fn is_protected(below: &Path) -> bool {
-    let names: Vec<String> = below
-        .components()
-        .map(|name| lower(name.as_os_str()))
-        .collect();
-    let covers = |pattern: &str, name: &str| match lower(OsStr::new(pattern)).strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == lower(OsStr::new(pattern)),
-    };
-    let by_name = names
-        .iter()
-        .any(|name| PROTECTED.iter().any(|pattern| covers(pattern, name)));
-    let by_folder = names.windows(2).any(|pair| {
-        let is_it = |(folder, pattern): &(&str, &str)| {
-            pair[0] == lower(OsStr::new(folder)) && covers(pattern, &pair[1])
-        };
-        PROTECTED_IN.iter().any(is_it)
-    });
-    let first = names.first().map(String::as_str).unwrap_or_default();
-    by_name || by_folder || BARE.iter().any(|bare| first == lower(OsStr::new(bare)))
-}
-
-fn lower(name: &OsStr) -> String {
-    name.to_string_lossy().to_lowercase()
 }
 
 #[cfg(test)]
