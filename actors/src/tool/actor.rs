@@ -21,8 +21,8 @@ use super::plan::{EffectError, digest};
 use super::seen::Seen;
 use super::waiting::Waiting;
 use super::{
-    BeforeStore, Cancellation, ExtentNote, Launching, Outputs, Registry, Tool, ToolCall,
-    ToolContext, ToolError, ToolOutcome,
+    ApprovedContents, BeforeStore, Cancellation, ExtentNote, Launching, Outputs, Registry, Tool,
+    ToolCall, ToolContext, ToolError, ToolOutcome,
 };
 use crate::blocking;
 use crate::ids::CallId;
@@ -49,6 +49,7 @@ pub struct ToolActor {
     closed: Arc<[PathBuf]>,
     before: Option<BeforeStore>,
     outputs: Option<Outputs>,
+    approved: ApprovedContents,
     launcher: Launching,
     calls: HashMap<CallId, RunningTool>,
     waiting: Waiting,
@@ -74,6 +75,7 @@ impl ToolActor {
             closed: Arc::default(),
             before: None,
             outputs: None,
+            approved: ApprovedContents::default(),
             launcher: Launching::default(),
             calls: HashMap::new(),
             waiting: Waiting::default(),
@@ -130,6 +132,7 @@ impl ToolActor {
         let context = ToolContext {
             output: output.clone(),
             seen: Seen::of(seen),
+            approved: self.approved.clone(),
             extent: ExtentNote::default(),
             closed: Arc::clone(&self.closed),
             before: self.before.clone(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use super::approved::ApprovedContents;
 use super::bash::Outputs;
 use super::change::BeforeStore;
 use super::error::ToolError;
@@ -139,6 +140,8 @@ pub struct ToolContext {
     pub output: LiveOutput,
     /// The contents of files that the model knows.
     pub seen: Seen,
+    /// The contents that tools gave to files with the operator's permission.
+    pub approved: ApprovedContents,
     /// Takes how much the call brings.
     pub extent: ExtentNote,
     /// Folders that are closed to tools, whatever name leads there.
@@ -167,6 +170,7 @@ impl ToolContext {
             redaction: Redaction::default(),
             output: LiveOutput::default(),
             seen: Seen::default(),
+            approved: ApprovedContents::default(),
             extent: ExtentNote::default(),
             closed: Arc::default(),
             before: None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod actor;
+mod approved;
 mod bash;
 mod basic_pattern;
 mod binary_file;
@@ -38,6 +39,7 @@ mod waiting;
 mod write;
 
 pub use actor::ToolActor;
+pub use approved::ApprovedContents;
 pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
 pub(crate) use bash::{Ended, Lifeline, TempFolder, environment, linked, run_into};
 pub use change::{BeforeStore, Undo};

@@ -18,7 +18,9 @@ use super::result::{Ending, Finished};
 use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
 use super::{Bash, KnownPlaces, Ready, failed};
-use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
+use crate::tool::{
+    ApprovedContents, EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome,
+};
 use crate::{blocking, start_thread};
 
 /// How long a command has to fail at once.
@@ -60,9 +62,11 @@ impl Bash {
         let writing = self.begin_writing(&ready);
         let work = {
             let (capture, closed) = (Arc::clone(&capture), Arc::clone(&context.closed));
+            let approved = context.approved.clone();
             let lifeline = lifeline.clone();
             move || {
-                let ended = self.run_to_end(&ready, &lifeline, &capture, closed, writing.as_ref());
+                let writing_now = writing.as_ref().map(|writing| (writing, approved));
+                let ended = self.run_to_end(&ready, &lifeline, &capture, closed, writing_now);
                 drop(writing);
                 running.end(&ended);
                 // It is wanted only of what ends at once.
@@ -108,7 +112,7 @@ impl Bash {
         lifeline: &Lifeline,
         capture: &Mutex<Capture>,
         closed: Arc<[PathBuf]>,
-        writing: Option<&RunningCommand>,
+        writing: Option<(&RunningCommand, ApprovedContents)>,
     ) -> io::Result<Ended> {
         // The file of its output is there as long as it is.
         capture
@@ -117,14 +121,15 @@ impl Bash {
             .add(&[]);
         let temp = TempFolder::new()?;
         // It may change whatever it wants with full access, and nothing with the access to read.
-        let before = writing.map(|_| Inventory::take(&ready.workspace, &[]));
+        let take = || Inventory::take(&ready.workspace, &[]);
+        let before = writing.is_some().then(take);
         let places = before.as_ref().map(Inventory::content_places);
         let places = places.unwrap_or_default();
         let (order, reach) = self.order(ready, &temp, closed, &places, false);
         // Clients see a call's output while it runs, and this one's ends now.
         let live = LiveOutput::default();
         let run = || process::run(&*self.launcher, &order, lifeline, capture, &live);
-        let (Some(before), Some(writing)) = (&before, writing) else {
+        let (Some(before), Some((writing, approved))) = (&before, writing) else {
             return run();
         };
         let known = KnownPlaces {
@@ -132,6 +137,7 @@ impl Bash {
             places,
             before,
             writing,
+            approved,
         };
         let (ended, notes) = self.guarded(ready, &order, known, run)?;
         let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,6 +18,7 @@ use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
 use super::reach::Reach;
 use crate::lexical::lexical;
+use crate::tool::ApprovedContents;
 
 /// Maximum size of a protected file that can be put back, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -52,6 +53,8 @@ struct GuardedFolder {
     held: HeldFolder,
     /// Relative paths, each with its state before the command.
     places: Vec<(PathBuf, PlaceState)>,
+    /// The contents that `edit` and `write` gave to files.
+    approved: ApprovedContents,
 }
 
 /// An entry of a folder, with its path below the guarded folder.
@@ -106,6 +109,7 @@ impl CommandGuard {
                 path: path.to_owned(),
                 held,
                 places,
+                approved: ApprovedContents::default(),
             });
         }
         let own = folders.first();
@@ -132,6 +136,14 @@ impl CommandGuard {
     /// The same with these places as those in repositories below the folder. Changes there are named, and stay.
     pub(super) fn with_nested(self, nested: BTreeSet<PathBuf>) -> Self {
         Self { nested, ..self }
+    }
+
+    /// The same with these contents as what `edit` and `write` made meanwhile, which stays.
+    pub(super) fn with_approved(mut self, approved: &ApprovedContents) -> Self {
+        for folder in &mut self.folders {
+            folder.approved = approved.clone();
+        }
+        self
     }
 
     /// The refs of the repository in the conversation's folder, with the path of its git folder.
@@ -394,7 +406,7 @@ impl GuardedFolder {
         }
     }
 
-    /// True if git has moved this state to a path. A link is one only if its target is judged as well.
+    /// True if git or a tool that asked has moved this state to a path. A link is one only if its target is judged as well.
     fn is_moved(&self, contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
         match is {
             PlaceState::Absent => contents.lacks(path),
@@ -402,7 +414,11 @@ impl GuardedFolder {
                 content,
                 has_other_names,
                 ..
-            } => !has_other_names && contents.has(path, content, false),
+            } => {
+                let is_known = contents.has(path, content, false)
+                    || self.approved.has(&self.path.join(path), content);
+                is_known && !has_other_names
+            }
             PlaceState::Link(target) => {
                 let led = lexical(&path.parent().unwrap_or(path).join(target));
                 let is_judged = self.places.iter().any(|(place, _)| led.starts_with(place));

@@ -171,6 +171,23 @@ fn a_link_that_is_protected_leads_where_it_led() {
     assert_eq!(target, Path::new("docs/A.md"));
 }
 
+/// Spec: [BASH-551]
+#[test]
+fn what_edit_and_write_make_meanwhile_stays() {
+    let ground = Ground::new();
+    let approved = ApprovedContents::default();
+    let guard = ground.look(false).with_approved(&approved);
+    let place = ground.at("work/.envrc");
+    fs::write(&place, "allowed").unwrap();
+    approved.note(&place, crate::attachment::sha256(b"allowed"));
+    assert_eq!(ground.put_back(guard), [""; 0]);
+    assert_eq!(ground.read("work/.envrc"), "allowed");
+    let guard = ground.look(false).with_approved(&approved);
+    fs::write(&place, "changed by the command").unwrap();
+    assert_eq!(ground.put_back(guard).len(), 1);
+    assert_eq!(ground.read("work/.envrc"), "allowed");
+}
+
 /// A repository with two branches that differ in protected files, and a branch that a command made.
 struct Branches {
     home: tempfile::TempDir,

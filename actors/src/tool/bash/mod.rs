@@ -56,7 +56,9 @@ use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
-use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input};
+use super::{
+    ApprovedContents, Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input,
+};
 use crate::blocking;
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -246,6 +248,7 @@ impl Bash {
                             places,
                             before,
                             writing,
+                            approved: context.approved.clone(),
                         };
                         self.guarded(&ready, &order, known, run)?
                     }
@@ -369,7 +372,9 @@ impl Bash {
         let held = are_held.then(|| known.reach.held(may_move));
         let held = held.unwrap_or_default();
         let guard = CommandGuard::look(workspace, known.reach, &held, &self.known_commits)?;
-        let guard = guard.with_nested(known.places.nested);
+        let guard = guard
+            .with_nested(known.places.nested)
+            .with_approved(&known.approved);
         let ended = run();
         let git = GitReader {
             launcher: &*self.launcher,
@@ -387,6 +392,7 @@ struct KnownPlaces<'k> {
     places: ContentPlaces,
     before: &'k Inventory,
     writing: &'k RunningCommand,
+    approved: ApprovedContents,
 }
 
 /// True if a folder's name holds a secret, which no record may hold.
@@ -404,7 +410,7 @@ fn may_write(plan: &CommandPlan) -> bool {
 /// all other commands mounts hold it, so that another program's change of it stays. A job is one of those.
 fn wants_to_move(ready: &Ready) -> bool {
     let is_repository = ready.workspace.join(".git").exists();
-    !ready.plan.background && is_repository && reach::names_git(&ready.plan.command)
+    !ready.plan.background && is_repository && reach::may_move_files(&ready.plan.command)
 }
 
 fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {

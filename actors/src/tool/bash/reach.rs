@@ -26,6 +26,37 @@ const DEPTH: usize = 4;
 const MOST: usize = 512;
 /// Programs that move the files of a repository between commits.
 const MOVERS: [&str; 3] = ["git", "gh", "jj"];
+/// Commands of those programs that replace files of the folder.
+///
+/// Source: git(1), gh(1), and the command reference of jj.
+const MOVES: [&str; 26] = [
+    "abandon",
+    "am",
+    "apply",
+    "bisect",
+    "checkout",
+    "cherry",
+    "clone",
+    "co",
+    "edit",
+    "merge",
+    "mv",
+    "new",
+    "pull",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "squash",
+    "stash",
+    "submodule",
+    "subtree",
+    "switch",
+    "sync",
+    "undo",
+    "worktree",
+];
 /// Maximum number of links that lead to one place.
 const MAX_LINKS: usize = 40;
 
@@ -131,20 +162,23 @@ pub(super) fn find(workspace: &Path) -> Reach {
     }
 }
 
-/// True if a command's text has the name of a program that moves files between commits.
-pub(super) fn names_git(command: &str) -> bool {
-    let is_whole = |at: usize, name: &str| {
-        let (before, rest) = command.split_at(at);
+/// True if a command's text names a program that moves files between commits, and one of its commands that do so.
+pub(super) fn may_move_files(command: &str) -> bool {
+    has_word(command, &MOVERS) && has_word(command, &MOVES)
+}
+
+/// True if a text has one of these words: no letter, digit or dot is before it, and no letter or digit after it.
+fn has_word(text: &str, words: &[&str]) -> bool {
+    let is_whole = |at: usize, word: &str| {
+        let (before, rest) = text.split_at(at);
         let before = before.chars().next_back();
-        let after = rest.chars().nth(name.len());
+        let after = rest.chars().nth(word.len());
         let is_letter = |letter: char| letter.is_alphanumeric() || letter == '.';
         !before.is_some_and(is_letter) && !after.is_some_and(char::is_alphanumeric)
     };
-    MOVERS.iter().any(|name| {
-        command
-            .match_indices(name)
-            .any(|(at, _)| is_whole(at, name))
-    })
+    words
+        .iter()
+        .any(|word| text.match_indices(word).any(|(at, _)| is_whole(at, word)))
 }
 
 /// Adds the links on the way to a place, and the place that they lead to, if a command may write there.
@@ -248,25 +282,28 @@ mod tests {
 
     /// Spec: [BASH-551]
     #[test]
-    fn a_command_that_moves_files_names_git() {
+    fn a_command_that_moves_files_is_known_by_its_words() {
         for text in [
             "git switch x",
             "cd a && git merge b",
-            "x=$(git log)",
+            "x=$(git stash)",
             "/usr/bin/git pull",
+            "git cherry-pick x",
             "python3 -c 'run([\"git\", \"pull\"])'",
             "gh pr checkout 1",
         ] {
-            assert!(names_git(text), "{text}");
+            assert!(may_move_files(text), "{text}");
         }
         for text in [
+            "git log -p && git status",
+            "git add . && git commit -m merged",
             "echo a > .gitattributes",
             "cat .git/config",
             "digit x",
             "legitimate",
             "curl https://github.com/x.git",
         ] {
-            assert!(!names_git(text), "{text}");
+            assert!(!may_move_files(text), "{text}");
         }
     }
 

@@ -85,6 +85,7 @@ fn carry_out(
     let put = || replace(&found.path, known, content, unkept.is_none());
     let notes = in_new_folders(&found.missing, put)?;
     context.seen.note(&found.path, sha256(content));
+    context.approved.note(&found.path, sha256(content));
     let mut change = change;
     change.notes.extend(notes.into_iter().chain(unkept));
     let done = match change.action {
