@@ -14,6 +14,7 @@ use harness_actors::tool::Report;
 use nix::fcntl::OFlag;
 use nix::sys::wait::WaitStatus;
 
+use super::contain::SharedWorld;
 use super::policy::Policy;
 use super::stage::{Lifeline, Word, end_of, report};
 use super::tree;
@@ -36,15 +37,17 @@ const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
-    let (policy, _) = lifeline.policy()?;
+    let (policy, _, descriptors) = lifeline.policy()?;
+    let world = SharedWorld::from_descriptors(descriptors, policy.temp.as_deref());
     nix::unistd::setsid()?;
     nix::sys::prctl::set_child_subreaper(true)?;
     // The service answers first, however much the command has to do.
     rustix::process::nice(NICER)?;
     // Without it the system takes its own choice.
     drop(fs::write("/proc/self/oom_score_adj", FIRST_TO_END));
-    super::bound::processes(&policy)?;
-    super::contain::apply(&policy.containment).map_err(io::Error::other)?;
+    super::bound::processes(&policy, world.is_some())?;
+    super::contain::apply(&policy.containment, world.as_ref()).map_err(io::Error::other)?;
+    drop(world);
     let mut command = command(&policy)?;
     let child = command.spawn().map_err(|error| {
         let program = policy.program.first().map_or("", String::as_str);

@@ -17,6 +17,8 @@ mod stage;
 mod tree;
 mod trial;
 mod warden;
+mod world;
+mod worlds;
 
 use std::ffi::OsString;
 use std::io;
@@ -39,6 +41,7 @@ pub(crate) fn stage(mut words: impl Iterator<Item = OsString>) -> Option<i32> {
     let done = match name.to_str() {
         Some("warden") => warden::run(),
         Some("init") => init::run(),
+        Some("world") => world::run(words.next()),
         Some("looking") => return Some(looking::run(words)),
         Some("probe") => {
             let backend = words.next().unwrap_or_default();

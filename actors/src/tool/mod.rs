@@ -30,6 +30,7 @@ mod procfs;
 mod read;
 mod registry;
 mod seen;
+mod send_order;
 mod shelf;
 #[cfg(test)]
 mod testing;
@@ -58,6 +59,7 @@ pub use read::Read;
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
 pub use seen::{Seen, SeenBefore, SeenFile};
+pub use send_order::send_order;
 pub use shelf::ToolShelf;
 pub use write::Write;
 

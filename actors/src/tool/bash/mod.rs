@@ -50,6 +50,7 @@ use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input};
 use crate::blocking;
+use crate::ids::ConversationId;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -71,6 +72,8 @@ const MAX_COMMAND: usize = 120 * 1024;
 /// How long the model's reason may be, in bytes.
 const MAX_WHY: usize = 1024;
 
+/// The note on temporary files that were given up for those of other conversations.
+const EMPTIED: &str = "/tmp and what commands had put into the home folder were empty again";
 /// The shell's exit code for a file that is no program.
 const NO_PROGRAM: i32 = 126;
 
@@ -103,6 +106,7 @@ struct Input {
 #[derive(Debug, Clone)]
 struct Ready {
     plan: CommandPlan,
+    conversation: ConversationId,
     workspace: PathBuf,
     folder: PathBuf,
     search_path: SearchPath,
@@ -182,6 +186,7 @@ impl Bash {
         };
         Ok(Ready {
             plan,
+            conversation: context.conversation.clone(),
             workspace,
             folder,
             search_path,
@@ -222,7 +227,9 @@ impl Bash {
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
                 let not_searched = ready.search_path.note(ended.code);
+                let emptied = ended.is_emptied.then(|| EMPTIED.to_owned());
                 let notes = put_back.into_iter().chain(denied).chain(not_searched);
+                let notes = notes.chain(emptied);
                 let notes = notes.collect();
                 Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
             };
@@ -298,6 +305,7 @@ impl Bash {
         let order = LaunchOrder {
             program: program.collect(),
             environment,
+            conversation: Some(ready.conversation.clone()),
             folder: ready.folder.clone(),
             workspace: ready.workspace.clone(),
             temp: temp.path().to_owned(),
@@ -400,8 +408,12 @@ impl Tool for Bash {
          Ask for the least access that does: read for looking, building nothing; write for changing files \
          in the conversation's folder; full, with a reason, only for what cannot be done inside the \
          sandbox. What is to run on, such as a server, is started with background; job reads and stops \
-         it. Files for the next call belong in the conversation's folder: TMPDIR is emptied after each \
-         call."
+         it. The commands and jobs of a conversation share one /tmp, /dev/shm and network of their own, \
+         so that a server of a job answers on 127.0.0.1, unless access is read, and what they write in the \
+         home folder: all of it is in memory, at most a quarter of the machine's, and vanishes when the service ends or the \
+         conversation is deleted. A command sees nothing in the home folder that one of less access or \
+         without the network has put there. TMPDIR is emptied after each call. With full, and where \
+         nothing contains commands, all of these are the machine's own."
     }
 
     fn input_schema(&self) -> Value {
