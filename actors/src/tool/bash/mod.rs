@@ -408,11 +408,11 @@ impl Tool for Bash {
          Ask for the least access that does: read for looking, building nothing; write for changing files \
          in the conversation's folder; full, with a reason, only for what cannot be done inside the \
          sandbox. What is to run on, such as a server, is started with background; job reads and stops \
-         it. The commands and jobs of a conversation share one /tmp, /dev/shm and network of their own, \
-         so that a server of a job answers on 127.0.0.1, unless access is read, and what they write in the \
-         home folder: all of it is in memory, at most a quarter of the machine's, and vanishes when the service ends or the \
-         conversation is deleted. A command sees nothing in the home folder that one of less access or \
-         without the network has put there. TMPDIR is emptied after each call. With full, and where \
+         it. The commands and jobs of a conversation share one /tmp, /dev/shm and network of their own, so \
+         that a server of a job answers on 127.0.0.1, unless access is read, and what they write in the home \
+         folder: all of it is in memory, at most a quarter of the machine's, and vanishes when the service \
+         ends or the conversation is deleted. A command sees nothing in the home folder that one of less \
+         access or without the network has put there. TMPDIR is emptied after each call. With full, and where \
          nothing contains commands, all of these are the machine's own."
     }
 
