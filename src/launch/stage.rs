@@ -122,3 +122,29 @@ pub(super) fn end_of(pid: u32) -> io::Result<(Pid, OwnedFd)> {
     let end = rustix::process::pidfd_open(known, rustix::process::PidfdFlags::empty())?;
     Ok((Pid::from_raw(number), end))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use harness_actors::tool::send_order;
+
+    use super::*;
+
+    /// Spec: [BOX-540]
+    #[test]
+    fn descriptors_come_along_with_the_first_byte_of_an_order() {
+        let (input, own) = UnixStream::pair().unwrap();
+        let sent = [OwnedFd::from(File::open("/dev/null").unwrap())];
+        send_order(&input, b"abc", &sent).unwrap();
+        send_order(&input, b"d", &[]).unwrap();
+        drop(input);
+        let own = OwnedFd::from(own);
+        let mut byte = [0];
+        let (count, received) = receive(&own, &mut byte).unwrap();
+        assert_eq!((count, byte, received.len()), (1, [b'a'], 1));
+        let mut rest = String::new();
+        File::from(own).read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "bcd");
+    }
+}
