@@ -6,7 +6,7 @@ Bounds on time and memory are ratios to a baseline of the same run (`support/bou
 has all of them.
 
 Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
-Spec: [BASH-534] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
+Spec: [BASH-534] [BOX-540] [BOX-541] [BOX-542] [BOX-543] [BOX-545] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
 """
 
 import fcntl
@@ -631,10 +631,135 @@ def alike(bench):
     print(f"  pieces that the late one was sent as one: {len(pieces[0]) - len(rest)}", flush=True)
 
 
+class Commands:
+    """Commands of a conversation, each of which is allowed if it asks."""
+
+    def __init__(self, bench, conversation=None):
+        self.bench, self.conversation = bench, conversation or bench.service.create()
+
+    def said(self, command, **more):
+        """What the model is told of a command."""
+        service, path = self.bench.service, f"/v1/conversations/{self.conversation}"
+        before = len(self.results())
+        self.bench.model.more = more
+        service.order("POST", f"{path}/prompt", {"content": f"run {command}"})
+
+        def ended():
+            for approval in service.expect(200, "GET", f"{path}/approvals")["approvals"]:
+                answer = {"answer": "allow", "digest": approval["digest"]}
+                service.call("POST", f"{path}/approvals/{approval['id']}", answer, headers={
+                    "authorization": f"Bearer {(service.home / 'token').read_text().strip()}"})
+            state = service.snapshot(self.conversation)["summary"]["state"]
+            return state not in ("running", "waiting_approval") and len(self.results()) > before
+
+        wait_until(f"the end of {command}", ended, LIMIT)
+        return self.results()[-1]
+
+    def results(self):
+        """What the model was told of all of them."""
+        history = self.bench.service.history(self.conversation)
+        return [past["event"]["result"] for past in history if past["event"]["type"] == "tool_result"]
+
+    def has(self, words, command, **more):
+        """Fails if a command does not say that."""
+        told = self.said(command, **more)
+        if words not in told:
+            raise Failure(f"{command} ({more}): no {words!r} in {told!r}")
+
+    def fails(self, words, command, **more):
+        """Fails if a command ends well, or does not say that."""
+        told = self.said(command, **more)
+        if "[exit 0" in told or words not in told:
+            raise Failure(f"{command} ({more}): it should fail with {words!r}: {told!r}")
+
+
+# Asks the server of the same conversation.
+ASKS = ("python3 -c 'import urllib.request as r; print(r.urlopen(\"http://127.0.0.1:8765/\", timeout=5).read())'"
+        " 2>&1 | tail -1")
+
+
+def one_world(bench):
+    """The commands and jobs of a conversation share a network, temporary files and what they write in the home
+    folder; those of other conversations do not see it, and all of it together is bounded."""
+    service = bench.service
+    service.kill()
+    operator = service.folder / "operator"
+    operator.mkdir()
+    (operator / "own").write_text("own\n")
+    service.environment["HOME"] = str(operator)
+    service.start()
+    backend = service.expect(200, "GET", "/v1/service").get("sandbox")
+    print(f"  commands are contained by: {backend}", flush=True)
+    if "namespaces" not in json.dumps(backend):
+        print("  not available: it takes namespaces", flush=True)
+        return
+    conversations = [Commands(bench, bench.conversation), Commands(bench), Commands(bench)]
+    for number, it in enumerate(conversations):
+        it.said(f"mkdir -p /tmp/www && echo answer-{number} > /tmp/www/index.html && cd /tmp/www"
+                " && exec python3 -m http.server --bind 127.0.0.1 8765", background=True)
+        it.said(f"echo {number} > /tmp/left; echo {number} > /dev/shm/left; echo {number} > /var/tmp/left")
+        it.has("exit 0", f"git config --global user.name name-{number}")
+        # As `pip install --user` does, without an index of packages.
+        it.has("exit 0", "d=$(python3 -m site --user-site); mkdir -p $d ~/.local/bin;"
+               f" echo number={number} > $d/installed.py; printf '#!/bin/sh\necho tool-{number}\n' > ~/.local/bin/tool;"
+               " chmod +x ~/.local/bin/tool")
+    for number, it in enumerate(conversations):
+        it.has(f"answer-{number}", f"for i in $(seq 50); do {ASKS} | grep answer && break; sleep 0.1; done")
+        it.has(f"{number}\n{number}\n{number}\n", "cat /tmp/left /dev/shm/left /var/tmp/left")
+        it.has(f"name-{number}", "git config --global user.name")
+        it.has(f"tool-{number}\n{number}\nown\n",
+               "~/.local/bin/tool; python3 -c 'import installed; print(installed.number)'; cat ~/own")
+        it.has(f"{number}\n", "cat /tmp/left", access="read")
+        it.has(f"{number}\n", "cat /tmp/left", network=True)
+    if sorted(path.name for path in operator.iterdir()) != ["own"]:
+        raise Failure(f"the home folder has changed: {list(operator.iterdir())}")
+
+    # Nobody runs what a command has put into the home folder that was allowed less.
+    first = conversations[0]
+    first.said("echo read > ~/by_read", access="read")
+    first.said("echo network > ~/by_network", network=True)
+    first.said("echo write > ~/by_write")
+    first.has("network\nread\nwrite\n", "cat ~/by_*", access="read")
+    first.has("network\nwrite\n", "cat ~/by_*")
+    first.fails("by_write", "cat ~/by_network ~/by_write ~/by_read 2>&1", network=True)
+    # What its owner changes there is seen.
+    first.fails("No such file", "cat ~/later")
+    (operator / "later").write_text("changed\n")
+    (operator / "own").rename(operator / "old")
+    (operator / "own").write_text("new\n")
+    first.has("changed\nnew\n", "cat ~/later ~/own")
+
+    # A link in the way of the conversation's folder leads nowhere, and the next command starts.
+    place = str(service.folder.parent)
+    if place == "/tmp":
+        first.said(f"mv {service.folder} /tmp/moved; ln -s /etc {service.folder}; true")
+        first.has("main.rs", "ls src")
+    # Processes of a job leave room for those of a command.
+    many = "for i in $(seq 600); do sleep {} & done; wait; echo all"
+    first.said(many.format(300), background=True)
+    first.has("all\n[exit 0", many.format(0.5))
+
+    # Nothing of ours stands around.
+    # There are the folders of this command and of the jobs.
+    first.has("exit 0", "test $(ls -d /tmp/harness-* | wc -l) -le 3")
+    first.said("echo x > $TMPDIR/x")
+    first.has("exit 0", "test -z \"$(ls $TMPDIR)\"")
+
+    # All of it together is bounded, for a command that only reads as well.
+    full = "No space left on device"
+    first.has("exit 0", "size=$(df --output=size -B1M /tmp | tail -1); fallocate -l $((size * 3 / 5))M /tmp/large")
+    for access in ("read", "write"):
+        for folder in ("/tmp", "$TMPDIR", "~", "/dev/shm", "/var/tmp"):
+            first.fails(full, "size=$(df --output=size -B1M /tmp | tail -1);"
+                        f" fallocate -l $((size * 3 / 5))M {folder}/more 2>&1", access=access)
+    first.has("exit 0", "rm /tmp/large; fallocate -l 1M $TMPDIR/x ~/x", access="read")
+    bench.model.more = {}
+
+
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
     many_processes_with_full_access, many_processes_by_landlock, fork_bomb, sessions_without_end,
-    nothing_else_ends, odd_names, halted_holder, left_folders, alike, much_memory, much_shared_memory,
+    nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world, much_memory, much_shared_memory,
     memory_in_common)}
 # They touch much of the machine's memory, which takes longer than all others.
 ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}

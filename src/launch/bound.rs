@@ -21,11 +21,12 @@ const MAX_NUMBER: &str = "/proc/sys/kernel/pid_max";
 const OWN_NUMBERS: (u32, u32) = (6, 14);
 
 /// Bounds this process and what it starts. What the system does not bound the warden counts. Called before
-/// it is contained: it can change no setting then.
+/// it is contained: it can change no setting then. `is_shared` says that others of its user are in the same namespace
+/// of users.
 ///
 /// # Errors
 /// If the system refuses a bound of this process.
-pub(super) fn processes(policy: &Policy) -> io::Result<()> {
+pub(super) fn processes(policy: &Policy, is_shared: bool) -> io::Result<()> {
     let most = policy.limits.processes + ROOM;
     let is_apart = policy.containment.backend == Backend::Namespaces;
     if is_apart && std::process::id() == 1 && has_own_numbers() {
@@ -36,7 +37,7 @@ pub(super) fn processes(policy: &Policy) -> io::Result<()> {
         return Ok(());
     }
     // In a namespace of users of its own its user has no other process.
-    let others = match is_apart {
+    let others = match is_apart && !is_shared {
         true => Some(0),
         false => tasks_in(&fs::read_to_string("/proc/loadavg")?),
     };

@@ -8,7 +8,7 @@ use nix::unistd::{AccessFlags, access};
 
 use super::policy::Containment;
 
-/// Places that are each command's own, or the system's, under `namespaces`: others' are not in its sight.
+/// Places that are the conversation's own, or the system's, under `namespaces`: others' are not in its sight.
 const OWN: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/run"];
 /// Places of which files say nothing: what may be written there the system decides.
 const OF_THE_SYSTEM: [&str; 2] = ["/proc", "/sys"];

@@ -17,6 +17,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
 
+use super::contain::SharedWorld;
 use super::policy::Policy;
 use super::stage::{Lifeline, Word, end_of, report};
 use super::tree;
@@ -39,7 +40,8 @@ const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
-    let (policy, _) = lifeline.policy()?;
+    let (policy, _, descriptors) = lifeline.policy()?;
+    let world = SharedWorld::from_descriptors(descriptors, policy.temp.as_deref());
     nix::unistd::setsid()?;
     prctl::set_child_subreaper(true)?;
     prctl::set_pdeathsig(on_end_of_warden(policy.containment.backend))?;
@@ -47,8 +49,9 @@ pub(super) fn run() -> io::Result<()> {
     rustix::process::nice(NICER)?;
     // Without it the system takes its own choice.
     drop(fs::write("/proc/self/oom_score_adj", FIRST_TO_END));
-    super::bound::processes(&policy)?;
-    super::contain::apply(&policy.containment).map_err(io::Error::other)?;
+    super::bound::processes(&policy, world.is_some())?;
+    super::contain::apply(&policy.containment, world.as_ref()).map_err(io::Error::other)?;
+    drop(world);
     let mut command = command(&policy)?;
     let child = command.spawn().map_err(|error| {
         let program = policy.program.first().map_or("", String::as_str);

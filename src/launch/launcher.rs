@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
+use harness_actors::ConversationId;
 use harness_actors::tool::{Contained, Denial, Launch, LaunchOrder, Launcher};
 use harness_protocol::{Access, Backend};
 
@@ -15,6 +16,7 @@ use super::contain::{self, Found};
 use super::denial::denial;
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
+use super::worlds::{self, EnteredWorld, WorldStore};
 use crate::config::Sandbox;
 
 /// This program as it was started, also when another version took its place since.
@@ -35,6 +37,8 @@ pub(crate) struct OwnLauncher {
     more: Arc<[PathBuf]>,
     limits: Limits,
     found: Arc<OnceLock<Found>>,
+    /// The worlds that the commands of each conversation share.
+    worlds: Arc<WorldStore>,
 }
 
 impl OwnLauncher {
@@ -48,6 +52,7 @@ impl OwnLauncher {
                 memory: memory().map_or(MAX_MEMORY, |memory| memory / 2),
             },
             found: Arc::default(),
+            worlds: Arc::new(WorldStore::new(memory().unwrap_or(MAX_MEMORY) / 4)),
         }
     }
 
@@ -73,6 +78,7 @@ impl OwnLauncher {
         let LaunchOrder {
             program,
             environment,
+            conversation: _,
             folder,
             workspace,
             temp,
@@ -82,7 +88,7 @@ impl OwnLauncher {
             protected,
             closed,
         } = order.clone();
-        let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+        let home = home();
         let more = self
             .more
             .iter()
@@ -110,9 +116,7 @@ impl OwnLauncher {
                 protected: protected.into_iter().filter(|path| path.exists()).collect(),
                 visible: vec![workspace],
                 hidden: hidden.collect(),
-                // No layer can be laid over the root, which some containers have as the home folder.
-                throw_away: home
-                    .filter(|home| home.is_dir() && home.parent().is_some() && !is_written(home)),
+                throw_away: home.filter(|home| can_be_covered(home) && !is_written(home)),
                 network,
                 writable,
             },
@@ -120,6 +124,34 @@ impl OwnLauncher {
             limits: self.limits,
         }
     }
+
+    /// The world that a command shares with others of its conversation; no descriptors if there is none. Where the system
+    /// refuses to make it, each command has its own temporary files and network.
+    fn enter_world(&self, order: &LaunchOrder) -> EnteredWorld {
+        let alone = || (Arc::default(), false);
+        let shares = self.found().backend == Backend::Namespaces && order.access != Access::Full;
+        let Some(conversation) = order.conversation.as_ref().filter(|_| shares) else {
+            return alone();
+        };
+        let home = home().filter(|home| can_be_covered(home));
+        let make = || worlds::make(PROGRAM, home.as_deref());
+        self.worlds
+            .enter(conversation, make)
+            .unwrap_or_else(|error| {
+                log::warn!("commands of {conversation} share no /tmp and no network: {error}");
+                alone()
+            })
+    }
+}
+
+/// The home folder, by its real path.
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok())
+}
+
+/// No layer can be laid over the root, which some containers have as the home folder.
+fn can_be_covered(home: &Path) -> bool {
+    home.is_dir() && home.parent().is_some()
 }
 
 impl Launcher for OwnLauncher {
@@ -134,7 +166,7 @@ impl Launcher for OwnLauncher {
         if self.sandbox == Sandbox::Required && backend == Backend::None {
             return Err(REFUSED.to_owned());
         }
-        let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+        let home = home();
         let holds_home = home.is_some_and(|home| home.starts_with(folder));
         let mut gaps = found.gaps(backend, access, network);
         if holds_home && access == Access::Write {
@@ -173,6 +205,10 @@ impl Launcher for OwnLauncher {
         Some(starter)
     }
 
+    fn forget(&self, conversation: &ConversationId) {
+        self.worlds.forget(conversation);
+    }
+
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
         let policy = serde_json::to_vec(&self.policy(order))?;
         let mut process = Command::new(PROGRAM);
@@ -180,9 +216,12 @@ impl Launcher for OwnLauncher {
             .args([SUBCOMMAND, "warden"])
             .env_clear()
             .process_group(0);
+        let (descriptors, is_emptied) = self.enter_world(order);
         Ok(Launch {
             process,
             order: told(&policy),
+            descriptors,
+            is_emptied,
         })
     }
 }

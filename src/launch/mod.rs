@@ -19,6 +19,8 @@ mod tree;
 mod trial;
 mod usage;
 mod warden;
+mod world;
+mod worlds;
 
 use std::ffi::OsString;
 use std::io;
@@ -42,6 +44,7 @@ pub(crate) fn stage(mut words: impl Iterator<Item = OsString>) -> Option<i32> {
     let done = match name.to_str() {
         Some("warden") => warden::run(),
         Some("init") => init::run(),
+        Some("world") => world::run(words.next()),
         Some("looking") => return Some(looking::run(words)),
         Some("probe") => {
             let backend = words.next().unwrap_or_default();

@@ -39,7 +39,7 @@ pub(crate) struct Containment {
     pub(crate) visible: Vec<PathBuf>,
     /// Files and folders that are out of sight.
     pub(crate) hidden: Vec<PathBuf>,
-    /// The home folder, in which what is written vanishes with the command; none if it is in or below what
+    /// The home folder, which is not changed by what is written there; none if it is in or below what
     /// may be written.
     pub(crate) throw_away: Option<PathBuf>,
     /// Whether it may reach the network.

@@ -1,7 +1,8 @@
 //! The part that the stages have in common: their orders, their reports, and waiting.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IoSliceMut, Read as _, Write as _};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use harness_actors::tool::Report;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use super::contain::world;
 use super::policy::Policy;
 
 /// An order from the process that started a stage.
@@ -32,15 +35,17 @@ impl Lifeline {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
-    /// Reads the policy, as [`told`] sends it, and not a byte more.
-    pub(super) fn policy(&self) -> io::Result<(Policy, Vec<u8>)> {
+    /// Reads the policy, as [`told`] sends it, and not a byte more; also the descriptors that came along.
+    pub(super) fn policy(&self) -> io::Result<(Policy, Vec<u8>, Vec<OwnedFd>)> {
         let mut file = File::from(self.0.try_clone()?);
         let mut line = Vec::new();
         let mut byte = [0];
+        let (mut count, descriptors) = receive(&self.0, &mut byte)?;
         // Its length comes first, so that it need not be read byte by byte.
         let mut length = String::new();
-        while file.read(&mut byte)? == 1 && byte[0] != b'\n' {
+        while count == 1 && byte[0] != b'\n' {
             length.push(char::from(byte[0]));
+            count = file.read(&mut byte)?;
         }
         if length.is_empty() {
             return Err(io::Error::other("the process that was to start it is gone"));
@@ -48,7 +53,7 @@ impl Lifeline {
         let length: u64 = length.parse().map_err(io::Error::other)?;
         file.take(length).read_to_end(&mut line)?;
         let policy = serde_json::from_slice(&line).map_err(io::Error::other)?;
-        Ok((policy, line))
+        Ok((policy, line, descriptors))
     }
 
     /// Waits for a word, for the end of a process, or for that long. Tells also whether the process ended.
@@ -75,6 +80,26 @@ impl Lifeline {
     }
 }
 
+/// Reads a byte, with the descriptors that come along; tells how many bytes there were.
+pub(super) fn receive(input: &OwnedFd, byte: &mut [u8; 1]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(world::NUMBER))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let pieces = &mut [IoSliceMut::new(byte)];
+    let count = match recvmsg(input, pieces, &mut control, RecvFlags::CMSG_CLOEXEC) {
+        Ok(received) => received.bytes,
+        // With a pipe nothing comes along.
+        Err(rustix::io::Errno::NOTSOCK) => File::from(input.try_clone()?).read(byte)?,
+        Err(errno) => return Err(errno.into()),
+    };
+    let mut descriptors = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            descriptors.extend(received);
+        }
+    }
+    Ok((count, descriptors))
+}
+
 /// How a stage is told: the length of what follows in bytes, a line, and the policy.
 pub(super) fn told(policy: &[u8]) -> Vec<u8> {
     let mut told = format!("{}\n", policy.len()).into_bytes();
@@ -96,4 +121,30 @@ pub(super) fn end_of(pid: u32) -> io::Result<(Pid, OwnedFd)> {
     let known = rustix::process::Pid::from_raw(number).ok_or(Errno::ESRCH)?;
     let end = rustix::process::pidfd_open(known, rustix::process::PidfdFlags::empty())?;
     Ok((Pid::from_raw(number), end))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use harness_actors::tool::send_order;
+
+    use super::*;
+
+    /// Spec: [BOX-540]
+    #[test]
+    fn descriptors_come_along_with_the_first_byte_of_an_order() {
+        let (input, own) = UnixStream::pair().unwrap();
+        let sent = [OwnedFd::from(File::open("/dev/null").unwrap())];
+        send_order(&input, b"abc", &sent).unwrap();
+        send_order(&input, b"d", &[]).unwrap();
+        drop(input);
+        let own = OwnedFd::from(own);
+        let mut byte = [0];
+        let (count, received) = receive(&own, &mut byte).unwrap();
+        assert_eq!((count, byte, received.len()), (1, [b'a'], 1));
+        let mut rest = String::new();
+        File::from(own).read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "bcd");
+    }
 }

@@ -2,13 +2,16 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::process::{ChildStdin, Command, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use harness_actors::tool::Report;
+use harness_actors::tool::{Report, send_order};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
+use super::contain::SharedWorld;
 use super::policy::{Limits, Policy};
 use super::stage::{Lifeline, Word, end_of, report, told};
 use super::usage::{OWN, UsageMeter};
@@ -23,27 +26,30 @@ const LOOKS_LATE: Duration = Duration::from_millis(320);
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
-    let (policy, line) = lifeline.policy()?;
+    let (policy, line, descriptors) = lifeline.policy()?;
+    let world = SharedWorld::from_descriptors(descriptors, policy.temp.as_deref());
     // What its parent leaves behind becomes this process's child.
     prctl::set_child_subreaper(true)?;
-    super::contain::enter(&policy.containment).map_err(io::Error::other)?;
+    super::contain::enter(&policy.containment, world.as_ref()).map_err(io::Error::other)?;
     // One that is halted does not see the end of its input.
     prctl::set_pdeathsig(Signal::SIGCONT)?;
-    let mut init = Command::new("/proc/self/exe")
+    let (input, other_side) = UnixStream::pair()?;
+    let init = Command::new("/proc/self/exe")
         .args([SUBCOMMAND, "init"])
-        .stdin(Stdio::piped())
+        .stdin(OwnedFd::from(other_side))
         .stdout(Stdio::inherit())
         .stderr(Stdio::inherit())
         .spawn()?;
-    let mut input = init.stdin.take();
-    if let Some(input) = &mut input {
-        // One that has ended already has said why.
-        drop(input.write_all(&told(&line)));
-    }
-    watch(&lifeline, init.id(), input, &policy)?;
+    // One that has ended already has said why.
+    let shared = world.as_ref().map(SharedWorld::descriptors);
+    drop(send_order(&input, &told(&line), shared.unwrap_or_default()));
+    watch(&lifeline, init.id(), Some(input), &policy)?;
     // Nothing uses it any more. The service would remove it, too, but may have been killed.
     if let Some(temp) = &policy.temp {
         drop(fs::remove_dir_all(temp));
+    }
+    if let Some(world) = &world {
+        world.clear();
     }
     Ok(())
 }
@@ -51,7 +57,7 @@ pub(super) fn run() -> io::Result<()> {
 fn watch(
     lifeline: &Lifeline,
     init: u32,
-    mut input: Option<ChildStdin>,
+    mut input: Option<UnixStream>,
     policy: &Policy,
 ) -> io::Result<()> {
     let (pid, end) = end_of(init)?;

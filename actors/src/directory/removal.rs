@@ -46,8 +46,15 @@ impl Handler<RemoveConversation> for DirectoryActor {
                 if removed.is_ok() {
                     let (id, jobs) = (id.clone(), actor.parts.extensions.jobs.clone());
                     let outputs = actor.parts.extensions.outputs.clone();
+                    let launcher = actor.parts.extensions.launcher.clone();
                     actix::spawn(async move {
                         jobs.remove(&id).await;
+                        if let Some(launcher) = launcher.0 {
+                            let id = id.clone();
+                            if let Err(error) = blocking(move || launcher.forget(&id)).await {
+                                log::warn!("temporary files of commands stay: {error}");
+                            }
+                        }
                         let Some(outputs) = outputs else {
                             return;
                         };

@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
 use harness_protocol::{Access, Backend};
 use serde::{Deserialize, Serialize};
+
+use crate::ids::ConversationId;
 
 /// Contains commands and starts them. The program gives one; without it no command is run.
 ///
@@ -42,6 +45,9 @@ pub trait Launcher: Send + Sync + 'static {
     fn denial(&self, _order: &LaunchOrder, _place: &Path) -> Option<Denial> {
         None
     }
+
+    /// Gives up what the commands of a deleted conversation shared. It may block.
+    fn forget(&self, _conversation: &ConversationId) {}
 
     /// The process that starts a command. It may look at files.
     ///
@@ -91,6 +97,8 @@ pub struct LaunchOrder {
     pub program: Vec<String>,
     /// All of its environment.
     pub environment: Vec<(String, String)>,
+    /// The conversation whose commands it shares temporary files and a network with, if any.
+    pub conversation: Option<ConversationId>,
     /// Where it starts.
     pub folder: PathBuf,
     /// The folder of the conversation.
@@ -113,11 +121,15 @@ pub struct LaunchOrder {
 #[derive(Debug)]
 pub struct Launch {
     /// The process: what it writes to its standard output is the command's output, in order, and to its
-    /// standard error it writes [`Report`]s, a line of JSON each.
+    /// standard error it writes [`Report`]s, a line of JSON each. Its standard input is a socket.
     pub process: Command,
     /// The first line that it reads. Later the line `stop` asks the command to end, and the end of the
     /// input ends it at once.
     pub order: Vec<u8>,
+    /// Descriptors that are sent with the order. They are held until the command has ended.
+    pub descriptors: Arc<[OwnedFd]>,
+    /// True if the launcher has given up temporary files of earlier commands of the conversation since the last one.
+    pub is_emptied: bool,
 }
 
 /// A launcher's report about a command.

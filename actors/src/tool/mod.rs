@@ -32,6 +32,7 @@ mod protected;
 mod read;
 mod registry;
 mod seen;
+mod send_order;
 mod shelf;
 #[cfg(test)]
 mod testing;
@@ -61,6 +62,7 @@ pub use read::Read;
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
 pub use seen::{Seen, SeenBefore, SeenFile};
+pub use send_order::send_order;
 pub use shelf::ToolShelf;
 pub use write::Write;
 

@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use harness_protocol::{Access, Backend};
 
@@ -62,6 +63,8 @@ impl Launcher for PlainLauncher {
         Ok(Launch {
             process,
             order: Vec::new(),
+            descriptors: Arc::default(),
+            is_emptied: false,
         })
     }
 }

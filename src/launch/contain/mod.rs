@@ -8,14 +8,18 @@ mod capabilities;
 mod error;
 mod found;
 mod landlock;
+mod mounting;
 mod mounts;
 mod namespaces;
 mod network;
+mod new_world;
+mod places;
 mod plan;
 pub(crate) mod probe;
 mod rules;
 mod seccomp;
 mod view;
+pub(crate) mod world;
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +29,9 @@ use nix::sys::prctl;
 pub(crate) use self::error::ContainError;
 use self::error::system;
 pub(crate) use self::found::Found;
+pub(crate) use self::new_world::new_world;
 use self::seccomp::{CallFilter, Sockets};
+pub(crate) use self::world::SharedWorld;
 use crate::launch::policy::Containment;
 
 /// Files that no command needs and that root would be able to read.
@@ -48,13 +54,17 @@ struct Applied {
 }
 
 /// Takes this process and what it starts out of the namespaces of the service. Called in the warden before it
-/// starts the init, which is the first process of the new process namespace.
+/// starts the init, which is the first process of the new process namespace. `world` is what the command shares with
+/// others of its conversation.
 ///
 /// # Errors
 /// The step that failed. What was entered before stays entered, so the process has to end.
-pub(crate) fn enter(containment: &Containment) -> Result<(), ContainError> {
+pub(crate) fn enter(
+    containment: &Containment,
+    world: Option<&SharedWorld>,
+) -> Result<(), ContainError> {
     match containment.backend {
-        Backend::Namespaces => namespaces::enter(containment),
+        Backend::Namespaces => namespaces::enter(containment, world),
         Backend::Landlock | Backend::None => Ok(()),
         Backend::Unknown => Err(ContainError::unknown()),
     }
@@ -65,8 +75,11 @@ pub(crate) fn enter(containment: &Containment) -> Result<(), ContainError> {
 ///
 /// # Errors
 /// The step that failed. The process is contained in part then and has to end.
-pub(crate) fn apply(containment: &Containment) -> Result<(), ContainError> {
-    apply_and_tell(containment).map(drop)
+pub(crate) fn apply(
+    containment: &Containment,
+    world: Option<&SharedWorld>,
+) -> Result<(), ContainError> {
+    apply_and_tell(containment, world).map(drop)
 }
 
 /// From now on this process, and what it becomes, can write no file. Where there is no Landlock it can what
@@ -80,7 +93,10 @@ pub(crate) fn write_nothing() -> Result<(), ContainError> {
 }
 
 /// The same, and says what it found.
-fn apply_and_tell(containment: &Containment) -> Result<Applied, ContainError> {
+fn apply_and_tell(
+    containment: &Containment,
+    world: Option<&SharedWorld>,
+) -> Result<Applied, ContainError> {
     let mut containment = containment.clone();
     if !containment.full {
         let never = NEVER_SHOWN.iter().map(PathBuf::from);
@@ -89,7 +105,7 @@ fn apply_and_tell(containment: &Containment) -> Result<Applied, ContainError> {
             .extend(never.filter(|path| path.exists()));
     }
     match containment.backend {
-        Backend::Namespaces => apply_namespaces(&containment),
+        Backend::Namespaces => apply_namespaces(&containment, world),
         Backend::Landlock => apply_landlock(&containment),
         // An operator who switched the containment off means it.
         Backend::None => Ok(Applied::default()),
@@ -97,8 +113,11 @@ fn apply_and_tell(containment: &Containment) -> Result<Applied, ContainError> {
     }
 }
 
-fn apply_namespaces(containment: &Containment) -> Result<Applied, ContainError> {
-    let home_is_read_only = mounts::build(containment)?;
+fn apply_namespaces(
+    containment: &Containment,
+    world: Option<&SharedWorld>,
+) -> Result<Applied, ContainError> {
+    let home_is_read_only = mounts::build(containment, world)?;
     let mut landlock_abi = 0;
     if containment.full {
         capabilities::drop_for_full()?;

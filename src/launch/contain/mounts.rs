@@ -6,23 +6,25 @@
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
 use super::error::{ContainError, at_path, system};
+use super::mounting::{
+    NOTHING, PLAIN, attach, find, folder_like, lay_layers, look_up, make_temporary, named,
+};
+use super::places;
 use super::plan::{self, Cover, MountStep, SCRATCH};
 use super::view::{Kind, View};
+use super::world::{SharedMounts, SharedWorld};
 use crate::launch::policy::Containment;
 
-/// The flags that all file systems that are made here have in common.
-const PLAIN: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
-/// All that is written outside of the workspace is in memory, and may take a quarter of it.
+/// The bound of what is written outside of the workspace: it is in memory, and may take a quarter of it.
 const SCRATCH_OPTIONS: &str = "mode=0755,size=25%";
 /// Those that hold nothing and lead nowhere.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -35,10 +37,18 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// Gives this process mounts of its own. Returns why the home folder cannot be thrown away, if it cannot; it
-/// is read-only then.
-pub(super) fn build(containment: &Containment) -> Result<Option<String>, ContainError> {
+/// The reason for a read-only home folder in a world without layers for it.
+const NO_LAYER: &str =
+    "no layer could be laid over it when the first command of the conversation started";
+
+/// Gives this process mounts of its own; where it is part of a world, temporary folders and what is written in the home
+/// folder are of that. Returns why the home folder cannot be thrown away, if it cannot; it is read-only then.
+pub(super) fn build(
+    containment: &Containment,
+    world: Option<&SharedWorld>,
+) -> Result<Option<String>, ContainError> {
     unshare(CloneFlags::CLONE_NEWNS).map_err(system("make a mount namespace"))?;
+    let shared = world.map(|world| world.trees(containment)).transpose()?;
     let view = View::of(plan::paths(containment))
         .map_err(at_path("read", Path::new("/proc/self/mountinfo")))?;
     let mut builder = Builder {
@@ -46,9 +56,17 @@ pub(super) fn build(containment: &Containment) -> Result<Option<String>, Contain
         held: BTreeMap::new(),
         covers: 0,
         home_is_read_only: None,
+        shared,
     };
     for step in plan::steps(containment, &view) {
         builder.carry_out(&step)?;
+    }
+    if let Some((path, tree)) = builder
+        .shared
+        .as_ref()
+        .and_then(|shared| shared.call.as_ref())
+    {
+        attach(tree, &find(path)?, path)?;
     }
     // The folder before may be one that is covered now.
     nix::unistd::chdir(Path::new("/")).map_err(system("go to the root folder"))?;
@@ -60,6 +78,7 @@ struct Builder {
     held: BTreeMap<PathBuf, OwnedFd>,
     covers: u32,
     home_is_read_only: Option<String>,
+    shared: Option<SharedMounts>,
 }
 
 impl Builder {
@@ -78,8 +97,16 @@ impl Builder {
             MountStep::ReadOnly(path, flags) => read_only(path, *flags),
             MountStep::Scratch => make_scratch(),
             MountStep::ThrowAway(home) => {
-                let refused = throw_away(home).err();
-                self.home_is_read_only = refused.map(|error| error.to_string());
+                self.home_is_read_only = match &self.shared {
+                    None => throw_away(home).err().map(|error| error.to_string()),
+                    Some(SharedMounts { home: None, .. }) => Some(NO_LAYER.to_owned()),
+                    Some(SharedMounts {
+                        home: Some(tree), ..
+                    }) => {
+                        attach(tree, &find(home)?, home)?;
+                        None
+                    }
+                };
                 Ok(())
             }
             MountStep::Cover(path, cover) => self.cover(path, cover),
@@ -94,6 +121,12 @@ impl Builder {
     }
 
     fn cover(&mut self, path: &Path, cover: &Cover) -> Result<(), ContainError> {
+        let shared = self.shared.as_ref();
+        if let Cover::Temporary { places } = cover
+            && let Some(tree) = shared.and_then(|shared| shared.temporary(path))
+        {
+            return cover_by_shared(tree, path, places);
+        }
         let made = match cover {
             Cover::File => scratch("nothing"),
             Cover::Folder { .. } | Cover::Temporary { .. } | Cover::Devices { .. } => {
@@ -141,9 +174,14 @@ impl Builder {
         for (name, device) in &self.devices {
             bind(device, &made.join(name))?;
         }
-        let shared = scratch("shm");
-        make_temporary(&shared).map_err(at_path("make", &shared))?;
-        bind(&find(&shared)?, &made.join("shm"))?;
+        let place = made.join("shm");
+        if let Some(shared) = &self.shared {
+            attach(&shared.memory, &find(&place)?, &place)?;
+        } else {
+            let own = scratch("shm");
+            make_temporary(&own).map_err(at_path("make", &own))?;
+            bind(&find(&own)?, &place)?;
+        }
         let pts = made.join("pts");
         let options = Some("newinstance,ptmxmode=0666,mode=0600");
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
@@ -151,8 +189,6 @@ impl Builder {
             .map_err(at_path("mount new terminals on", &pts))
     }
 }
-
-const NOTHING: Option<&str> = None;
 
 fn scratch(name: &str) -> PathBuf {
     Path::new(SCRATCH).join(name)
@@ -162,19 +198,6 @@ fn scratch(name: &str) -> PathBuf {
 fn beside(made: &Path, covered: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(covered)
         .map_or_else(|_| made.to_owned(), |rest| made.join(rest))
-}
-
-/// Looks a path up, with no link in it.
-fn find(path: &Path) -> Result<OwnedFd, ContainError> {
-    look_up(path).map_err(at_path("find", path))
-}
-
-fn look_up(path: &Path) -> nix::Result<OwnedFd> {
-    let links = ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_NO_MAGICLINKS;
-    let how = OpenHow::new()
-        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
-        .resolve(links);
-    openat2(AT_FDCWD, path, how)
 }
 
 /// Looks up what is to be covered or closed; nothing if it is out of reach.
@@ -187,9 +210,20 @@ fn find_covered(path: &Path) -> Result<Option<OwnedFd>, ContainError> {
     }
 }
 
-/// The name of what a descriptor is of.
-fn named(descriptor: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+/// Lays a folder that all commands of the conversation share over a path, with places in it.
+fn cover_by_shared(
+    tree: &OwnedFd,
+    path: &Path,
+    places: &[(PathBuf, Kind)],
+) -> Result<(), ContainError> {
+    for (place, kind) in places {
+        let rest = place.strip_prefix(path).unwrap_or(place);
+        places::make(tree, rest, *kind).map_err(at_path("make the place of", place))?;
+    }
+    match find_covered(path)? {
+        None => Ok(()),
+        Some(target) => attach(tree, &target, path),
+    }
 }
 
 /// Lays something, with all that is mounted below it, over a path.
@@ -239,12 +273,6 @@ fn make_scratch() -> Result<(), ContainError> {
     made.map_err(at_path("make", &nothing))
 }
 
-/// A folder that everybody may write in.
-fn make_temporary(made: &Path) -> io::Result<()> {
-    DirBuilder::new().create(made)?;
-    fs::set_permissions(made, Permissions::from_mode(0o1777))
-}
-
 /// Makes the places for what is laid over them, and the folders above them.
 fn make_places(made: &Path, covered: &Path, places: &[(PathBuf, Kind)]) -> io::Result<()> {
     for (path, kind) in places {
@@ -275,16 +303,8 @@ fn throw_away(home: &Path) -> Result<(), ContainError> {
     let lower = find(home)?;
     let (upper, work) = (scratch("upper"), scratch("work"));
     let make = || {
-        DirBuilder::new().create(&upper)?;
         DirBuilder::new().create(&work)?;
-        let old = fs::metadata(named(&lower))?;
-        // Only root may give the folder away, and only root's home folder can be somebody else's.
-        drop(std::os::unix::fs::chown(
-            &upper,
-            Some(old.uid()),
-            Some(old.gid()),
-        ));
-        fs::set_permissions(&upper, Permissions::from_mode(old.mode() & 0o7777))
+        folder_like(&upper, &lower)
     };
     make().map_err(at_path::<io::Error>("make the layers of", home))?;
     let layers = format!(
@@ -293,14 +313,7 @@ fn throw_away(home: &Path) -> Result<(), ContainError> {
         upper.display(),
         work.display()
     );
-    let lay = |options: &str| {
-        let overlay = Some("overlay");
-        mount(overlay, &named(&lower), overlay, PLAIN, Some(options))
-    };
-    // Marks of the overlay that need no right on the whole machine; older kernels do not know the word.
-    lay(&format!("{layers},userxattr"))
-        .or_else(|_| lay(&layers))
-        .map_err(at_path("lay an overlay over", home))
+    lay_layers(&layers, &named(&lower)).map_err(at_path("lay an overlay over", home))
 }
 
 fn show_processes(is_read_only: bool) -> Result<(), ContainError> {

@@ -14,6 +14,7 @@ use nix::unistd::{getegid, geteuid};
 
 use super::capabilities;
 use super::error::{ContainError, at_path, system};
+use super::world::SharedWorld;
 use crate::launch::policy::Containment;
 
 /// A setting, the value that forbids namespaces, and the words for it.
@@ -41,27 +42,44 @@ fn is_privileged() -> bool {
 }
 
 /// Enters all namespaces but the one of mounts, which the init makes, so that the warden sees the files and
-/// the processes of the machine.
-pub(super) fn enter(containment: &Containment) -> Result<(), ContainError> {
+/// the processes of the machine. Those of `world` are entered, and the others made.
+pub(super) fn enter(
+    containment: &Containment,
+    world: Option<&SharedWorld>,
+) -> Result<(), ContainError> {
     let mut flags = CloneFlags::CLONE_NEWPID;
     if !containment.full {
         flags |= CloneFlags::CLONE_NEWIPC;
-        if !containment.network {
-            flags |= CloneFlags::CLONE_NEWNET;
-        }
     }
-    if is_privileged() {
-        unshare(flags).map_err(system("make namespaces"))?;
-    } else {
-        let (uid, gid) = (geteuid(), getegid());
-        unshare(flags | CloneFlags::CLONE_NEWUSER).map_err(system("make a user namespace"))?;
-        // The maps belong to root while the process keeps its memory closed.
-        prctl::set_dumpable(true).map_err(system("open the process to itself"))?;
-        let written = write_maps(&format!("{uid} {uid} 1"), &format!("{gid} {gid} 1"));
-        prctl::set_dumpable(false).map_err(system("close the memory"))?;
-        written?;
+    let is_apart = !containment.full && !containment.network;
+    match world {
+        Some(world) => {
+            if !is_privileged() {
+                world.enter_users()?;
+            }
+            if is_apart {
+                world.enter_network()?;
+            }
+            unshare(flags).map_err(system("make namespaces"))?;
+        }
+        None if is_apart => make(flags | CloneFlags::CLONE_NEWNET)?,
+        None => make(flags)?,
     }
     capabilities::keep_over_exec()
+}
+
+/// Makes namespaces and enters them, with one for users if the process may make no others without.
+pub(super) fn make(flags: CloneFlags) -> Result<(), ContainError> {
+    if is_privileged() {
+        return unshare(flags).map_err(system("make namespaces"));
+    }
+    let (uid, gid) = (geteuid(), getegid());
+    unshare(flags | CloneFlags::CLONE_NEWUSER).map_err(system("make a user namespace"))?;
+    // The maps belong to root while the process keeps its memory closed.
+    prctl::set_dumpable(true).map_err(system("open the process to itself"))?;
+    let written = write_maps(&format!("{uid} {uid} 1"), &format!("{gid} {gid} 1"));
+    prctl::set_dumpable(false).map_err(system("close the memory"))?;
+    written
 }
 
 fn write_maps(users: &str, groups: &str) -> Result<(), ContainError> {

@@ -153,7 +153,7 @@ fn try_outside(backend: Backend) -> Result<String, Box<dyn Error>> {
     let ground = Ground::make().or_else(|_| Ground::make());
     let ground = ground.map_err(|error| format!("no folder to try it in: {error}"))?;
     let containment = ground.containment(backend);
-    enter(&containment).map_err(|error| hint(&error))?;
+    enter(&containment, None).map_err(|error| hint(&error))?;
     let mut child = Command::new("/proc/self/exe")
         .args(["__launch", "probe", &format!("{}{INSIDE}", backend.name())])
         .stdin(Stdio::piped())
@@ -177,7 +177,7 @@ fn try_inside(backend: Backend) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
     let containment: Containment = serde_json::from_str(&text)?;
-    let applied = apply_and_tell(&containment)?;
+    let applied = apply_and_tell(&containment, None)?;
     check_files(&containment)?;
     if !caps::read(None, CapSet::Permitted)?.is_empty() {
         return Err("capabilities are left".into());

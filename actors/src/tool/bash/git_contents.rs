@@ -222,6 +222,7 @@ impl GitReader<'_> {
         search_path.put_into(&mut environment);
         let words = ["sh", "-c", script, "sh", &folder];
         let order = LaunchOrder {
+            conversation: None,
             program: words.into_iter().map(str::to_owned).collect(),
             environment,
             folder: self.workspace.to_owned(),

@@ -60,6 +60,7 @@ use super::{
     ApprovedContents, Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input,
 };
 use crate::blocking;
+use crate::ids::ConversationId;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -81,6 +82,8 @@ const MAX_COMMAND: usize = 120 * 1024;
 /// How long the model's reason may be, in bytes.
 const MAX_WHY: usize = 1024;
 
+/// The note on temporary files that were given up for those of other conversations.
+const EMPTIED: &str = "/tmp and what commands had put into the home folder were empty again";
 /// The shell's exit code for a file that is no program.
 const NO_PROGRAM: i32 = 126;
 
@@ -115,6 +118,7 @@ struct Input {
 #[derive(Debug, Clone)]
 struct Ready {
     plan: CommandPlan,
+    conversation: ConversationId,
     workspace: PathBuf,
     folder: PathBuf,
     search_path: SearchPath,
@@ -205,6 +209,7 @@ impl Bash {
         };
         Ok(Ready {
             plan,
+            conversation: context.conversation.clone(),
             workspace,
             folder,
             search_path,
@@ -259,7 +264,9 @@ impl Bash {
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
                 let not_searched = ready.search_path.note(ended.code);
+                let emptied = ended.is_emptied.then(|| EMPTIED.to_owned());
                 let notes = put_back.into_iter().chain(denied).chain(not_searched);
+                let notes = notes.chain(emptied);
                 let notes = notes.collect();
                 Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
             };
@@ -338,6 +345,7 @@ impl Bash {
         let order = LaunchOrder {
             program: program.collect(),
             environment,
+            conversation: Some(ready.conversation.clone()),
             folder: ready.folder.clone(),
             workspace: ready.workspace.clone(),
             temp: temp.path().to_owned(),
@@ -478,8 +486,12 @@ impl Tool for Bash {
          Ask for the least access that does: read for looking, building nothing; write for changing files \
          in the conversation's folder; full, with a reason, only for what cannot be done inside the \
          sandbox. What is to run on, such as a server, is started with background; job reads and stops \
-         it. Files for the next call belong in the conversation's folder: TMPDIR is emptied after each \
-         call."
+         it. The commands and jobs of a conversation share one /tmp, /dev/shm and network of their own, so \
+         that a server of a job answers on 127.0.0.1, unless access is read, and what they write in the home \
+         folder: all of it is in memory, at most a quarter of the machine's, and vanishes when the service \
+         ends or the conversation is deleted. A command sees nothing in the home folder that one of less \
+         access or without the network has put there. TMPDIR is emptied after each call. With full, and where \
+         nothing contains commands, all of these are the machine's own."
     }
 
     fn input_schema(&self) -> Value {

@@ -1,7 +1,9 @@
 //! A command under way: its launcher's process, what it writes, and how it is ended.
 
 use std::io::{self, Read as _, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use super::characters::Characters;
 use crate::start_thread;
 use crate::tool::LiveOutput;
 use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
+use crate::tool::send_order;
 
 /// How much is read at once, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -37,6 +40,8 @@ pub(crate) struct Ended {
     pub(crate) folder: Option<std::path::PathBuf>,
     /// It took too much: which, and how much there may be.
     pub(crate) over: Option<String>,
+    /// True if the launcher had given up temporary files of earlier commands.
+    pub(crate) is_emptied: bool,
 }
 
 /// Ends a command: gently, or at once. Clones end the same one.
@@ -57,7 +62,7 @@ enum Line {
     Waiting,
     /// The command runs. The launcher has its number at least until the line is another one.
     Open {
-        input: ChildStdin,
+        input: UnixStream,
         launcher: Option<Pid>,
     },
     /// It is ended, or will not be started. `None` as launcher if there is none, or if it has ended.
@@ -132,7 +137,7 @@ impl Lifeline {
     }
 
     /// Holds the line of a command that was started; false if it was ended before.
-    fn hold(&self, input: ChildStdin, launcher: u32) -> bool {
+    fn hold(&self, input: UnixStream, launcher: u32) -> bool {
         let mut line = self.lock();
         let is_wanted = matches!(*line, Line::Waiting);
         if is_wanted {
@@ -196,32 +201,46 @@ pub(crate) fn run_into(
     let Launch {
         mut process,
         order: first,
+        descriptors,
+        is_emptied,
     } = launcher.launch(order)?;
-    let mut child = process
-        .stdin(Stdio::piped())
+    let (input, other_side) = UnixStream::pair()?;
+    let spawned = process
+        .stdin(OwnedFd::from(other_side))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()?;
-    let worked = follow(&mut child, &first, lifeline, sink);
+        .spawn();
+    // It holds the other side of the input, which is the process's alone.
+    drop(process);
+    let mut child = spawned?;
+    let worked = follow(
+        &mut child,
+        input,
+        (first.as_slice(), &*descriptors),
+        lifeline,
+        sink,
+    );
     // With its input closed it ends.
     lifeline.end();
     child.wait()?;
-    worked
+    worked.map(|ended| Ended {
+        is_emptied,
+        ..ended
+    })
 }
 
 fn follow(
     child: &mut Child,
-    first: &[u8],
+    input: UnixStream,
+    (first, descriptors): (&[u8], &[OwnedFd]),
     lifeline: &Lifeline,
     sink: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Ended> {
-    let (Some(mut input), Some(mut output), Some(reports)) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
-    else {
+    let (Some(mut output), Some(reports)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(io::Error::other("the launcher has no pipes"));
     };
     // One that ended already says why.
-    let told = input.write_all(first);
+    let told = send_order(&input, first, descriptors);
     if told.is_ok() && !lifeline.hold(input, child.id()) {
         return Err(io::Error::other("cancelled before it started"));
     }
@@ -259,6 +278,7 @@ fn ended(lines: &str) -> io::Result<Ended> {
                     left,
                     folder,
                     over: None,
+                    is_emptied: false,
                 });
             }
             Err(_) => log::warn!("a launcher said: {line}"),

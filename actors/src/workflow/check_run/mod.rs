@@ -160,6 +160,7 @@ fn launch_order(order: &CheckOrder<'_>, root: &Path, temp: &Path) -> Result<Laun
     Ok(LaunchOrder {
         program: words(&command.program)?,
         environment: variables(&command.env, temp)?,
+        conversation: None,
         folder: folder(root, command.cwd.as_deref())?,
         workspace: root.to_owned(),
         temp: temp.to_owned(),

@@ -99,6 +99,7 @@ fn tell(
     let order = LaunchOrder {
         program: script.into_iter().chain(words(&command.program)?).collect(),
         environment: variables(&command.env, temp.path())?,
+        conversation: None,
         folder: folder.clone(),
         workspace: folder,
         temp: temp.path().to_owned(),

@@ -309,6 +309,7 @@ impl Call<'_> {
         LaunchOrder {
             program: words.chain(self.words.iter().cloned()).collect(),
             environment: self.variables(temp),
+            conversation: None,
             folder: place.root.clone(),
             workspace: place.root.clone(),
             temp: temp.to_owned(),
