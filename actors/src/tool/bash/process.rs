@@ -314,6 +314,8 @@ mod tests {
             Ok(Launch {
                 process,
                 order: Vec::new(),
+                descriptors: Arc::default(),
+                is_emptied: false,
             })
         }
     }
@@ -322,6 +324,7 @@ mod tests {
     #[test]
     fn a_launcher_that_is_halted_ends_when_its_line_is_cut() {
         let order = LaunchOrder {
+            conversation: None,
             program: vec!["true".to_owned()],
             environment: Vec::new(),
             folder: "/".into(),
