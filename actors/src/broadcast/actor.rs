@@ -19,9 +19,9 @@ use super::tails::{StepId, Tails};
 use crate::ids::ConversationId;
 use crate::journal::{Piece, Position};
 
-/// How many orders may wait for the actor; publishing does not count against it.
+/// Maximum number of orders that wait for the actor; publishing does not count against it.
 const MAILBOX: usize = 1024;
-/// How long clients wait for the news that others came or went; many may do so at once.
+/// Delay before clients receive the news of others that came or left; many may do so at once.
 const PRESENCE_DELAY: Duration = Duration::from_millis(100);
 /// The records of a workflow behind which no check runs.
 const ENDS_OF_STEPS: [&str; 5] = [
@@ -31,23 +31,23 @@ const ENDS_OF_STEPS: [&str; 5] = [
     "verification_ended",
     "phase_ended",
 ];
-/// How many names of attached clients are told.
+/// Maximum number of names of attached clients in one event.
 const MAX_NAMES: usize = 32;
 
-/// Fans events out. A client that lags is taken off, and delays nobody.
+/// Fans events out. A client that lags is detached, and delays no other client.
 pub struct BroadcastActor {
     conversation: ConversationId,
     /// Behind the last lasting event.
     position: Position,
     now: Now,
-    /// The blocks that are not finished, as far as they came.
+    /// The text so far of the blocks that are not finished.
     open: BTreeMap<u64, (DeltaKind, String)>,
     /// The last output of running calls.
     tails: Tails,
     ring: Ring,
     subscribers: Vec<Subscriber>,
     attendance: Attendance,
-    /// Whether those who come and go are told of.
+    /// True if attached clients receive news of others that come and leave.
     is_watching: bool,
     closed: Option<Closing>,
 }
@@ -90,7 +90,7 @@ impl BroadcastActor {
             .retain_mut(|subscriber| subscriber.send(frame));
     }
 
-    /// Keeps what somebody who attaches later must know.
+    /// Keeps the state that a client needs when it attaches later.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "watches: most events change nothing here"
@@ -250,7 +250,7 @@ impl BroadcastActor {
     }
 }
 
-/// Whether a record of a workflow ends the step that is open.
+/// True if a record of a workflow ends the step that is open.
 fn ends_step(record: &Value) -> bool {
     let kind = record.get("type").and_then(Value::as_str);
     kind.is_some_and(|kind| ENDS_OF_STEPS.contains(&kind))

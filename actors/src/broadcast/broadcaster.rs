@@ -1,4 +1,4 @@
-//! A broadcaster by what it is told, for those who need not know the actor.
+//! A handle to a broadcaster's messages, for callers that need not know the actor.
 
 use actix::prelude::*;
 
@@ -9,7 +9,7 @@ use super::presence::Attendance;
 use crate::ids::ConversationId;
 use crate::journal::Position;
 
-/// Where a broadcaster is told what to do. Clones reach the same one.
+/// A handle to a broadcaster. Clones reach the same one.
 #[derive(Debug, Clone)]
 pub struct Broadcaster {
     /// Attaches clients.

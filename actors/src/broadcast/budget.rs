@@ -1,4 +1,4 @@
-//! How much of what was read for clients is held at once, by all of them together.
+//! A bound for the bytes that are held for all clients together after they were read.
 //!
 //! Bytes that are read or made for a client are lent to it until it has taken them. A client that
 //! does not read holds its part only as long as no other client needs the room: then it is taken
@@ -13,13 +13,13 @@ use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// How many bytes of journals are lent to event streams at once. Enough that hundreds of clients
-/// read on side by side, each its page of 64 KiB, and about what the service itself takes.
+/// Maximum number of bytes of journals that are lent to event streams. Enough that hundreds of clients read on side by
+/// side, each its page of 64 KiB, and about what the service itself takes.
 pub const STREAM_BYTES: usize = 32 * 1024 * 1024;
 /// The same for answers, each of which has up to 4 MiB of a journal or a file of 22 MiB.
 pub const ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// How many pages and answers are read and made at once. How large they are is not known before, so
-/// this bounds what is not counted yet.
+/// Maximum number of pages and answers that are read and made at the same time. Their sizes are unknown before, so this
+/// bounds the bytes that are not counted yet.
 pub const TURNS: usize = 3;
 /// For how long a client has not taken anything of a part of an event stream when it is taken back,
 /// if others need the room.
@@ -54,7 +54,7 @@ struct Loans {
 #[derive(Debug)]
 struct Held {
     parts: VecDeque<Part>,
-    /// How many bytes it counts as.
+    /// Number of bytes that it counts as.
     bytes: usize,
     touched_at: Instant,
     is_taken_back: bool,
@@ -63,7 +63,7 @@ struct Held {
 /// One part of what is lent, such as an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Which record a client has come to when it has taken the part.
+    /// The record that a client has reached when it has taken the part.
     pub upto: u64,
     /// The bytes for it.
     pub bytes: Bytes,
@@ -151,7 +151,7 @@ impl ReadBudget {
         }
     }
 
-    /// How many bytes are lent.
+    /// Number of bytes that are lent.
     #[must_use]
     pub fn lent_bytes(&self) -> usize {
         lock(&self.0.lent).bytes

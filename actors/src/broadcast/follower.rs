@@ -23,15 +23,14 @@ use super::presence::{Attendance, FollowGuard};
 use super::subscription::{Delivery, Subscription};
 use crate::journal::{Epoch, Journal, Position};
 
-/// How much is handed out at once of what was read from the journal, in bytes. The server copies
-/// what it is handed into the buffer of the connection, so this bounds what a client that does not
-/// read costs there.
+/// Maximum size of one piece of a journal's bytes that is handed out. The server copies a piece into the buffer of the
+/// connection, so this bounds what a client that does not read costs there.
 pub const PIECE: usize = 16 * 1024;
 
-/// How long a client that knows more than the broadcaster waits for it, each time.
+/// Time that a client which knows more than the broadcaster waits for it, each time.
 const PUBLISHING: Duration = Duration::from_millis(20);
 
-/// Where a client begins.
+/// The place where a client begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// With what happens from now on.
@@ -51,7 +50,7 @@ pub enum Followed {
     Ended(End),
 }
 
-/// Where a client's events come from.
+/// The source of a client's events.
 #[derive(Clone)]
 pub struct Source {
     /// The journal, for records that it lacks.
@@ -189,7 +188,7 @@ impl Follower {
         self.step = Step::Waiting(Box::pin(tokio::time::sleep(PUBLISHING)));
     }
 
-    /// Whether the journal is not the one any more that the client has seen.
+    /// True if the journal is no longer the one that the client has seen.
     fn is_replaced(&self) -> bool {
         self.epoch
             .is_some_and(|epoch| epoch != self.journal.end().epoch)
@@ -258,7 +257,7 @@ impl Follower {
         self.poll_at_most(PIECE, cx)
     }
 
-    /// Whether the last piece is not the end of its event, so that nothing else may be sent.
+    /// True if the last piece is not the end of its event, so that nothing else may be sent.
     #[must_use]
     pub fn is_within_event(&self) -> bool {
         self.begun.is_some()

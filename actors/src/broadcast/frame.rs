@@ -1,4 +1,4 @@
-//! Events as they stand in an event stream, encoded once for all clients.
+//! Events in the form of an event stream, encoded once for all clients.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use harness_protocol::Event;
 use crate::event::plain;
 use crate::journal::Position;
 
-/// Which events a client is shown.
+/// The events that a client receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// The six types of `GET /events`.
@@ -74,7 +74,7 @@ impl Frame {
         }
     }
 
-    /// How much memory it takes, in bytes.
+    /// Size in memory, in bytes.
     pub(super) fn size(&self) -> usize {
         self.full.len()
     }

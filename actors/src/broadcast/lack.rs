@@ -12,20 +12,20 @@ use super::messages::Closing;
 use crate::event::event;
 use crate::journal::{Entry, Epoch, Journal, PageLimit};
 
-/// How much is read from the journal at once, for each client that lacks something.
+/// Limit of one read of the journal, for each client that lacks records.
 const PAGE: PageLimit = PageLimit {
     records: 128,
     bytes: 64 * 1024,
 };
 
-/// Why a stream is over.
+/// The reason for the end of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     /// The broadcaster closed.
     Closed(Closing),
     /// The journal cannot be read.
     Unreadable(String),
-    /// The conversation's actors are gone; a client that comes back gets new ones.
+    /// The conversation's actors have exited; a client that comes back gets new ones.
     Gone,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct LentPage {
     pub(super) loan: Loan,
     /// The last record that the page is about.
     pub(super) at: u64,
-    /// Whether nothing is missing behind it.
+    /// True if no record is missing after it.
     pub(super) is_over: bool,
 }
 
@@ -119,14 +119,14 @@ impl Lack {
     }
 }
 
-/// An event that a client got a part of, so that it can go on with exactly the rest.
+/// An event that a client received in part, so that the stream can continue with exactly the rest.
 pub(super) struct Begun {
     upto: u64,
-    /// How many bytes it has.
+    /// Size of the event, in bytes.
     length: usize,
     /// Their checksum.
     sum: u32,
-    /// How many of them the client got.
+    /// Number of bytes that the client received.
     pub(super) sent: usize,
 }
 
@@ -147,7 +147,7 @@ impl Begun {
         }
     }
 
-    /// Whether that is the whole event.
+    /// True if the part is the whole event.
     pub(super) fn is_of(&self, part: &Part) -> bool {
         let is_its = self.upto == part.upto && self.length == part.bytes.len();
         is_its && self.sum == crc32fast::hash(&part.bytes)

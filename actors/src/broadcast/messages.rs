@@ -23,7 +23,7 @@ pub enum Publish {
     /// The journal was replaced by one of another epoch. Nothing of it continues what was shown, so
     /// every stream ends, and clients come back for a `reset`.
     Rewritten {
-        /// Where the new journal ends.
+        /// The end of the new journal.
         position: Position,
     },
 }
@@ -42,14 +42,14 @@ pub struct Join {
     pub name: Option<String>,
 }
 
-/// Whether a client was attached.
+/// The result of attaching a client.
 #[derive(Debug)]
 pub enum Joined {
     /// It was: the subscription yields all that it has not, and then what happens.
     Live {
         /// Its subscription.
         subscription: Subscription,
-        /// Where the client was when it was attached.
+        /// The position of the client when it was attached.
         position: Position,
     },
     /// The client lacks more than the broadcaster remembers: it is to read the journal up to this
@@ -70,7 +70,7 @@ pub enum Joined {
 #[rtype(result = "()")]
 pub struct CloseSubscribers(pub Closing);
 
-/// Why streams end.
+/// The reason for the end of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
     /// The service stops; clients may come back.

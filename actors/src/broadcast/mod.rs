@@ -1,4 +1,4 @@
-//! Fanning events out: encode once, share the bytes, wait for nobody.
+//! Fans events out: encodes each event once, shares its bytes, and waits for no client.
 
 mod actor;
 mod broadcaster;

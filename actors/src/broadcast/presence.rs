@@ -1,4 +1,4 @@
-//! How many clients are attached to a conversation, and how many are about to be.
+//! Counts of the clients that are attached to a conversation, and of those that are about to be.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +17,13 @@ struct Shared {
 }
 
 impl Attendance {
-    /// How many clients are attached.
+    /// Number of clients that are attached.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)
     }
 
-    /// Whether a client is attached, or still reads what it lacks.
+    /// True if a client is attached, or still reads the records that it lacks.
     #[must_use]
     pub fn is_followed(&self) -> bool {
         self.count() > 0 || self.0.following.load(Ordering::Acquire) > 0

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// How many events are remembered.
+/// Maximum number of events that are remembered.
 pub const RING_EVENTS: usize = 1024;
-/// How many bytes of them.
+/// Maximum size of those events, in bytes.
 pub const RING_BYTES: usize = 1024 * 1024;
 
 /// The last lasting events, without gaps.

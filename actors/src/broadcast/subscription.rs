@@ -20,9 +20,9 @@ use super::presence::{AttachedGuard, Attendance};
 /// be of any size. The bytes are shared between clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// How many events.
+    /// Maximum number of events.
     pub events: usize,
-    /// How many bytes.
+    /// Maximum size, in bytes.
     pub bytes: usize,
 }
 
@@ -36,7 +36,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Closes and empties a queue that nobody takes anything from any more.
+/// Closes and empties a queue that has no reader any longer.
 fn forsake(queue: &Mutex<mpsc::UnboundedReceiver<Delivery>>) {
     let mut queue = lock(queue);
     queue.close();
@@ -78,9 +78,9 @@ pub(super) struct Subscriber {
     sender: mpsc::UnboundedSender<Delivery>,
     /// The client's end, of use only to empty it.
     queue: Arc<Mutex<mpsc::UnboundedReceiver<Delivery>>>,
-    /// How many events the client has taken.
+    /// Number of events that the client has taken.
     taken: Arc<AtomicUsize>,
-    /// The sizes of the events that wait, as far as it is known here.
+    /// The sizes of the waiting events that are known here, in bytes.
     waiting: VecDeque<u32>,
     /// The number of the first of them, counted from the client's attaching.
     first: usize,
@@ -98,7 +98,7 @@ pub struct Delivery {
 }
 
 impl Subscriber {
-    /// Queues an event. False if the client is gone, or lags and is to be taken off.
+    /// Queues an event. Returns false if the client has left, or lags and must be detached.
     pub(super) fn send(&mut self, frame: &Frame) -> bool {
         let Some(bytes) = frame.bytes(self.view) else {
             return self.is_attached();

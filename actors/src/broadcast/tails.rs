@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use harness_protocol::Event;
 
-/// How much of what a call shows is told to a client that attaches while it runs, in bytes.
+/// Maximum size of a running call's output that a client receives when it attaches, in bytes.
 pub(super) const TAIL_BYTES: usize = 64 * 1024;
-/// How much is kept before the oldest is dropped: twice as much, so that each byte is moved once.
+/// Size that is kept before the oldest output is dropped: twice as much, so that each byte is moved once.
 const MAX_KEPT: usize = 2 * TAIL_BYTES;
 
 /// The last output of running calls, by the id of the call, and of the check of a workflow.
@@ -27,7 +27,7 @@ pub(super) struct StepId {
 /// The last output of one call, without a gap.
 #[derive(Debug)]
 struct Tail {
-    /// Where it begins in all that the call has shown.
+    /// Offset of the text in the whole output of the call, in bytes.
     offset: u64,
     text: String,
 }
@@ -60,7 +60,7 @@ impl Tail {
         (self.offset + from as u64, self.text[from..].to_owned())
     }
 
-    /// Where the next piece begins, unless something was left out.
+    /// Offset of the next piece, unless output was left out.
     fn end(&self) -> u64 {
         self.offset + self.text.len() as u64
     }

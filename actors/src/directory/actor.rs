@@ -1,5 +1,5 @@
-//! Finds conversations: starts the actors of those that somebody asks for, and ends those of which
-//! nobody wants anything.
+//! Finds conversations: starts the actors of those that a client or a workflow asks for, and ends those that are
+//! unused.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,14 +22,13 @@ use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, OpenError, Workspace};
 use crate::send::tell;
 
-/// How many orders may wait for the actor.
+/// Maximum number of orders that wait for the actor.
 const MAILBOX: usize = 1024;
-/// How often conversations are asked whether they may end; one that is idle twice does.
+/// Time between two sweeps, which ask conversations for permission to end them; one that is idle twice ends.
 const SWEEP: Duration = Duration::from_secs(15);
-/// How many conversations that are not open are looked at once, by all lists: each takes an open
-/// file for as long.
+/// Maximum number of conversations that all lists together look at without opening them: each look takes an open file.
 const LOOKS: usize = 32;
-/// How many journals are copied at once. Each is in memory as a whole meanwhile.
+/// Maximum number of journals that are copied at the same time. Each is in memory as a whole meanwhile.
 const COPIES: usize = 1;
 /// The conversation that is there without being made.
 pub const DEFAULT_CONVERSATION: &str = "default";
@@ -46,11 +45,11 @@ pub struct DirectoryActor {
     pub(super) looks: Arc<Semaphore>,
     /// Limits how many journals are copied.
     pub(super) copies: Arc<Semaphore>,
-    /// Where conversations work.
+    /// The working folders of conversations.
     pub(super) folders: Folders,
-    /// How those are that are not open.
+    /// The overviews of conversations that are not open.
     pub(super) rows: Rows,
-    /// How often a conversation was asked for.
+    /// Number of all uses of conversations; numbers them.
     uses: u64,
     stopping: bool,
 }
@@ -58,7 +57,7 @@ pub struct DirectoryActor {
 /// A conversation that is open, or about to be.
 pub(super) struct Open {
     pub(super) opening: Opening,
-    /// Which use was the last.
+    /// The number of the last use.
     pub(super) used: u64,
 }
 
@@ -114,14 +113,14 @@ impl DirectoryActor {
         opening
     }
 
-    /// Whether this is the actor that who asks for the conversation gets.
+    /// True if callers that ask for the conversation get this actor.
     pub(super) fn has(&self, id: &ConversationId, actor: &Door) -> bool {
         let opened = self.open.get(id).and_then(|open| open.opening.peek());
         matches!(opened, Some(Ok(opened)) if opened.actor == *actor)
     }
 
-    /// Forgets a conversation that has ended, unless it was opened anew in the meantime, and ends
-    /// its streams for that reason.
+    /// Forgets a conversation that has ended, unless it was opened again in the meantime, and ends its streams for that
+    /// reason.
     pub(super) fn forget(&mut self, id: &ConversationId, ended: &Door, closing: Closing) {
         if !self.has(id, ended) {
             return;
@@ -170,8 +169,7 @@ impl DirectoryActor {
     }
 }
 
-/// Opens a conversation. One that cannot be opened is not remembered: it is tried anew when it is
-/// asked for.
+/// Opens a conversation. A failure is not remembered: the next caller tries again.
 async fn open(
     store: Arc<dyn JournalStore>,
     parts: Parts,

@@ -9,7 +9,7 @@ use crate::broadcast::{Attendance, BroadcastActor};
 use crate::conversation::ConversationActor;
 use crate::journal::Journal;
 
-/// Where the actor of a conversation is told what to do.
+/// The address of the actor of a conversation.
 pub(super) type Door = Addr<ConversationActor>;
 
 /// The actors of one conversation, and its journal. Clones share them.
@@ -29,7 +29,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Whether both actors are alive.
+    /// True if both actors are alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.actor.connected() && self.broadcast.connected()
@@ -43,12 +43,12 @@ impl std::fmt::Debug for Conversation {
     }
 }
 
-/// One place, which is free again when nobody holds a clone of it.
+/// One place, which is free again when its last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Place(Arc<Option<OwnedSemaphorePermit>>);
 
 impl Place {
-    /// The place of the default conversation, which nobody else gets.
+    /// The place of the default conversation, which no other conversation gets.
     pub(super) fn reserved() -> Self {
         Self(Arc::new(None))
     }
@@ -57,7 +57,7 @@ impl Place {
         Self(Arc::new(Some(permit)))
     }
 
-    /// Whether anybody but the directory holds it, and is about to ask the conversation something.
+    /// True if another holder than the directory has a clone of it, and is about to ask the conversation something.
     pub(super) fn is_in_use(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

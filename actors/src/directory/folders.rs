@@ -1,17 +1,17 @@
-//! Where conversations work, as far as it is known.
+//! The known working folders of conversations.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// In which folders conversations work, as digests, as far as it was looked up. It never changes, so
-/// that a list of one folder looks at no journal of another twice.
+/// The working folders of conversations that were looked up, as digests. They never change, so that a list of one
+/// folder looks at no journal of another twice.
 #[derive(Clone, Default)]
 pub(super) struct Folders(Arc<Mutex<HashMap<String, u64>>>);
 
 impl Folders {
-    /// Whether a conversation may work there, as far as is known.
+    /// False if the conversation is known to work in another folder.
     pub(super) fn may_be_in(&self, id: &str, folder: &Path) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(id).is_none_or(|known| *known == digest(folder))

@@ -17,7 +17,7 @@ use crate::journal::{
 };
 use crate::storage::{StorageError, aside};
 
-/// Why a copy was not made.
+/// The reason why a copy was not made.
 #[derive(Debug)]
 enum Stopped {
     /// The journal was replaced while it was read.
@@ -54,10 +54,9 @@ impl Origin {
         })
     }
 
-    /// Gives the records to a fork as they stand there. What waits to be said then will be said by
-    /// the origin: in a fork it is withdrawn. The blocks that are unfinished at the end of the
-    /// journal are in it as far as they came. Half of either past is no past: if the journal is
-    /// replaced meanwhile, the fork is not made.
+    /// Sends the records to a fork unchanged. A message that waits at that record will be sent by the origin: in a fork
+    /// it is withdrawn. The blocks that are unfinished at the end of the journal are copied with their content so far.
+    /// Half of either past would make a wrong past: if the journal is replaced meanwhile, the fork is not made.
     async fn copy(self, fork: EntriesSender, now_millis: u64) -> Result<(), Stopped> {
         let journal = &*self.journal;
         let added = added_entries(journal, self.seq, now_millis).await;
@@ -80,9 +79,8 @@ impl Origin {
     }
 }
 
-/// Makes a fork of a journal's records up to record `seq`, or of all. A journal that is replaced
-/// while it is read is read anew. `head` makes the header of the fork from that of the origin and
-/// the last record that it has of it.
+/// Makes a fork of a journal's records up to record `seq`, or of all. A journal that is replaced meanwhile is read
+/// again. `head` makes the header of the fork from that of the origin and the last record that it has of it.
 async fn fork(
     store: &dyn JournalStore,
     journal: Arc<dyn Journal>,

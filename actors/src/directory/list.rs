@@ -21,10 +21,10 @@ use crate::ids::ConversationId;
 use crate::journal::{Header, Journal, JournalStore, Listed};
 use crate::storage::StorageError;
 
-/// How long a conversation may take to say how it is; one that cannot holds no list up.
+/// Time limit for a conversation's answer about its state; a slow one delays no list.
 const ROW_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many conversations are looked at together for those of one folder.
+/// Number of conversations that are looked at together to find those of one folder.
 const PART: usize = 200;
 
 /// A question to a conversation that is open. It does not keep it from being let go.
@@ -34,7 +34,7 @@ struct Asked {
     journal: Arc<dyn Journal>,
 }
 
-/// How a conversation is.
+/// The row of one conversation.
 async fn row(
     store: Arc<dyn JournalStore>,
     looks: Arc<Semaphore>,
@@ -80,7 +80,7 @@ struct Lists {
     /// The folder of those conversations that have none of their own.
     workspace: Arc<Path>,
     open: HashMap<String, Asked>,
-    /// How those are that are not open.
+    /// The overviews of conversations that are not open.
     known: Rows,
     clock: Clock,
 }

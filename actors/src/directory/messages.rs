@@ -26,7 +26,7 @@ pub struct OpenConversation {
 pub struct Made {
     /// The header of its journal.
     pub header: Header,
-    /// How it is.
+    /// The overview of the conversation.
     pub overview: Overview,
 }
 
@@ -61,7 +61,7 @@ pub struct ForkConversation {
     pub title: Option<String>,
 }
 
-/// Why a conversation was not forked.
+/// The reason why a conversation was not forked.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum ForkError {
     /// The journal has no such record.
@@ -86,7 +86,7 @@ pub struct RemoveConversation {
     pub id: ConversationId,
 }
 
-/// Why a conversation was not deleted.
+/// The reason why a conversation was not deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum RemoveError {
     /// A run is going.

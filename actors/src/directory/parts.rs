@@ -24,7 +24,7 @@ use crate::tool::messages::{CancelTool, RunTool};
 use crate::tool::{BeforeStore, Jobs, Launching, Outputs, ToolShelf, Undo};
 use actix::prelude::*;
 
-/// How far the calls of two actors are apart, in numbers.
+/// Distance between the numbers of two actors' first calls.
 const CALLS_OF_A_LIFE: u64 = 1_000_000;
 
 /// Finds the guidance of a folder. It must not wait for anything.
@@ -39,7 +39,7 @@ pub struct Extensions {
     pub guidance: GuidanceShelf,
     /// The same for a conversation in that folder, where it is not the same for all.
     pub guidance_of: Option<GuidanceOf>,
-    /// Where the contents of attachments are.
+    /// The store of the contents of attachments.
     pub attachments: Arc<dyn AttachmentStore>,
     /// Carries requests, in place of HTTP.
     pub transport: Option<Arc<dyn Transport>>,
@@ -60,7 +60,7 @@ pub struct Extensions {
     pub rules: RuleBook,
     /// Keeps the contents of files before tools change them; nothing is taken back without it.
     pub before: Option<BeforeStore>,
-    /// Starts programs for tools; they are started as they are without one.
+    /// Starts programs for tools; without one, tools start them directly.
     pub launcher: Launching,
     /// Keeps the outputs of commands that are too long to be shown.
     pub outputs: Option<Outputs>,
@@ -189,7 +189,7 @@ pub struct Parts {
     pub list_models: Recipient<ListModels>,
     /// Other code that takes the place of the service's own.
     pub extensions: Extensions,
-    /// How many actors of conversations were started.
+    /// Number of actors of conversations that were started.
     pub lives: Arc<AtomicU64>,
     /// Tells the time.
     pub clock: Clock,

@@ -9,9 +9,9 @@ use super::conversation::Place;
 use super::messages::LetGo;
 use crate::journal::OpenError;
 
-/// How many conversations are open at once, besides the default one, where the system grants the
-/// open files. Each takes one file and the memory of its past. More than are in use at once on any
-/// desk, and a small part of the files that a service with many clients has.
+/// Maximum number of conversations that are open at the same time, besides the default one, where the system grants the
+/// open files. Each takes one file and the memory of its past. More than are in use at once on any desk, and a small
+/// part of the files that a service with many clients has.
 pub const MAX_OPEN_CONVERSATIONS: usize = 512;
 
 /// The places of a directory.

@@ -1,4 +1,4 @@
-//! How conversations are that are not open, as they were when a list looked at them last.
+//! Overviews of conversations that are not open, from the last time that a list looked at them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use crate::clock::Clock;
 use crate::conversation::messages::Overview;
 use crate::journal::{Header, Listed};
 
-/// How many are remembered; more than that are forgotten all at once.
+/// Maximum number that is remembered; beyond it all are forgotten at once.
 const MOST: usize = 20_000;
-/// How long ago a journal was changed that is remembered, in nanoseconds. Two changes within a tick
+/// Minimum age of a journal's last change for its overview to be remembered, in nanoseconds. Two changes within a tick
 /// of the system's clock have the same time.
 const SETTLED: u64 = 1_000_000_000;
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use derive_more::{Display, Error};
 use tokio::sync::mpsc;
 
-/// How many parts may wait for the journal that is made.
+/// Maximum number of parts that wait for the journal that is made.
 const WAITING: usize = 1;
 
 /// The records of a journal that is made, as JSON objects like [`super::Entry::json`].

@@ -20,13 +20,13 @@ pub struct Header {
     pub conversation: ConversationId,
     /// The life of the journal.
     pub epoch: Epoch,
-    /// When the conversation was made, in milliseconds since the Unix epoch.
+    /// The time when the conversation was made, in milliseconds since the Unix epoch.
     pub created_at: u64,
     /// The title that it was made with.
     pub title: Option<String>,
     /// The settings in which it differs from the service.
     pub settings: Settings,
-    /// Where it was forked from.
+    /// The origin of a fork.
     pub forked_from: Option<ForkedFrom>,
     /// The folder that it works in; the service's if none.
     pub workspace: Option<Workspace>,
@@ -37,8 +37,8 @@ pub struct Header {
 pub struct Workspace {
     /// Absolute, without links.
     pub folder: PathBuf,
-    /// Whether it was another folder than the service's when the conversation was made. Versions
-    /// that read only format 1 know nothing of folders and would work in the wrong one.
+    /// True if it was another folder than the service's when the conversation was made. Versions that read only format
+    /// 1 know nothing of folders and would work in the wrong one.
     pub is_elsewhere: bool,
 }
 

@@ -9,12 +9,12 @@ use super::header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 use super::line::{Seal, Sealed};
 use crate::ids::ConversationId;
 
-/// How a journal names itself.
+/// The name of the format in a header.
 const FORMAT: &str = "harness-journal";
 /// The mark that some editors put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why a first line is no header.
+/// The reason why a first line is not a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HeaderError {
     /// It is damaged, or something else.

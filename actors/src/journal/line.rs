@@ -16,13 +16,13 @@ use crate::storage::StorageError;
 
 /// The bytes before a line's checksum; the checksum covers everything before them.
 const SUM: &[u8] = b",\"crc\":\"";
-/// The length of a checksum with what stands around it; so much longer than its object is a line.
+/// The length of a checksum with its key and closing brace: a line is longer than its object by so many bytes.
 pub(super) const SEAL: usize = SUM.len() + 8 + 2;
-/// How every line begins that this crate writes.
+/// The beginning of every line that this crate writes.
 const SEQ: &[u8] = b"{\"seq\":";
 /// The largest number of a record: one that every reader of JSON can hold exactly.
 const MAX_SEQ: u64 = 1 << 53;
-/// How many places of a damaged line may be tried for a record that it ends in.
+/// Maximum number of places of a damaged line that are tried for a record that it ends in.
 const TRIES: usize = 16;
 
 /// Makes and checks the checksums of one life of a journal. A line of another journal, or of
@@ -77,8 +77,8 @@ impl<'a> Sealed<'a> {
         digits.iter().all(is_hex).then_some(Self { body, sum })
     }
 
-    /// Whether the line ends in what was a checksum before some bytes of it changed. Without
-    /// this, damage to the checksum could hide damage to the rest.
+    /// True if the line ends in what was a checksum before some bytes of it changed. Without this, damage to the
+    /// checksum could hide damage to the rest.
     pub(super) fn is_broken(line: &[u8]) -> bool {
         let Some(start) = line.len().checked_sub(SEAL) else {
             return false;
@@ -93,11 +93,11 @@ impl<'a> Sealed<'a> {
 /// A record that a line holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where it begins in the line; what is before it is damaged.
+    /// The offset of its beginning in the line; the bytes before it are damaged.
     pub(super) start: usize,
-    /// Where its object ends without its checksum and its last brace.
+    /// The end of its object without its checksum and its last brace.
     body: usize,
-    /// Where it ends.
+    /// The end of the record in the line.
     end: usize,
     /// Its number.
     pub(super) seq: u64,
@@ -106,7 +106,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// How many bytes its object has without its checksum.
+    /// Length of its object without its checksum, in bytes.
     pub(super) fn object_bytes(&self) -> usize {
         self.body - self.start + 1
     }
@@ -165,7 +165,7 @@ fn ending(line: &[u8], seal: Seal) -> Option<Found> {
     None
 }
 
-/// A record that somebody wrote by hand, without a checksum.
+/// A record without a checksum, written by hand.
 fn unsealed(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
     /// Read to its last value, so that what is taken can be read by everyone.
     #[derive(Deserialize)]
@@ -303,8 +303,8 @@ fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
     Ok(line.into())
 }
 
-/// Adds the line of an object like [`Entry::json`] to `lines` under another number, and tells its
-/// checksum. Everything but the number stays as it is, byte for byte.
+/// Adds the line of an object like [`Entry::json`] to `lines` under another number, and tells its checksum. Everything
+/// but the number is unchanged, byte for byte.
 ///
 /// # Errors
 /// When the object is no record.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 /// One line of the list of journals.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed {
-    /// When it was changed last, in nanoseconds since the Unix epoch.
+    /// Time of its last change, in nanoseconds since the Unix epoch.
     pub changed_at: u64,
     /// The conversation.
     pub id: String,

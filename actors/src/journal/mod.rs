@@ -49,7 +49,7 @@ use crate::storage::{StorageError, StorageFuture};
 /// A record that is to be appended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRecord {
-    /// When it became true, in milliseconds since the Unix epoch. Only told, never ordered by.
+    /// The time of the fact, in milliseconds since the Unix epoch. It is reported, and never decides an order.
     pub at: u64,
     /// The fact.
     pub record: Record,
@@ -60,7 +60,7 @@ pub struct NewRecord {
 pub struct Entry {
     /// Right behind the record.
     pub position: Position,
-    /// When it became true, in milliseconds since the Unix epoch.
+    /// The time of the fact, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The fact.
     pub record: Record,
@@ -74,32 +74,32 @@ pub struct Entry {
 pub struct Page {
     /// In the order of the journal. A gap between their numbers is a damaged part of the journal.
     pub entries: Vec<Entry>,
-    /// Whether there is nothing behind them.
+    /// True if no record follows them.
     pub at_end: bool,
 }
 
-/// How much to read at once. At least one record is read whatever its size.
+/// Limit of one read. At least one record is read whatever its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimit {
-    /// How many records.
+    /// Maximum number of records.
     pub records: usize,
-    /// How many bytes.
+    /// Maximum size, in bytes.
     pub bytes: usize,
 }
 
 /// The part of a journal that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Damage {
-    /// How many damaged parts were set aside.
+    /// Number of damaged parts that were set aside.
     pub parts: u64,
-    /// How many bytes they have.
+    /// Size of those parts, in bytes.
     pub bytes: u64,
-    /// Where they were copied to; empty if nowhere.
+    /// The file that has their copies; empty if they were not copied.
     pub file: String,
 }
 
 impl Damage {
-    /// Whether there is none.
+    /// True if nothing is damaged.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.parts == 0
@@ -111,7 +111,7 @@ impl Damage {
 pub struct Replaced {
     /// Right behind the last record of the new one.
     pub position: Position,
-    /// Where the old one is kept, as errors name it; empty if there was none.
+    /// The archive of the old journal, as errors name it; empty if there was none.
     pub archive: String,
 }
 
@@ -127,8 +127,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Appends are done in the order in which they were asked for. The first one takes the
     /// journal for this process alone, and mends its end.
     ///
-    /// # Errors
-    /// See [`AppendError`]; the journal is as it was before.
+    /// # Errors See [`AppendError`]; the journal is unchanged.
     fn append(
         &self,
         expected: u64,
@@ -142,11 +141,10 @@ pub trait Journal: Send + Sync + 'static {
     /// When the storage cannot be read.
     fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>>;
 
-    /// Whether there is room for about so many bytes more. Asked before an order is taken, not
-    /// before each append: a run that goes on is to be written down to its end. Never waits.
+    /// Checks for room for about `bytes` more bytes. The caller asks before it takes an order, not before each append:
+    /// a run that began must be recorded up to its end. Never waits.
     ///
-    /// # Errors
-    /// Why there is none.
+    /// Fails with the reason for the lack of room.
     fn room(&self, bytes: u64) -> Result<(), StorageError> {
         let _ = bytes;
         Ok(())
@@ -158,8 +156,7 @@ pub trait Journal: Send + Sync + 'static {
     /// handed to the journal before; it must be called in the order of appends. A journal that
     /// keeps nothing costs its users what was shown of a reply when the process dies.
     ///
-    /// # Errors
-    /// When the storage refuses. What was kept before is as it was.
+    /// # Errors When the storage refuses. Pieces that were kept before are unchanged.
     fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
         drop((handed, pieces));
         Box::pin(std::future::ready(Ok(())))
@@ -179,19 +176,18 @@ pub trait Journal: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// Looks at the whole journal, unless that was done, and copies what is damaged to a place
-    /// beside it, once. The journal itself is left as it is.
+    /// Looks at the whole journal, unless that was done, and copies what is damaged to a place beside it, once. The
+    /// journal itself is unchanged.
     ///
     /// # Errors
     /// When the storage cannot be read.
     fn check(&self) -> StorageFuture<Result<Damage, StorageError>>;
 
-    /// Puts another past in place of this one, atomically, under this new header. `entries` are
-    /// JSON objects as in [`Entry::json`]. The old journal is kept as an archive. Who reads while
-    /// this happens tells the old records from the new ones by the epoch of their positions.
+    /// Puts another past in place of this one, atomically, under this new header. `entries` are JSON objects as in
+    /// [`Entry::json`]. The old journal is kept as an archive. A reader that reads meanwhile tells the old records from
+    /// the new ones by the epoch of their positions.
     ///
-    /// # Errors
-    /// See [`AppendError`]; the journal is as it was before.
+    /// # Errors See [`AppendError`]; the journal is unchanged.
     fn replace(
         &self,
         expected: u64,
@@ -200,7 +196,7 @@ pub trait Journal: Send + Sync + 'static {
     ) -> StorageFuture<Result<Replaced, AppendError>>;
 }
 
-/// Where the journals are.
+/// The storage of all journals.
 pub trait JournalStore: Send + Sync + 'static {
     /// Opens a journal. Writes nothing, and reads its two ends only.
     ///
@@ -254,15 +250,15 @@ pub trait JournalStore: Send + Sync + 'static {
     fn remove(&self, id: &ConversationId) -> StorageFuture<Result<String, OpenError>>;
 }
 
-/// Why an append did not happen.
+/// The reason for a refused append.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum AppendError {
-    /// The journal ends elsewhere; somebody else appended, or an earlier append failed.
+    /// The journal ends at another record: another process appended, or an earlier append failed.
     #[display("the journal ends at record {end}, not at {expected}")]
     Conflict {
-        /// Where the appender thought the end was.
+        /// The end that the appender expected.
         expected: u64,
-        /// Where it is.
+        /// The real end.
         end: u64,
     },
     /// The storage refused; it was rolled back, and a later append may work.
@@ -286,7 +282,7 @@ pub enum AppendError {
     Tampered {
         /// The journal.
         path: String,
-        /// How.
+        /// The state that stops the start.
         what: String,
     },
     /// A record that this version does not know cannot be made.
@@ -297,7 +293,7 @@ pub enum AppendError {
     },
 }
 
-/// Why a journal cannot be opened or made.
+/// The reason why a journal cannot be opened or made.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum OpenError {
     /// There is none.
@@ -338,7 +334,7 @@ pub enum OpenError {
         "too many conversations are in use at once: {max}; wait for a run to end or detach a client"
     )]
     TooMany {
-        /// How many may be.
+        /// Maximum number.
         max: usize,
     },
     /// The storage refused.

@@ -1,7 +1,7 @@
 //! The records of a journal: one durable fact each.
 //!
-//! Records are a format of their own, apart from what crosses the wire and from what the machine
-//! is told: journals outlive both.
+//! Records have a separate format, which is neither the wire format nor the input of the machine: journals outlive
+//! both.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::ids::{ItemId, RunId};
 use crate::reply::{Block, Object};
 use crate::tool::{JobNote, SeenFile};
 
-/// When an append is done.
+/// The point at which an append counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// When the records outlive this process.
+    /// Done when the records outlive this process.
     Written,
-    /// When they outlive a power cut.
+    /// Done when the records outlive a power cut.
     Synced,
 }
 
@@ -78,7 +78,7 @@ pub enum Record {
         id: u64,
         /// The answer.
         answer: Verdict,
-        /// How far it reaches.
+        /// The scope of the answer.
         #[serde(default)]
         scope: Scope,
         /// A line for the model.
@@ -91,11 +91,11 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
     },
-    /// Nobody has to answer any more.
+    /// The approval needs no answer any longer.
     ApprovalWithdrawn {
         /// The approval.
         id: u64,
-        /// Why not.
+        /// The reason.
         reason: Withdrawal,
         /// The name of the client that caused it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,16 +135,16 @@ pub enum Record {
         command: String,
         /// The output, with one last line: how the command ended.
         result: String,
-        /// Whether it failed.
+        /// True if the command failed.
         is_error: bool,
-        /// Whether the model is not told of it.
+        /// True if the model never receives it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_hidden: bool,
         /// The name of the client that ran it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Somebody went on from here in another conversation.
+    /// A client continued from here in another conversation.
     Branched {
         /// The other conversation.
         conversation: String,
@@ -167,7 +167,7 @@ pub enum Record {
     JobEnded {
         /// The job.
         job: u64,
-        /// How.
+        /// The outcome of the job.
         #[serde(flatten)]
         end: JobEnd,
     },
@@ -208,10 +208,10 @@ pub enum Record {
         index: u64,
         /// The block as the API sent it.
         block: Block,
-        /// Whether it was cut short.
+        /// True if the block was cut short.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
-        /// How long the model thought; of thinking alone.
+        /// Time that the model thought, in milliseconds; set for thinking only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
     },
@@ -221,16 +221,16 @@ pub enum Record {
         id: String,
         /// The model that replied.
         model: String,
-        /// Why the reply ended, in the API's words.
+        /// The reason for the end of the reply, in the API's words.
         stop_reason: String,
         /// The token counts as the API reported them.
         usage: Object,
-        /// Whether the reply goes on when it is sent back.
+        /// True if the model continues the reply when it is sent back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         paused: bool,
         /// The answer for those calls that get no result.
         unanswered: Unanswered,
-        /// Whether the window was full, so that the reply is not sent back.
+        /// True if the window was full, so that the reply is not sent back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         overflow: bool,
         /// True if the API declined to answer, so that the reply and what was new in its request
@@ -243,12 +243,11 @@ pub enum Record {
     },
     /// There is no complete reply.
     ReplyFailed {
-        /// Why.
+        /// The error text.
         error: String,
         /// The answer for its calls.
         unanswered: Unanswered,
-        /// Whether the API refused the request for its content, so that what was new in it is
-        /// left out of later ones.
+        /// True if the API refused the request for its content, so that what was new in it is left out of later ones.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refused: bool,
     },
@@ -258,24 +257,24 @@ pub enum Record {
         id: String,
         /// The result.
         result: String,
-        /// Whether the call failed.
+        /// True if the call failed.
         is_error: bool,
         /// The files that the model has seen by it, whole or in part.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<SeenFile>,
-        /// Where the next command starts, if that is another folder.
+        /// The folder in which the next command starts, if it is another one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<String>,
-        /// How long the tool ran; none if it did not.
+        /// Time that the tool ran, in milliseconds. `None` if it did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
-        /// How much it brought, if the tool counts it.
+        /// Size of the result, if the tool counts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extent: Option<Extent>,
     },
     /// The calls of the reply that have no result get none.
     CallsSkipped {
-        /// Why.
+        /// The reason.
         reason: Unanswered,
     },
     /// A turn is over, with its tools.
@@ -284,23 +283,23 @@ pub enum Record {
         run: RunId,
         /// Counts the turns of the run from 1.
         turn: u32,
-        /// How.
+        /// The outcome of the turn.
         outcome: Outcome,
     },
     /// A run is over.
     RunEnded {
         /// The run.
         run: RunId,
-        /// How.
+        /// The outcome of the run.
         outcome: Outcome,
-        /// Why, when it is not the usual end.
+        /// The reason, when it is not the usual end.
         message: String,
         /// The sums over the whole conversation so far, so that its end tells of its beginning.
         totals: Totals,
         /// The token counts of the run.
         #[serde(default, skip_serializing_if = "is_unused")]
         run_usage: Usage,
-        /// How long it took; none if the service started anew meanwhile.
+        /// Duration in milliseconds. `None` if the service restarted meanwhile.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
         /// The name of the client that cancelled it.
@@ -319,7 +318,7 @@ pub enum Record {
     Queued {
         /// Names it; counts from 1.
         item: ItemId,
-        /// Where it waits.
+        /// The queue in which it waits.
         queue: Queue,
         /// The text.
         content: String,
@@ -365,7 +364,7 @@ pub enum Record {
     },
     /// The past is about to be summarized.
     CompactionStarted {
-        /// Why.
+        /// The reason.
         reason: CompactionReason,
         /// The estimate of the next request, in tokens.
         tokens: u64,
@@ -376,12 +375,12 @@ pub enum Record {
     /// The past but for its end was summarized. The records of it stay; requests tell the summary
     /// in its place.
     Compacted {
-        /// Why.
+        /// The reason.
         reason: CompactionReason,
         /// The summary of all that is not kept; it contains that of earlier summaries.
         summary: String,
-        /// How many of the last messages are kept. The user message that has no reply yet counts
-        /// as one; with 0 of it only what is not a tool's result is kept.
+        /// Number of the last messages that are kept. The user message that has no reply yet counts as one; with 0 of
+        /// it only what is not a tool's result is kept.
         kept: u64,
         /// The estimate of the next request before, in tokens.
         tokens_before: u64,
@@ -396,7 +395,7 @@ pub enum Record {
     },
     /// The past was not summarized.
     CompactionFailed {
-        /// Why not.
+        /// The error text.
         error: String,
         /// The token counts of the requests that were made for it.
         #[serde(default)]
@@ -432,7 +431,7 @@ pub enum Record {
     /// One durable fact of a workflow, in a journal of its own; the type and the data as the workflow
     /// wrote them.
     Workflow(Value),
-    /// A record of a type that this version does not know; kept as it is.
+    /// A record of a type that this version does not know; kept unchanged.
     #[serde(skip)]
     Unknown {
         /// Its type.
@@ -474,7 +473,7 @@ pub enum Activity {
     Error,
 }
 
-/// How a turn or a run ended.
+/// Outcome of a turn or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -488,7 +487,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// Why a call has no result of its own.
+/// The reason for a call without an own result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unanswered {
@@ -522,11 +521,11 @@ pub struct Totals {
     /// The title, if it was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How many runs were started; also the number of the last one.
+    /// Number of runs that were started; also the number of the last one.
     pub runs: u64,
-    /// How many prompts were accepted.
+    /// Number of prompts that were accepted.
     pub prompts: u64,
-    /// How many turns were started.
+    /// Number of turns that were started.
     pub turns: u64,
     /// Tokens that the model was sent, without those from its cache.
     pub input_tokens: u64,
@@ -554,16 +553,16 @@ pub struct Totals {
     /// The rules of the conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<HeldRule>,
-    /// Where the last command was at its end.
+    /// The folder of the last command at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_folder: Option<String>,
-    /// The commands of operators that the model is told with the next prompt.
+    /// The operators' commands that the model receives with the next prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
     /// The jobs that run, those whose ends no request has had, and the last ones of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobNote>,
-    /// Whether the model is told a summary in place of the beginning.
+    /// True if the model receives a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
     /// The names of the tools that the conversation is offered, if they are on record.
@@ -636,7 +635,7 @@ impl Record {
         "workflow",
     ];
 
-    /// Whether no block is unfinished behind this record that was begun before it.
+    /// True if no block that was begun before this record is unfinished after it.
     #[must_use]
     pub fn ends_block(&self) -> bool {
         matches!(

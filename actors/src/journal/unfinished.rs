@@ -13,23 +13,23 @@ use crate::reply::{Block, Object};
 pub struct Piece {
     /// The block's place in the reply.
     pub index: u64,
-    /// Whether the block is a text or thinking.
+    /// Kind of the block: a text or thinking.
     pub kind: DeltaKind,
-    /// Where the piece begins in its block, in bytes.
+    /// Offset of the piece in its block, in bytes.
     pub offset: u64,
     /// The piece.
     pub text: String,
 }
 
 impl Piece {
-    /// Whether another piece begins where this one ends.
+    /// True if the next piece begins where this one ends.
     #[must_use]
     pub fn is_continued_by(&self, next: &Self) -> bool {
         (self.index, self.kind) == (next.index, next.kind)
             && next.offset == self.offset + self.text.len() as u64
     }
 
-    /// The record of the block as far as it came, if there can be one.
+    /// The record of the unfinished block. `None` if no record can have it.
     #[must_use]
     pub fn sealed(&self) -> Option<Record> {
         Some(Record::Block {
@@ -40,8 +40,8 @@ impl Piece {
         })
     }
 
-    /// The block as far as it came, if a record can have it: a text, or thinking that nothing signed,
-    /// which the model is not told of.
+    /// The unfinished block, if a record can have it: a text, or thinking without a signature, which the model never
+    /// receives.
     #[must_use]
     pub fn block(&self) -> Option<Block> {
         match self.kind {
@@ -58,8 +58,7 @@ impl Piece {
     }
 }
 
-/// A piece as it is written: with the life of the journal, and the last record that was handed to
-/// it before.
+/// A piece in its written form: with the epoch of the journal, and the last record that was handed to it before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptPiece {
     epoch: String,

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::ids::CallId;
 use crate::send::tell;
 
-/// How many orders may wait for the actor.
+/// Maximum number of orders that wait for the actor.
 const MAILBOX: usize = 1024;
 
 /// Streams replies for all conversations of the service.

@@ -9,14 +9,14 @@ use super::retry::{self, Advice};
 /// The bytes of a reply as they come.
 pub(super) type Answer = LocalBoxStream<'static, Result<Bytes, ModelError>>;
 
-/// Why an attempt gave no reply.
+/// The reason why an attempt gave no reply.
 #[derive(Debug)]
 pub(super) struct AttemptError {
     pub(super) error: ModelError,
     pub(super) advice: Advice,
-    /// Whether the stream had begun.
+    /// True if the stream had begun.
     pub(super) in_stream: bool,
-    /// Whether there was a connection to the API.
+    /// True if there was a connection to the API.
     pub(super) reached: bool,
 }
 

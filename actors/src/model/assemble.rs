@@ -13,9 +13,9 @@ use super::surrogates::{self, FirstHalf};
 use super::tool_input::{self, InputError};
 use crate::reply::{Block, INPUT_ERROR, Object, ReplyEnd, StopReason};
 
-/// How much content a reply may hold, in bytes.
+/// Maximum size of a reply's content, in bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
-/// How much input a tool call may hold, in bytes.
+/// Maximum size of a tool call's input, in bytes.
 const MAX_TOOL_INPUT_BYTES: usize = 1024 * 1024;
 
 /// The result of one event of the stream.
@@ -29,7 +29,7 @@ pub enum Step {
         index: u64,
         /// The kind of block that the piece belongs to.
         kind: DeltaKind,
-        /// Where it begins in its block, in bytes.
+        /// Offset of the piece in its block, in bytes.
         offset: u64,
         /// The piece; never empty.
         text: String,
@@ -193,7 +193,7 @@ impl Assembler {
         }
     }
 
-    /// The open text blocks that hold something, as far as they came.
+    /// The open text blocks that are not empty, with their text so far.
     #[must_use]
     pub fn partial_texts(&self) -> Vec<(u64, Block)> {
         let text = |block: &OpenBlock| {
@@ -281,7 +281,7 @@ impl Assembler {
         Ok(step)
     }
 
-    /// Takes a delta that cannot be read as it is, because it begins or ends inside a character.
+    /// Adds a delta that begins or ends inside a character, and therefore must be mended before it can be read.
     fn extend_by_half(&mut self, data: &str) -> Result<Step, ModelError> {
         let index = parse::<BlockStop>(data)?.index;
         let earlier = self.open.get(&index).and_then(|block| block.half);
@@ -334,9 +334,8 @@ impl Assembler {
         }
     }
 
-    /// Ends the reply. A block that is still open counts as far as it came; a call of a tool
-    /// does so only where the API says that it cut the reply, and has a bad input elsewhere.
-    /// Neither is ever run.
+    /// Ends the reply. A block that is still open counts with its content so far; a call of a tool does so only where
+    /// the API says that it cut the reply, and has a bad input elsewhere. Neither is ever run.
     fn finish(&mut self) -> Result<Step, ModelError> {
         self.expect_started("message_stop")?;
         let was_cut = matches!(
@@ -497,7 +496,7 @@ impl OpenBlock {
     }
 }
 
-/// The fields whose texts the deltas of a block go on with.
+/// The fields of a block whose texts its deltas continue.
 fn text_keys(block: &Object) -> &'static [&'static str] {
     match block.get("type").and_then(Value::as_str) {
         Some("compaction") => &["content"],

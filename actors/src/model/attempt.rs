@@ -20,10 +20,10 @@ use crate::clock::Clock;
 use crate::limit::within;
 use crate::reply::{Block, Object, ReplyEnd};
 
-/// How long the rest of a finished answer may take to arrive.
+/// Time limit for the rest of a finished answer.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A piece of an attempt while it goes on.
+/// A piece of a running attempt.
 #[derive(Debug, PartialEq)]
 pub(super) enum Piece {
     /// A piece of an open block, as in [`Step::Delta`].
@@ -40,7 +40,7 @@ pub(super) enum Piece {
 /// The assembler of the attempt that is under way, where a cancel can look at it.
 pub(super) type SharedAssembler = Rc<RefCell<Assembler>>;
 
-/// A request as it is sent.
+/// A request in the form in which it is sent.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) model: Arc<str>,

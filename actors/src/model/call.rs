@@ -32,13 +32,13 @@ pub(super) struct Call {
     pub(super) assembler: SharedAssembler,
     pub(super) successors: Successors,
     pub(super) catalog: Catalog,
-    /// The request as it was sent last.
+    /// The request that was sent last.
     pub(super) prepared: Option<Prepared>,
     /// The files that this call leaves out, besides those that are known to be refused.
     pub(super) left_out: LeftOut,
     /// The error of the request that had all of its files.
     pub(super) failed_with_files: Option<AttemptError>,
-    /// Whether a block was shown: from then on there is no other attempt.
+    /// True if a block was shown: from then on there is no other attempt.
     pub(super) shown: bool,
     pub(super) order: StartModelCall,
 }

@@ -17,16 +17,16 @@ use super::properties::properties;
 use super::{ModelError, ModelInfo};
 use crate::limit::within;
 
-/// How long an answer of the API holds.
+/// Time for which an answer of the API holds.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
-/// How long the API is not asked again after it gave no answer.
+/// Time without another question after the API gave no answer.
 const PAUSE: Duration = Duration::from_secs(60);
-/// How long asking may take.
+/// Time limit for one question.
 const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(4);
-/// How many answers are kept.
+/// Maximum number of answers that are kept.
 const MAX_ANSWERS: usize = 256;
 
-/// How many models are remembered beyond their answers' time before all are forgotten.
+/// Number of models that are remembered beyond their answers' time before all are forgotten.
 const MAX_MODELS: usize = 4096;
 
 /// The key of an answer: another credential may see other models.

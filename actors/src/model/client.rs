@@ -11,7 +11,7 @@ use crate::ids::ConversationId;
 use crate::limit::within;
 use crate::secret::{Redaction, Secret};
 
-/// How long finding a key may take.
+/// Time limit for finding a key.
 const KEY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The hint behind the refusal of a request that had no key.
@@ -135,7 +135,7 @@ impl ApiClient {
         self.extensions.transport.as_deref()
     }
 
-    /// Where the contents of attachments are.
+    /// The store of the contents of attachments.
     pub(super) fn attachments(&self) -> &dyn AttachmentStore {
         &*self.extensions.attachments
     }

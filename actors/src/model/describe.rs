@@ -11,7 +11,7 @@ use super::messages::{DescribeModel, ModelEvent};
 use super::{ModelError, ModelInfo};
 use crate::limit::within;
 
-/// How long a conversation waits for an answer at most.
+/// Time limit for an answer that a conversation waits for.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// The answer to an order. That nothing is known is an answer too.

@@ -1,4 +1,4 @@
-//! Why the model gave no complete reply.
+//! Reasons for a reply that is missing or incomplete.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::overflow::{is_overflow, window_named};
 use crate::reply::Object;
 use crate::secret::Redaction;
 
-/// How much of the API's own message is kept, in bytes.
+/// Maximum size of the API's own message that is kept, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2048;
 
-/// How much of an error's body that is not the API's JSON is quoted, in bytes.
+/// Maximum size of the quote from an error's body that is not the API's JSON, in bytes.
 pub(super) const MAX_QUOTED_BYTES: usize = 512;
 
 /// The API's message, not longer than is good for a status.
@@ -47,7 +47,7 @@ pub enum ModelError {
     /// The API answered with an error, as a status or inside the stream.
     #[display("{kind}: {message}{}", in_brackets(*status, request_id.as_deref()))]
     Api {
-        /// The HTTP status; of an error inside the stream the status that its type stands for.
+        /// The HTTP status; of an error inside the stream the status that belongs to its type.
         status: u16,
         /// The API's error type, such as `overloaded_error`.
         kind: String,
@@ -82,25 +82,25 @@ pub enum ModelError {
     /// The past is too long for the model, and could not be summarized.
     #[display("the past is too long for the model, and could not be summarized: {reason}")]
     Compaction {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The system prompt could not be built.
     #[display("{reason}")]
     Prompt {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// Nothing more is to be written down.
     #[display("stopped: {reason}")]
     NoRoom {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The past cannot be projected into a request.
     #[display("{reason}")]
     Projection {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The stream went silent.
@@ -140,7 +140,7 @@ pub enum ModelError {
     Redirected {
         /// The HTTP status.
         status: u16,
-        /// Where to.
+        /// The target of the redirect.
         location: String,
     },
     /// The request is larger than the API takes.
@@ -169,7 +169,7 @@ pub enum ModelError {
     /// A bug: the call panicked.
     #[display("the call panicked; this is a bug of the service")]
     Panicked,
-    /// The model's actor is gone or overloaded.
+    /// The model's actor has exited or is overloaded.
     #[display("the model's actor does not take the call")]
     Unavailable,
     /// The call was cancelled.
@@ -288,8 +288,8 @@ impl ModelError {
         self
     }
 
-    /// Whether it tells that the API took the key of the request: some answer came, and it was not
-    /// that the key is none.
+    /// True if the error shows that the API accepted the key of the request: the API answered, and did not refuse the
+    /// key.
     #[must_use]
     pub(super) fn took_key(&self) -> bool {
         match self {
@@ -316,10 +316,9 @@ impl ModelError {
         }
     }
 
-    /// Whether the request has outgrown what the model or the API takes, so that it is worth
-    /// another attempt once the past in it is shorter. To be asked before
-    /// [`Self::is_refused_request`], which holds for these errors too: nothing of such a request
-    /// is wrong by itself.
+    /// True if the request has outgrown what the model or the API takes, so that it is worth another attempt once the
+    /// past in it is shorter. The caller asks it before [`Self::is_refused_request`], which holds for these errors too:
+    /// nothing of such a request is wrong by itself.
     #[must_use]
     pub fn is_too_long(&self) -> bool {
         match self {
@@ -360,8 +359,8 @@ impl ModelError {
         self.is_too_long().then(|| window_named(kind, message))?
     }
 
-    /// Whether the API refused what this very request said, so that saying its newest part again
-    /// would be refused again. [`Self::is_too_long`] goes before it.
+    /// True if the API refused the content of this request, so that its newest part would be refused again. The caller
+    /// asks [`Self::is_too_long`] first.
     #[must_use]
     pub fn is_refused_request(&self) -> bool {
         matches!(
@@ -374,7 +373,7 @@ impl ModelError {
     }
 }
 
-/// Why a call of the model ended without a complete reply, all attempts considered.
+/// The reason why a call of the model ended without a complete reply, all attempts considered.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 #[display("{}{error}", if *interrupted { "interrupted: " } else { "" })]
 #[non_exhaustive]
@@ -382,7 +381,7 @@ pub struct ModelFailure {
     /// The error of the last attempt.
     #[error(source)]
     pub error: ModelError,
-    /// Whether the API had begun to reply. Blocks that were shown stay, the rest is missing.
+    /// True if the API had begun to reply. Blocks that were shown remain, the rest is missing.
     pub interrupted: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::secret::Redaction;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ModelExtensions {
-    /// Where the contents of attachments are.
+    /// The store of the contents of attachments.
     pub attachments: Arc<dyn AttachmentStore>,
     /// Carries requests; the HTTP client if none.
     pub transport: Option<Arc<dyn Transport>>,

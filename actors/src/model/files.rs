@@ -64,7 +64,7 @@ fn essence(file: &Attachment) -> &str {
     essence.trim()
 }
 
-/// Whether a request with this file depends on what the model sees.
+/// True if a request with this file depends on whether the model can see.
 pub(super) fn needs_sight(file: &Attachment) -> bool {
     matches!(Kind::of(file), Kind::Image | Kind::Pdf)
 }
@@ -111,7 +111,7 @@ pub(super) async fn blocks(
     Ok(blocks.into())
 }
 
-/// The blocks that stand for these files where their contents are not looked up.
+/// The blocks that replace these files where their contents are not looked up.
 pub(super) fn placeholder(files: &[Attachment]) -> Bytes {
     text(&format!("({} files)", files.len())).into()
 }

@@ -12,16 +12,16 @@ pub struct ModelInfo {
     /// The name to show to people.
     #[serde(default, deserialize_with = "lenient")]
     pub display_name: String,
-    /// When it came, as RFC 3339, so that the order of the texts is that of the times.
+    /// Time of release, as RFC 3339, so that the order of the texts is that of the times.
     #[serde(default, deserialize_with = "lenient")]
     pub created_at: String,
-    /// Where it is in its life, in the API's word: `active`, `deprecated` or `retired`.
+    /// Stage of its life, in the API's word: `active`, `deprecated` or `retired`.
     #[serde(default, deserialize_with = "lenient")]
     pub lifecycle: Option<String>,
-    /// How many tokens a request may have.
+    /// Maximum size of a request, in tokens.
     #[serde(default, deserialize_with = "lenient")]
     pub max_input_tokens: Option<u64>,
-    /// How many tokens a reply may have.
+    /// Maximum size of a reply, in tokens.
     #[serde(default, deserialize_with = "lenient")]
     pub max_tokens: Option<u64>,
     /// Further abilities.
@@ -34,32 +34,32 @@ pub struct ModelInfo {
 /// Source: `ModelCapabilities` of the official SDKs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelCapabilities {
-    /// Whether it can be told how much effort a reply is worth.
+    /// Support for a request that says how much effort a reply is worth.
     #[serde(default, deserialize_with = "lenient")]
     pub effort: EffortSupport,
-    /// How it thinks.
+    /// Support for thinking.
     #[serde(default, deserialize_with = "lenient")]
     pub thinking: ThinkingSupport,
-    /// Whether it sees images.
+    /// Support for images.
     #[serde(default, deserialize_with = "lenient")]
     pub image_input: Support,
-    /// Whether it reads PDF files.
+    /// Support for PDF files.
     #[serde(default, deserialize_with = "lenient")]
     pub pdf_input: Support,
 }
 
-/// Whether a model can do something; nothing if the API does not say.
+/// Support of a model for a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Support {
-    /// Whether it can.
+    /// True if the model supports it. `None` if the API does not say.
     #[serde(default, deserialize_with = "lenient")]
     pub supported: Option<bool>,
 }
 
-/// Which efforts a model knows.
+/// Support for levels of effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EffortSupport {
-    /// Whether it knows any.
+    /// True if the model knows any level. `None` if the API does not say.
     #[serde(default, deserialize_with = "lenient")]
     pub supported: Option<bool>,
     /// `low`
@@ -79,10 +79,10 @@ pub struct EffortSupport {
     pub max: Support,
 }
 
-/// How a model thinks.
+/// Support for thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ThinkingSupport {
-    /// Whether it does.
+    /// True if the model thinks. `None` if the API does not say.
     #[serde(default, deserialize_with = "lenient")]
     pub supported: Option<bool>,
     /// In which ways.
@@ -96,13 +96,13 @@ pub struct ThinkingTypes {
     /// As much as the model finds right.
     #[serde(default, deserialize_with = "lenient")]
     pub adaptive: Support,
-    /// As many tokens as it is told.
+    /// Thinking with a number of tokens that the request sets.
     #[serde(default, deserialize_with = "lenient")]
     pub enabled: Support,
 }
 
 impl ModelInfo {
-    /// Whether the API lists it and does not serve it any more.
+    /// True if the API lists it and no longer serves it.
     #[must_use]
     pub fn is_retired(&self) -> bool {
         self.lifecycle.as_deref() == Some("retired")

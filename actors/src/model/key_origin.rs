@@ -1,4 +1,4 @@
-//! Where a key is kept: a variable of the environment, or a private file.
+//! The place of a key: a variable of the environment, or a private file.
 
 use std::ffi::OsStr;
 use std::fs::{Metadata, OpenOptions};
@@ -13,18 +13,18 @@ use nix::unistd::Uid;
 use crate::blocking;
 use crate::secret::Secret;
 
-/// How large a file with a key may be, in bytes.
+/// Maximum size of a file with a key, in bytes.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
 /// The permission bits of everyone but the owner.
 const OTHERS: u32 = 0o077;
 
-/// Where a key is kept, as `env:NAME` or `file:PATH`. A path is absolute or begins with `~/`, the
-/// home folder of the service's user.
+/// The place of a key, as `env:NAME` or `file:PATH`. A path is absolute or begins with `~/`, the home folder of the
+/// service's user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyOrigin {
     /// This variable of the environment.
     Environment(String),
-    /// This file: of the service's user or root, and for nobody else to read or write.
+    /// This file: of the service's user or root, and without access for any other user.
     File(String),
 }
 
@@ -127,7 +127,7 @@ fn from_file(path: &Path) -> Result<String, String> {
     String::from_utf8(content).map_err(|_| "it is no text".to_owned())
 }
 
-/// Whether what was opened is a file that only this user, or root, has a part in.
+/// Checks that the opened file is a file to which only this user, or root, has access.
 fn check_private(found: &Metadata, user: Uid) -> Result<(), String> {
     if !found.is_file() {
         return Err("it is no file".to_owned());

@@ -1,11 +1,11 @@
-//! Where the key of a call comes from, if not from the settings.
+//! Sources for the key of a call, other than the settings.
 
 use futures_util::future::BoxFuture;
 
 use super::KeyOrigin;
 use crate::secret::Secret;
 
-/// How the service proves who it is. Never both: the API refuses that. An empty one is not sent.
+/// The credential of the service. Never both: the API refuses that. An empty one is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// An API key, sent as `x-api-key`.
@@ -21,7 +21,7 @@ impl Credential {
         Self::ApiKey(Secret::from(""))
     }
 
-    /// Whether nothing is sent.
+    /// True if no credential is sent.
     #[must_use]
     pub fn is_none(&self) -> bool {
         let (Self::ApiKey(secret) | Self::Bearer(secret)) = self;
@@ -48,9 +48,8 @@ pub trait KeyResolver: Send + Sync + 'static {
 
 /// Reads keys from the sources `env:NAME` and `file:PATH`, afresh each time; see [`KeyOrigin`].
 ///
-/// For programs that name the sources themselves. Who may name one may have any variable, and any
-/// private file of one line, sent to where the API is; where that is somebody else, take
-/// [`super::NamedKeys`].
+/// For programs that name the sources themselves. A user who may name a source can send any variable, and any private
+/// file of one line, to the API; where another party runs the API, take [`super::NamedKeys`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EnvOrFileKeys;
 

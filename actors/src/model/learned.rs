@@ -1,7 +1,7 @@
 //! Facts about models that the API's list does not have, learned from its answers.
 //!
-//! Invariant: it is in memory only, and for an hour: a server may be started anew with another
-//! window, and one refusal teaches what it takes then.
+//! Invariant: it is in memory only, and for an hour: a restarted server may have another window, and one refusal
+//! teaches its limit then.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,12 +13,12 @@ use tokio::time::Instant;
 
 use super::left_out::LeftOut;
 
-/// How long a lesson holds.
+/// Time for which a lesson holds.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// Of how many models something is remembered before all is forgotten.
 const MAX_MODELS: usize = 1024;
 
-/// How many files are remembered of one before all are forgotten.
+/// Number of files of one model that are remembered before all are forgotten.
 const MAX_FILES: usize = 1024;
 
 /// A model, and where the key comes from with which it was asked.

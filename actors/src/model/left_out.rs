@@ -11,7 +11,7 @@ use harness_protocol::Attachment;
 
 use super::ModelError;
 
-/// How many names of files a remark has.
+/// Maximum number of file names in a remark.
 const MAX_NAMED: usize = 3;
 
 /// The parts that a request is made without.
@@ -35,7 +35,7 @@ impl LeftOut {
         self
     }
 
-    /// Whether that file is left out.
+    /// True if that file is left out.
     pub(super) fn has_file(&self, file: &Attachment) -> bool {
         self.files.contains(&file.sha256)
     }
@@ -78,8 +78,8 @@ fn names(files: &[&Attachment]) -> Option<String> {
     }
 }
 
-/// Whether the files of a request can be the reason of a failure, once no other attempt is worth
-/// it. One that never `reached` the server, or that the API names itself, is none.
+/// True if the files of a request can be the reason of a failure, once no other attempt is worth it. A failure that
+/// never `reached` the server, or whose reason the API names, has another reason.
 pub(super) fn may_be_for_files(error: &ModelError, reached: bool) -> bool {
     match error {
         ModelError::Api { status: 529, .. } => false,
@@ -108,13 +108,13 @@ pub(super) fn may_be_for_files(error: &ModelError, reached: bool) -> bool {
     }
 }
 
-/// Whether an error tells enough of files to leave them out of later requests at once. A server
-/// that was busy or gone may take them then.
+/// True if an error is reason enough to leave the files out of later requests at once. A server that was busy or down
+/// may take them later.
 pub(super) fn holds_for_later(error: &ModelError) -> bool {
     matches!(error, ModelError::Api { status, .. } if !matches!(status, 502..=504))
 }
 
-/// Whether an error says itself that it is the images: waiting does not help then.
+/// True if the error itself names the images: waiting does not help then.
 ///
 /// Source: llama.cpp's server, which answers 500 with "image input is not supported".
 pub(super) fn names_images(error: &ModelError) -> bool {

@@ -10,9 +10,9 @@ use super::client::ApiClient;
 use super::{ModelError, ModelInfo};
 use crate::limit::within;
 
-/// How many pages of the list are read at most.
+/// Maximum number of pages of the list that are read.
 const MAX_PAGES: usize = 10;
-/// How long reading one page may take.
+/// Time limit for reading one page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Some models.
@@ -48,7 +48,7 @@ pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, Mo
     }
 }
 
-/// Whether an id can become a part of a path, and of no other path.
+/// True if an id can become a part of a path, and of no other path.
 pub(super) fn is_path_part(model: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:@".contains(&byte);
     model.bytes().all(is_plain)

@@ -20,7 +20,7 @@ pub struct StartModelCall {
     pub call_id: CallId,
     /// The request to send.
     pub request: ModelRequest,
-    /// Where the answers go.
+    /// The receiver of the answers.
     pub reply_to: Recipient<ModelEvent>,
 }
 
@@ -33,9 +33,9 @@ pub struct DescribeModel {
     pub call_id: CallId,
     /// The model.
     pub model: ModelChoice,
-    /// Where the key comes from; the settings' own if none.
+    /// Source of the key. `None` uses the key of the settings.
     pub key_source: Option<Arc<str>>,
-    /// Where the answer goes.
+    /// The receiver of the answer.
     pub reply_to: Recipient<ModelEvent>,
 }
 
@@ -80,7 +80,7 @@ impl ModelEvent {
     }
 }
 
-/// How a call of the model goes.
+/// Progress of a call of the model.
 #[derive(Debug, Clone, PartialEq, Message)]
 #[rtype(result = "()")]
 pub enum ModelEvent {
@@ -90,11 +90,11 @@ pub enum ModelEvent {
         call_id: CallId,
         /// Counts the retries of this call from 1.
         retry: u32,
-        /// How many retries the settings allow.
+        /// Maximum number of retries that the settings allow.
         max_retries: u32,
-        /// How long until the next attempt.
+        /// Delay before the next attempt.
         delay: Duration,
-        /// Why the attempt failed.
+        /// The error of the failed attempt.
         error: ModelError,
     },
     /// The wait is over, and the next attempt begins.
@@ -102,7 +102,7 @@ pub enum ModelEvent {
         /// The call.
         call_id: CallId,
     },
-    /// The API does not take the request as it is; the next attempt makes another of it.
+    /// The API refuses the request in this form; the next attempt sends another form of it.
     Adapted {
         /// The call.
         call_id: CallId,
@@ -113,7 +113,7 @@ pub enum ModelEvent {
     Remarked {
         /// The call.
         call_id: CallId,
-        /// How, and why.
+        /// The change and its reason.
         remark: String,
     },
     /// The default model is retired; this and later calls use another of its family.
@@ -133,8 +133,7 @@ pub enum ModelEvent {
         index: u64,
         /// The kind of block that the piece belongs to.
         kind: DeltaKind,
-        /// Where the piece begins in its block, in bytes. An attempt that begins anew begins its
-        /// blocks at 0 again.
+        /// Offset of the piece in its block, in bytes. A new attempt begins its blocks at 0 again.
         offset: u64,
         /// The piece; never empty.
         text: String,
@@ -152,7 +151,7 @@ pub enum ModelEvent {
     Finished {
         /// The call.
         call_id: CallId,
-        /// How the reply ended.
+        /// The end of the reply.
         end: ReplyEnd,
     },
     /// The abilities of a model; nothing if the API does not list them.
@@ -166,7 +165,7 @@ pub enum ModelEvent {
     Failed {
         /// The call.
         call_id: CallId,
-        /// Why.
+        /// The reason.
         failure: ModelFailure,
         /// Text blocks that a cancel cut short, with their places in the reply.
         partial: Vec<(u64, Block)>,

@@ -22,7 +22,7 @@ pub struct NamedKeys {
     /// Credentials that are never sent as a key.
     never: Vec<KeyOrigin>,
     never_these: Vec<Secret>,
-    /// Where the service's own key is from.
+    /// Source of the service's own key.
     own: Option<String>,
 }
 

@@ -5,9 +5,9 @@ const MIN_WINDOW: u64 = 1024;
 
 /// The wording of one kind of server.
 struct Said {
-    /// All of these texts stand in the type of the error or in its message, in small letters.
+    /// Texts that all appear in the type of the error or in its message, in small letters.
     texts: &'static [&'static str],
-    /// The texts behind which the window stands, as a number of tokens.
+    /// The texts that precede the window, a number of tokens.
     window_behind: &'static [&'static str],
 }
 
@@ -81,8 +81,8 @@ const SAYINGS: [Said; 22] = [
     ),
 ];
 
-/// Whether an error says that the request outgrew the model's window. A server that is busy, or
-/// that counts requests, says nothing of the window, whatever its words.
+/// True if an error says that the request outgrew the model's window. A server that is busy, or that counts requests,
+/// says nothing of the window, whatever its words.
 pub(super) fn is_overflow(status: u16, kind: &str, message: &str) -> bool {
     matches!(status, 400 | 413 | 422 | 500)
         && !kind.contains("rate_limit")

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Whether an address is one of a private network: of RFC 1918, unique local or link-local.
+/// True if an address is one of a private network: of RFC 1918, unique local or link-local.
 #[must_use]
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {

@@ -12,7 +12,7 @@ use super::thinking::{takes_temperature, thinking_fields, thinks};
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
 
-/// How many tokens a reply of any model in service may have; most may have more.
+/// Maximum size of a reply that every model in service allows, in tokens; most allow more.
 ///
 /// Source: the API's documentation of models.
 const ANY_MODELS_LIMIT: u32 = 32_000;
@@ -22,12 +22,12 @@ const TOKEN_BYTES: u64 = 3;
 /// The model that is asked when none is chosen.
 pub const DEFAULT_MODEL: &str = "claude-3-haiku-20240307";
 
-/// Which model to ask.
+/// The model to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
     /// The API's id of the model.
     pub id: Arc<str>,
-    /// Whether the operator chose it. Only a default is ever replaced by another model.
+    /// True if the operator chose it. Only a default is ever replaced by another model.
     pub chosen: bool,
 }
 
@@ -45,7 +45,7 @@ impl ModelChoice {
 /// The part that every request of a conversation has in common, until its settings change.
 #[derive(Debug, Clone)]
 pub struct HeadSettings<'a> {
-    /// Which model to ask.
+    /// The model to ask.
     pub model: ModelChoice,
     /// Maximum number of tokens of one reply; [`OWN_LIMIT`] for as many as the model may.
     pub max_tokens: u32,
@@ -53,15 +53,15 @@ pub struct HeadSettings<'a> {
     pub system_prompt: &'a str,
     /// The tools on offer, in the API's format.
     pub tools: &'a [Value],
-    /// How much the model thinks; as it does by itself if none.
+    /// Thinking level. `None` uses the model's default.
     pub thinking: Option<ThinkingLevel>,
-    /// How much is left to chance, where the model takes that; as it has it if none.
+    /// Sampling temperature, where the model takes one. `None` uses the model's default.
     pub temperature: Option<Number>,
     /// The texts that end a reply.
     pub stop_sequences: &'a [String],
     /// The API's cache for requests.
     pub caching: Caching,
-    /// Where the key comes from; the settings' own if none.
+    /// Source of the key. `None` uses the key of the settings.
     pub key_source: Option<Arc<str>>,
 }
 
@@ -83,7 +83,7 @@ impl HeadSettings<'_> {
     }
 }
 
-/// How long the API remembers a request, so that the next one is cheaper.
+/// Time for which the API remembers a request, so that the next one is cheaper.
 ///
 /// Source: the API's documentation of prompt caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -188,19 +188,19 @@ impl RequestHead {
         &self.fingerprint
     }
 
-    /// The estimate of what stands before the messages, in tokens.
+    /// The estimate of everything before the messages, in tokens.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// Which model to ask.
+    /// The model to ask.
     #[must_use]
     pub fn model(&self) -> &ModelChoice {
         &self.model
     }
 
-    /// Where the key comes from; the settings' own if none.
+    /// Source of the key. `None` uses the key of the settings.
     #[must_use]
     pub fn key_source(&self) -> Option<&Arc<str>> {
         self.key_source.as_ref()
@@ -218,7 +218,7 @@ impl RequestHead {
     }
 }
 
-/// How many tokens a text has, about.
+/// Estimated size of a text, in tokens.
 fn estimate(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }
@@ -237,7 +237,7 @@ fn fingerprint(texts: [&str; 3]) -> String {
 /// A piece of the messages of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is sent, with its commas.
+    /// JSON that is sent unchanged, with its commas.
     Json(Bytes),
     /// Content blocks of these files, with commas between them; their contents are looked up when
     /// the request is sent. One text for all of them if the model cannot see.
@@ -253,13 +253,13 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Which model to ask.
+    /// The model to ask.
     #[must_use]
     pub fn model(&self) -> &ModelChoice {
         &self.head.model
     }
 
-    /// Where the key comes from; the settings' own if none.
+    /// Source of the key. `None` uses the key of the settings.
     #[must_use]
     pub fn key_source(&self) -> Option<&Arc<str>> {
         self.head.key_source()
@@ -279,7 +279,7 @@ impl ModelRequest {
         pieces
     }
 
-    /// Whether what is sent depends on what the model can do.
+    /// True if the body depends on the abilities of the model.
     pub(super) fn needs_info(&self) -> bool {
         let has_images = |piece: &Piece| match piece {
             Piece::Json(_) => false,
@@ -299,8 +299,8 @@ impl ModelRequest {
         })
     }
 
-    /// How many tokens the reply may have. The API refuses a limit above the model's own, and what
-    /// it refuses is left out of later requests, so it is lowered where that is known.
+    /// Maximum size of the reply, in tokens. The API refuses a limit above the model's own, and what it refuses is left
+    /// out of later requests, so it is lowered where that is known.
     fn limit(&self, info: Option<&ModelInfo>) -> u32 {
         let most = info.and_then(|info| info.max_tokens);
         let most = most.and_then(|most| u32::try_from(most).ok());
@@ -330,7 +330,7 @@ impl ModelRequest {
         u32::try_from(left.max(least)).unwrap_or(u32::MAX)
     }
 
-    /// The body that is sent to a model that can do this, as far as it is known.
+    /// The body for this model, with the abilities that are known of it.
     pub(super) async fn whole_body(
         &self,
         model: &str,
@@ -403,7 +403,7 @@ impl ModelRequest {
 struct OfModel {
     /// Each with a comma in front.
     sent: String,
-    /// Why others are left out.
+    /// The reasons why other files are left out.
     not_sent: Vec<String>,
 }
 

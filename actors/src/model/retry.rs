@@ -1,4 +1,4 @@
-//! When a failed attempt is tried again, and after how long.
+//! Rules for retries after a failed attempt, and their delays.
 //!
 //! Source: the retry policy of the official SDKs (statuses 408, 409, 429 and 5xx, connection
 //! errors; `x-should-retry`, `retry-after-ms`, `retry-after`; 0.5 s doubling up to 8 s, less up
@@ -15,15 +15,15 @@ const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
 /// The longest wait that a server may ask for; a longer one is answered with a backoff.
 const MAX_SERVER_DELAY: f64 = 60.0;
-/// How often a silent or malformed stream is tried again: more of the same is likely then.
+/// Maximum number of retries after a silent or malformed stream: more of the same is likely then.
 const MAX_ODD_RETRIES: u32 = 1;
 
-/// How persistent a call of the model is.
+/// Persistence of a call of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How many attempts may follow the first one.
+    /// Maximum number of attempts after the first one.
     pub max_retries: u32,
-    /// How long all waits of one call may take together.
+    /// Limit for all waits of one call together.
     pub max_wait: Duration,
 }
 
@@ -121,7 +121,7 @@ impl Retries {
         true
     }
 
-    /// How long to wait before the next attempt; `None` if there is none. `jitter` is from 0 to 1.
+    /// Delay before the next attempt. `None` if there is none. `jitter` is from 0 to 1.
     fn next(&mut self, advice: Advice, jitter: f64) -> Option<Duration> {
         let backoff = FIRST_BACKOFF
             .saturating_mul(2_u32.saturating_pow(self.used))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Credential, RetryPolicy};
 use crate::secret::Redaction;
 
-/// Where and how the model is reached.
+/// Settings for reaching the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelSettings {
@@ -14,13 +14,13 @@ pub struct ModelSettings {
     pub base_url: String,
     /// The key or token.
     pub credential: Credential,
-    /// How persistent a call is.
+    /// Persistence of a call.
     pub retry: RetryPolicy,
     /// The limit for the address look-up with the connection, and again for the TLS handshake.
     pub connect_timeout: Duration,
     /// The limit from sending a request to the head of the answer.
     pub head_timeout: Duration,
-    /// The limit for silence inside an answer; any byte starts it anew.
+    /// The limit for silence inside an answer; each byte restarts it.
     pub idle_timeout: Duration,
 }
 

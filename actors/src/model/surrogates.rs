@@ -11,7 +11,7 @@ pub(super) struct Mended {
     pub(super) json: String,
     /// The half that a string ended with; the next piece of the text begins with the other one.
     pub(super) first_half: Option<FirstHalf>,
-    /// Whether a string began with the other half of the one that was given.
+    /// True if a string began with the other half of the one that was given.
     pub(super) is_joined: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn mend(json: &str, earlier: Option<FirstHalf>) -> Mended {
     mended
 }
 
-/// The unit that an escape stands for, if it is one of six characters.
+/// The code unit of an escape, if it is one of six characters.
 fn unit(escape: &str) -> Option<u16> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());

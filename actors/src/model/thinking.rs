@@ -1,4 +1,4 @@
-//! How much a model is to think, in the words that this model takes.
+//! The amount of thinking, in the words that a model takes.
 //!
 //! The API's description of a model decides. Where it has none, the generation in the model's id
 //! does.
@@ -14,21 +14,21 @@ use super::ModelInfo;
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 /// The smallest number of tokens that a model can be given to think.
 const MIN_BUDGET: u32 = 1024;
-/// How many tokens are left for the reply, if they can be.
+/// Size of a reply that a thinking budget leaves room for, if it can, in tokens.
 const REPLY_TOKENS: u32 = 1024;
 
-/// How a model thinks.
+/// The way in which a model thinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// As much as it finds right.
     Adaptive,
-    /// As many tokens as it is told.
+    /// With a number of tokens that the request sets.
     Budget,
     /// Not at all.
     Never,
 }
 
-/// How a model is kept from thinking.
+/// The way in which thinking is switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Off {
     /// It thinks only when asked to.
@@ -43,7 +43,7 @@ enum Off {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ability {
     way: Way,
-    /// Which of [`EFFORTS`] it knows.
+    /// True for each of [`EFFORTS`] that the model knows.
     efforts: [bool; 5],
     off: Off,
 }
@@ -51,13 +51,13 @@ struct Ability {
 /// The field that keeps a model from thinking, with a comma in front.
 const DISABLED: &str = r#","thinking":{"type":"disabled"}"#;
 
-/// Whether these fields of a request make the model think.
+/// True if these fields of a request make the model think.
 pub(super) fn thinks(fields: &str) -> bool {
     !matches!(fields, "" | DISABLED)
 }
 
-/// Whether a model takes a temperature, as far as its id tells. The API refuses one for the models of
-/// a generation that it leaves out.
+/// True if the id of a model does not exclude a temperature. The API refuses one for the models of a generation that it
+/// leaves out.
 pub(super) fn takes_temperature(model: &str) -> bool {
     // Gateways put names of their own in front.
     let own = model.rfind("claude-").map_or(model, |at| &model[at..]);
@@ -114,7 +114,7 @@ fn effort_field(level: ThinkingLevel, efforts: [bool; 5]) -> String {
     }
 }
 
-/// How many tokens of a reply a level may take for thinking; nothing if there are too few.
+/// Number of tokens of a reply that a level may take for thinking. `None` if there are too few.
 fn budget(level: ThinkingLevel, max_tokens: u32) -> Option<u32> {
     let wanted = match level {
         ThinkingLevel::Off => return None,

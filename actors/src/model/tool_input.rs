@@ -15,7 +15,7 @@ const MAX_BEGINNING: usize = 200;
 /// Maximum number of bytes that are shown up to the place of a fault, and of a repeated name.
 const MAX_CONTEXT: usize = 40;
 
-/// Why a text is not a tool's input.
+/// The reason why a text is not a tool's input.
 #[derive(Debug, PartialEq, Eq, Display)]
 pub(super) enum InputError {
     /// It stops in the middle.
@@ -61,8 +61,8 @@ fn invalid(text: &str, error: &serde_json::Error) -> InputError {
     InputError::Invalid(format!("{error}, at the end of `{context}`"))
 }
 
-/// The answer to a call with such an input: the fault and its place, the beginning as it was
-/// received, and the way out.
+/// The answer to a call with such an input: the fault and its place, the beginning of the received text, and the way
+/// out.
 pub(super) fn answer(text: &str, error: &InputError) -> String {
     let beginning = &text[..text.floor_char_boundary(MAX_BEGINNING)];
     let is_cut = beginning.len() < text.len();
@@ -104,7 +104,7 @@ pub(super) fn parse_incomplete(text: &str) -> Object {
     whole(&text[..kept], &closers).unwrap_or_default()
 }
 
-/// How many bytes of the text hold complete values, and the brackets that close them.
+/// Number of bytes of the text that hold complete values, and the brackets that close them.
 fn complete_part(text: &str) -> (usize, String) {
     let bytes = text.as_bytes();
     // Each open bracket: what closes it, and whether the next string in it is a name.

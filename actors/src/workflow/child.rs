@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::start_thread;
 use crate::tool::{Ended, LaunchOrder, Launcher, Lifeline, run_into};
 
-/// How long a program that was asked to end has, before it is ended.
+/// Time that a program has to end after it was asked to, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Stops a program from another thread. Clones stop the same one; one that has not started yet is not
@@ -43,7 +43,7 @@ impl StopHandle {
         }
     }
 
-    /// Whether it was asked to.
+    /// True if it was asked to stop.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.lock().is_asked
@@ -61,14 +61,14 @@ impl StopHandle {
     }
 }
 
-/// Why a program was ended that had not ended by itself.
+/// The reason why a program was ended that had not ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stopped {
     TimedOut,
     Cancelled,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) ended: Ended,

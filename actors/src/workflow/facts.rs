@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::{FeatureState, IterationStatus, RejectReason};
 
-/// How much of an output or of a model's last text is kept in a record, in bytes.
+/// Maximum size of an output or of a model's last text in a record, in bytes.
 pub const MAX_TAIL: usize = 4 * 1024;
 /// The feature whose checks are the health checks: repair of the base, where the file wants that.
 pub const HEALTH_FEATURE: &str = "workspace.health";
@@ -22,8 +22,8 @@ pub struct Head {
     pub tree: String,
 }
 
-/// Where in a workflow something is done. Iterations and attempts count from 1. Attempt 0 is the work on
-/// the base before the first attempt; iteration 0 is the verification whose number `attempt` is.
+/// The place of a step in a workflow. Iterations and attempts count from 1. Attempt 0 is the work on the base before
+/// the first attempt; iteration 0 is the verification whose number `attempt` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The iteration.
@@ -107,19 +107,19 @@ pub struct Candidate {
     /// The commit, its tree without any change of a protected file.
     #[serde(flatten)]
     pub head: Head,
-    /// How many files differ from the base.
+    /// Number of files that differ from the base.
     pub files: u32,
-    /// How many lines were added or removed.
+    /// Number of lines that were added or removed.
     pub lines: u64,
     /// The protected files that the attempt changed; they were restored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
-    /// Why it is too large to be taken, if it is.
+    /// The reason why it is too large to be taken, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_large: Option<String>,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnd {
@@ -136,15 +136,15 @@ pub enum CommandEnd {
 /// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRun {
-    /// How it ended.
+    /// The end of the command.
     pub end: CommandEnd,
     /// Its output, both streams, at most what is kept of one.
     pub output: String,
     /// The SHA-256 under which that is kept.
     pub output_hash: String,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub ms: u64,
-    /// Whether tracked files are not as before.
+    /// True if the command changed tracked files.
     pub tree_changed: bool,
 }
 
@@ -193,10 +193,10 @@ pub struct ProgressEntry {
     pub text: String,
 }
 
-/// Where a run stands when an iteration has ended.
+/// The state of a run at the end of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// How it ended.
+    /// The outcome of the iteration.
     pub status: IterationStatus,
     /// The accepted head.
     pub head: Head,
@@ -204,7 +204,7 @@ pub struct Checkpoint {
     pub note: String,
 }
 
-/// How much contains commands; more is greater.
+/// The strength of the sandbox for commands; a stronger one is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sandbox {

@@ -23,10 +23,10 @@ use node::Node;
 pub use problem::FileProblem;
 use spot::Spot;
 
-/// How long a file may be, in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE: usize = 1024 * 1024;
 
-/// How a file is written. Both have the same keys.
+/// The format of a file. Both have the same keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// TOML.
@@ -50,9 +50,8 @@ impl Format {
 
 /// Reads a file.
 ///
-/// # Errors
-/// Everything that is wrong with it, in the order of its lines. While the text is no TOML or JSON at all,
-/// that is all that is told.
+/// # Errors Every problem of the file, in the order of its lines. Text that is not TOML or JSON gives that problem
+/// alone.
 pub fn read(bytes: &[u8], format: Format, list: FeatureList) -> Result<Manifest, Vec<FileProblem>> {
     let given = parse(bytes, format)?;
     let mut problems = Vec::new();

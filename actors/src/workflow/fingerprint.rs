@@ -4,9 +4,9 @@
 use super::facts::CommandEnd;
 use crate::attachment::sha256;
 
-/// How many digits a fingerprint has.
+/// Number of digits of a fingerprint.
 const DIGITS: usize = 16;
-/// Where temporary files are, and what ends a path in a text.
+/// The folders of temporary files, which begin paths that differ from run to run.
 const TEMPORARY: [&str; 4] = ["/tmp/", "/var/tmp/", "/private/var/folders/", "/dev/shm/"];
 
 /// The fingerprint of a check that failed.
@@ -91,7 +91,7 @@ fn plain_word(word: &str) -> String {
     plain
 }
 
-/// How many digits make what looks like a hash out of letters and digits.
+/// Minimum length of a hexadecimal word that counts as a hash, in digits.
 const HASH: usize = 6;
 
 fn plain_piece(piece: &str) -> String {

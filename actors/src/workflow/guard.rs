@@ -26,7 +26,7 @@ pub struct Guard {
     python: BTreeSet<String>,
     /// Paths without their extension that a command runs by name, if the base does not have them.
     stems: BTreeSet<String>,
-    /// Names that stand for a runner in any folder.
+    /// Names of runners in any folder.
     anywhere: BTreeSet<&'static str>,
 }
 
@@ -64,7 +64,7 @@ impl Guard {
         }
     }
 
-    /// Whether a path is one that the file protects.
+    /// True if the file protects a path.
     #[must_use]
     pub fn covers(&self, path: &str) -> bool {
         self.globs.iter().any(|glob| covers_path(glob, path))
@@ -76,8 +76,8 @@ impl Guard {
         &self.scripts
     }
 
-    /// The path without its extension whose place a new file takes in what a check runs; none if it takes
-    /// none. Whoever asks knows whether the base has something there, which the check runs rightly then.
+    /// The path without its extension whose place a new file takes in what a check runs; none if it takes none. The
+    /// caller must find out if the base has a file there, which the check runs rightly then.
     #[must_use]
     pub fn shadowed(&self, path: &str) -> Option<String> {
         let mut folder = String::new();

@@ -10,9 +10,9 @@ use super::state::CheckVerdict;
 /// The result of one run of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// How it came out.
+    /// The verdict.
     pub verdict: CheckVerdict,
-    /// Why, in a sentence.
+    /// The reason of the verdict, in a sentence.
     pub why: String,
     /// The names of passing tests that it showed, with `keep`.
     pub kept: Names,

@@ -1,4 +1,4 @@
-//! Keeps the workflows of a service: finds them, makes them, and lets those go on that a service left.
+//! Keeps the workflows of a service: finds them, makes them, and continues those that an earlier service left.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::storage::StorageError;
 
 pub use super::driver::{Directory, PriceOf, Room, WorkflowFiles, WorkflowParts};
 
-/// How many workflows are found at the start of a service.
+/// Maximum number of workflows that are found at the start of a service.
 const MAX_KNOWN: usize = 1000;
-/// How long an id is at most: the conversations of a workflow are named after it.
+/// Maximum length of an id, in bytes: the conversations of a workflow are named after it.
 const MAX_ID: usize = 40;
 
 /// A workflow that is there, or about to be.
@@ -77,7 +77,7 @@ impl WorkflowsActor {
         opening
     }
 
-    /// Starts all that there are, so that those go on that were at work.
+    /// Starts all workflows on disk, so that interrupted ones continue.
     fn find_all(&mut self, ctx: &mut Context<Self>) {
         let listed = self.parts.store.list(None, MAX_KNOWN);
         ctx.spawn(listed.into_actor(self).then(|listed, actor, _| {

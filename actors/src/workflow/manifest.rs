@@ -12,9 +12,9 @@ use super::schedule::Schedule;
 pub struct Manifest {
     /// The purpose of it all.
     pub objective: String,
-    /// How many features a run may take.
+    /// Number of features that a run may take.
     pub mode: Mode,
-    /// Where the work is done.
+    /// Settings of the tree in which the work is done.
     pub workspace: Workspace,
     /// Checks of the base tree before work on it.
     pub health: Vec<Check>,
@@ -24,17 +24,17 @@ pub struct Manifest {
     pub features: Vec<Feature>,
     /// Files that no iteration may change.
     pub protect: Protect,
-    /// How often, how much, and what ends a run.
+    /// Limits of attempts and iterations, and the ends of a run.
     pub policy: Policy,
     /// The limits of its usage.
     pub budget: Budget,
     /// The rights of the model.
     pub permissions: Permissions,
-    /// Where checks run.
+    /// The tree in which checks run.
     pub verify: VerifyWhere,
-    /// Where a person has to say yes.
+    /// The points at which a person must approve.
     pub gates: Gates,
-    /// When it starts by itself, and when it may work; only as a person says if none.
+    /// The times at which it starts by itself and may work. `None` if only a person starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
     /// The command that tells people of a completion, a pause and a gate.
@@ -42,7 +42,7 @@ pub struct Manifest {
     pub notify: Option<Command>,
 }
 
-/// How many features a run may take.
+/// Number of features that a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -54,12 +54,12 @@ pub enum Mode {
     Unlimited,
 }
 
-/// Where the work is done.
+/// Settings of the tree in which the work is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// How git is used.
+    /// The use of git.
     pub git: GitMode,
-    /// The branch of the work; `{name}` stands for the workflow's name.
+    /// The branch of the work; `{name}` is replaced by the workflow's name.
     pub branch: String,
     /// The commands that make a fresh worktree ready for work and for checks, in order.
     pub prepare: Vec<Command>,
@@ -67,7 +67,7 @@ pub struct Workspace {
     pub copy: Vec<String>,
 }
 
-/// How git is used.
+/// The use of git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GitMode {
@@ -89,9 +89,9 @@ pub struct Command {
     /// Variables of its environment besides those that every check has.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// How long it may take, in seconds.
+    /// Time limit, in seconds.
     pub time_limit_s: u64,
-    /// Whether it reaches the network.
+    /// True if the command may reach the network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
 }
@@ -144,9 +144,9 @@ impl Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hook {
-    /// Whether the base is fit for work.
+    /// A check that decides if the base is fit for work.
     Health,
-    /// Whether what an attempt left is accepted.
+    /// A check that decides if the result of an attempt is accepted.
     Outcome,
 }
 
@@ -171,14 +171,14 @@ pub struct Check {
     /// accepted tree it has to match again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
-    /// When it runs.
+    /// The time at which it runs.
     pub when: When,
-    /// Whether it has to fail on the base first.
+    /// True if it must fail on the base first.
     pub red: bool,
-    /// How many passes have to follow on a failure for it to count as passed.
+    /// Number of passes that must follow a failure for it to count as passed.
     #[serde(default)]
     pub flaky: u32,
-    /// Whether the model is told of it.
+    /// True if the model does not learn of the check.
     #[serde(default)]
     pub hidden: bool,
     /// The files of a hidden check, by their path below the root: laid over the tree for the check alone.
@@ -207,7 +207,7 @@ pub enum Exit {
     Any,
 }
 
-/// When a check of every candidate runs.
+/// The point at which a check of every candidate runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -224,15 +224,15 @@ pub struct Feature {
     pub id: String,
     /// The wish.
     pub description: String,
-    /// How to see that it works, for the model.
+    /// Steps that show that it works, for the model.
     pub steps: Vec<String>,
-    /// Whether the workflow is only done with it.
+    /// True if the workflow is done only with it.
     pub required: bool,
     /// Smaller is first; then the order of the file.
     pub priority: i64,
     /// The features that have to pass first.
     pub after: Vec<String>,
-    /// Whether it passes at once if its checks pass before the work.
+    /// True if it passes at once if its checks pass before the work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds: bool,
     /// The checks that accept it. Without any a person does.
@@ -244,8 +244,8 @@ pub struct Feature {
 pub struct Protect {
     /// Globs below the root: `*` within a name, `**` over folders.
     pub paths: Vec<String>,
-    /// Whether the scripts that checks run are protected by themselves, and new files may not take the place of
-    /// what a check runs.
+    /// True if the scripts that checks run are protected by themselves, and new files may not take the place of what a
+    /// check runs.
     #[serde(default = "yes")]
     pub scripts: bool,
     /// The consequence of a change of one.
@@ -267,7 +267,7 @@ pub enum OnChange {
     Pause,
 }
 
-/// How often, how much, and what ends a run.
+/// Limits of attempts and iterations, and the ends of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Prompts for one feature in one iteration.
@@ -280,7 +280,7 @@ pub struct Policy {
     pub fail_fast: FailFast,
     /// Iterations in all; none only where the file says so.
     pub max_iterations: Option<u32>,
-    /// Which accepted features are checked again.
+    /// The accepted features that are checked again.
     pub regression: Regression,
 }
 
@@ -295,7 +295,7 @@ pub struct FailFast {
     pub validation: bool,
 }
 
-/// Which accepted features are checked again with every candidate.
+/// The accepted features that are checked again with every candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Regression {
@@ -345,17 +345,17 @@ pub enum Asks {
     Deny,
 }
 
-/// Where checks run.
+/// The tree in which checks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyWhere {
     /// In a new worktree of the candidate.
     Fresh,
-    /// Where the model worked.
+    /// In the tree in which the model worked.
     InPlace,
 }
 
-/// Where a person has to say yes.
+/// The points at which a person must approve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gates {
     /// Before anything of the manifest runs.

@@ -42,9 +42,9 @@ pub struct GivenFile {
     pub hash: String,
     /// Its text.
     pub text: Arc<[u8]>,
-    /// Where it lies, below the folder of the repository; none if the text came in another way.
+    /// The path of the file, below the folder of the repository. `None` if the text came in another way.
     pub file: Option<String>,
-    /// Whether a person approved exactly this text.
+    /// True if a person approved exactly this text.
     pub approved: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct ApplyFile {
     pub given: GivenFile,
     /// The SHA-256 of the file that has to count until then; any if none.
     pub over: Option<String>,
-    /// Whether features may be missing in it.
+    /// True if features may be missing in it.
     pub allow_remove: bool,
     /// The operator who wants it.
     pub by: Option<String>,
@@ -73,8 +73,8 @@ pub struct FindManifest {
     pub id: String,
 }
 
-/// Asks what a commit of a workflow changed of another one, and whether it is more than is told; none if one is
-/// not kept any more. Sent by HTTP.
+/// Asks for the changes between two commits of a workflow, and true if they were cut. `None` if one of the commits is
+/// no longer kept. Sent by HTTP.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Option<(String, bool)>, WorkflowError>")]
 pub struct DiffCandidate {
@@ -152,8 +152,8 @@ pub struct RemoveWorkflow {
     pub id: String,
 }
 
-/// Stops what runs, and takes no more orders; what was under way goes on at the next start. Sent when the
-/// service stops, before its conversations are stopped.
+/// Stops running work, and takes no further orders; interrupted work continues at the next start. Sent when the service
+/// stops, before its conversations are stopped.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct StopWorkflows;
@@ -176,7 +176,7 @@ impl std::fmt::Debug for Followable {
     }
 }
 
-/// Why nothing was done for a workflow.
+/// The reason why nothing was done for a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum WorkflowError {
     /// There is none.

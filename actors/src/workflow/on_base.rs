@@ -35,7 +35,7 @@ pub struct OnBase<'a> {
     pub manifest: &'a Manifest,
 }
 
-/// How a check came out on the base.
+/// The outcome of a check on the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BaseCheck {
     /// The feature; none if it is of every candidate, or of the base.
@@ -43,14 +43,14 @@ pub struct BaseCheck {
     pub feature: Option<String>,
     /// The check.
     pub check: String,
-    /// How it came out.
+    /// The verdict.
     pub verdict: CheckVerdict,
-    /// Why, in a sentence.
+    /// The reason of the verdict, in a sentence.
     pub why: String,
     /// The problem with that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub ms: u64,
     /// The end of what it wrote.
     pub tail: String,

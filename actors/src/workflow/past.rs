@@ -11,14 +11,14 @@ use serde::Serialize;
 use super::facts::{Candidate, Rejection, Spent};
 use super::record::{CheckEnded, IterationEnded, VerificationEnded, WorkflowRecord};
 
-/// Which iterations are told: those behind `after`, at most so many. Number 0 are the verifications.
+/// The requested iterations: those after `after`, up to `limit`. Number 0 are the verifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// A page, without checks.
     Page {
         /// Only those behind this one.
         after: u32,
-        /// How many.
+        /// Maximum number of iterations.
         limit: usize,
     },
     /// One, with everything.

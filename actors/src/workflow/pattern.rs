@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-/// How large one may become in memory, in bytes.
+/// Maximum size of a pattern in memory, in bytes.
 const MAX_SIZE: usize = 1024 * 1024;
 
 /// The regular expression that a text is.

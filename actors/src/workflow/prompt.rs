@@ -1,8 +1,8 @@
-//! The text that the model gets at the beginning of an iteration, and of a rejected attempt. Stable parts come
-//! first, so that a cache of the API holds them.
+//! The text that the model gets at the beginning of an iteration, and of a rejected attempt. Stable parts come first,
+//! so that a cache of the API holds them.
 //!
-//! Invariant: nothing of a hidden check is told. The same ledger gives the same text, since a prompt that is
-//! sent again under its key has to be the same.
+//! Invariant: it contains nothing of a hidden check. The same ledger gives the same text, since a prompt that is sent
+//! again under its key must be the same.
 
 use std::fmt::Write as _;
 

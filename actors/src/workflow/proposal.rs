@@ -32,11 +32,11 @@ pub enum Changed {
         /// Its name.
         feature: String,
     },
-    /// A feature that is not as it was.
+    /// A changed feature.
     FeatureChanged {
         /// Its name.
         feature: String,
-        /// Whether its checks changed: then it fails until they accept it again.
+        /// True if its checks changed: then it fails until they accept it again.
         fails_again: bool,
     },
     /// Any other part of the file.
@@ -64,7 +64,7 @@ impl Change {
         }
     }
 
-    /// Whether it takes a feature away.
+    /// True if it removes a feature.
     #[must_use]
     pub fn removes(&self) -> bool {
         matches!(self.about, Changed::FeatureRemoved { .. })

@@ -74,7 +74,7 @@ pub enum WorkflowRecord {
         feature: String,
         /// The commit that it begins with.
         base: Head,
-        /// Why this feature.
+        /// The reason for the choice.
         why: String,
     },
     /// Something is about to be done.
@@ -115,7 +115,7 @@ pub enum WorkflowRecord {
         /// The attempt.
         attempt: u32,
     },
-    /// The provider does not answer: the run goes on behind a wait.
+    /// The provider does not answer: the run continues after a wait.
     ProviderWaits(ProviderWaits),
     /// The candidate that an attempt left. Ends the step `snapshot`.
     Candidate {
@@ -146,9 +146,9 @@ pub enum WorkflowRecord {
     VerificationEnded(VerificationEnded),
     /// A pause is wanted, by a person or by the service.
     PauseRequested {
-        /// How soon.
+        /// The point at which it pauses.
         when: PauseWhen,
-        /// Why.
+        /// The reason.
         reason: PauseReason,
         /// The text that goes with it.
         detail: String,
@@ -158,7 +158,7 @@ pub enum WorkflowRecord {
     },
     /// Nothing is done until it is resumed.
     Paused {
-        /// Why.
+        /// The reason.
         reason: PauseReason,
         /// The text that goes with it.
         detail: String,
@@ -166,14 +166,14 @@ pub enum WorkflowRecord {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// It goes on.
+    /// The workflow continues.
     Resumed {
         /// The budget that is added.
         grants: Grants,
-        /// Whether stuck features are tried again.
+        /// True if stuck features are tried again.
         #[serde(default)]
         retry_stuck: bool,
-        /// The person who wanted it; none if the cause of the pause is gone by itself.
+        /// The person who wanted it. `None` if the cause of the pause disappeared by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -205,16 +205,16 @@ pub enum WorkflowRecord {
     },
     /// The schedule starts a run at that time.
     StartPlanned {
-        /// When, in milliseconds since the Unix epoch.
+        /// The planned time, in milliseconds since the Unix epoch.
         at: u64,
         /// In how many seconds that is.
         in_s: u64,
     },
     /// A start of the schedule came while none could begin.
     StartSkipped {
-        /// When it was due, in milliseconds since the Unix epoch.
+        /// The time when it was due, in milliseconds since the Unix epoch.
         due: u64,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The service came back and found the workflow at work.
@@ -226,13 +226,13 @@ pub enum WorkflowRecord {
     Notified {
         /// Counts what they are to be told.
         number: u32,
-        /// Why that failed, if it did.
+        /// The reason of a failed delivery.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<String>,
     },
     /// The manifest or the journal cannot be used.
     Failed {
-        /// Why.
+        /// The reason.
         detail: String,
     },
 }
@@ -251,9 +251,9 @@ pub struct ManifestApplied {
     /// Those whose checks changed, which are open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Whether a person approved exactly this file before.
+    /// True if a person approved exactly this file before.
     pub approved: bool,
-    /// How much contained commands when it was applied.
+    /// The strength of the sandbox for commands when it was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// The file, below the folder of the repository; none if the text came in another way.
@@ -277,7 +277,7 @@ pub struct GateAnswer {
     pub by: Option<String>,
 }
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnded {
     /// The iteration.
@@ -286,7 +286,7 @@ pub struct StepEnded {
     pub attempt: u32,
     /// The step.
     pub step: Step,
-    /// How it ended.
+    /// The outcome.
     pub outcome: StepOutcome,
     /// The model's last text, the last commits that `prepare` saw, or what went wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -305,9 +305,9 @@ pub struct ProviderWaits {
     pub attempt: u32,
     /// Counts the waits of the attempt.
     pub number: u32,
-    /// How long it is, in milliseconds.
+    /// Length of the wait, in milliseconds.
     pub ms: u64,
-    /// When it ends, in milliseconds since the Unix epoch.
+    /// The end of the wait, in milliseconds since the Unix epoch.
     pub until: u64,
     /// The provider's answer, or that there was none.
     pub detail: String,
@@ -316,7 +316,7 @@ pub struct ProviderWaits {
     pub spent: Spent,
 }
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckEnded {
     /// The iteration; 0 for a verification.
@@ -331,13 +331,13 @@ pub struct CheckEnded {
     pub r#try: u32,
     /// The judgement.
     pub verdict: CheckVerdict,
-    /// Why, in a sentence.
+    /// The reason of the verdict, in a sentence.
     pub why: String,
-    /// Whether this is the one that counts: not if more tries follow.
+    /// True if this is the try that counts: false if more tries follow.
     pub counts: bool,
-    /// How the command ended.
+    /// The end of the command.
     pub end: CommandEnd,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
     /// The SHA-256 of its output.
     pub output: String,
@@ -363,9 +363,9 @@ pub struct VerdictNote {
     pub attempt: u32,
     /// The tree that was judged.
     pub tree: String,
-    /// Whether it is accepted.
+    /// True if the candidate is accepted.
     pub accepted: bool,
-    /// Why not.
+    /// The reasons of a rejection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Rejection>,
     /// The look of the rejection.
@@ -384,16 +384,16 @@ pub struct Evidence {
     pub tree: String,
     /// The try that counts.
     pub r#try: u32,
-    /// How it came out.
+    /// The verdict.
     pub verdict: CheckVerdict,
 }
 
-/// How an iteration ended, with all that it changed.
+/// The end of an iteration, with all that it changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationEnded {
     /// The iteration.
     pub n: u32,
-    /// How it ended.
+    /// The outcome of the iteration.
     pub status: IterationStatus,
     /// The model's note.
     pub note: String,
@@ -404,12 +404,12 @@ pub struct IterationEnded {
     pub usage: Spent,
     /// The change of its feature.
     pub feature: FeatureChange,
-    /// Whether its retries were used up.
+    /// True if its retries were used up.
     #[serde(default)]
     pub exhausted: bool,
     /// The line of progress.
     pub progress: ProgressEntry,
-    /// Where the run stands.
+    /// The state of the run.
     pub checkpoint: Checkpoint,
 }
 
@@ -425,12 +425,12 @@ pub enum Purpose {
     Operator,
 }
 
-/// How the checks of the head came out.
+/// The outcome of the checks of the head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationEnded {
     /// The verification.
     pub number: u32,
-    /// Whether everything is as it has to be.
+    /// True if the checks found no problem.
     pub green: bool,
     /// The checks that are not, each with why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -438,7 +438,7 @@ pub struct VerificationEnded {
     /// The features that passed and do not, which are open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopened: Vec<String>,
-    /// Whether it was stopped, which says nothing.
+    /// True if it was stopped, so that its result means nothing.
     #[serde(default)]
     pub stopped: bool,
     /// The features that need no work: they are to hold, and their checks pass before it.

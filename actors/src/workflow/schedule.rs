@@ -1,4 +1,4 @@
-//! When a workflow starts by itself, and when it may work. All times of day are UTC.
+//! The times at which a workflow starts by itself, and at which it may work. All times of day are UTC.
 //!
 //! Invariant: no clock. Times are milliseconds since the Unix epoch, which the caller gives.
 
@@ -14,13 +14,13 @@ const MINUTE_MS: u64 = 60 * 1000;
 /// The schedule of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// How many seconds lie between two starts.
+    /// Time between two starts, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_s: Option<u64>,
     /// The times of day of its starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<DayTime>,
-    /// When it may work; at any time if none.
+    /// The time of day in which it may work. `None` if it may work at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
 }
@@ -46,13 +46,13 @@ impl Schedule {
         due.checked_add(every.saturating_mul(missed.saturating_add(1)))
     }
 
-    /// Whether it starts by itself.
+    /// True if the schedule starts the workflow.
     #[must_use]
     pub fn starts(&self) -> bool {
         self.every_s.is_some() || !self.at.is_empty()
     }
 
-    /// Whether it may work at that time.
+    /// True if it may work at that time.
     #[must_use]
     pub fn is_open(&self, now: u64) -> bool {
         self.window.is_none_or(|window| window.holds(now))
@@ -129,7 +129,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether that time is in it. Its first minute is, its last one is not.
+    /// True if that time is in the window. Its first minute is, its last one is not.
     #[must_use]
     pub fn holds(self, now: u64) -> bool {
         let minute = now / MINUTE_MS % DAY_MINUTES;
@@ -141,13 +141,13 @@ impl Window {
         }
     }
 
-    /// When it opens or closes next.
+    /// The next time at which it opens or closes.
     #[must_use]
     pub fn next_edge(self, now: u64) -> u64 {
         self.from.next(now).min(self.to.next(now))
     }
 
-    /// When it opens, as a time of day.
+    /// The time of day at which it opens.
     #[must_use]
     pub fn from(self) -> DayTime {
         self.from

@@ -52,7 +52,7 @@ fn section(section: &Section) -> Value {
     schema
 }
 
-/// Whether a file has to have the key, or has to have something in it.
+/// True if a file must have the key, or a key inside it.
 fn is_needed(key: &Key) -> bool {
     let inside = match &key.kind {
         Kind::One(section) => section.keys().any(is_needed),

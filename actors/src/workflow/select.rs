@@ -1,10 +1,10 @@
-//! Which feature is worked on next.
+//! Chooses the next feature to work on.
 
 use super::ledger::WorkflowLedger;
 use super::manifest::{Feature, Manifest};
 use super::state::FeatureState;
 
-/// A feature and how far it is.
+/// A feature and its state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice<'a> {
     /// The feature.
@@ -18,7 +18,7 @@ pub struct Choice<'a> {
 pub struct Chosen {
     /// The feature.
     pub feature: String,
-    /// Why this one.
+    /// The reason for the choice.
     pub why: String,
 }
 

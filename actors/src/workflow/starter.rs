@@ -1,4 +1,4 @@
-//! The list of features of a workflow that has none: a start for a person to sharpen, made of what lies in the
+//! The list of features of a workflow that has none: a start for a person to sharpen, made from the files of the
 //! repository.
 
 use std::fs::File;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::file::Format;
 use super::file::keys::STARTER;
 
-/// How much of a file is looked at, in bytes.
+/// Maximum size of a file's beginning that is read, in bytes.
 const MAX_LOOKED_AT: u64 = 256 * 1024;
 
 /// The facts about a repository that a starter list asks for: how it is built, how its tests run, and which
@@ -170,7 +170,7 @@ pub fn starter(bytes: &[u8], format: Format, found: &Found) -> Option<Vec<u8>> {
     serde_json::to_vec_pretty(file).ok()
 }
 
-/// The file as it is, or with the starter list of that repository if it asks for one. Blocks.
+/// The file unchanged, or with the starter list of that repository if it asks for one. Blocks.
 #[must_use]
 pub fn filled(bytes: Vec<u8>, format: Format, folder: &Path) -> (Vec<u8>, Format) {
     // Only the file says whether the folder is looked at.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How far a workflow is.
+/// State of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkflowState {
@@ -28,7 +28,7 @@ pub enum WorkflowState {
     Failed,
 }
 
-/// How far a feature is.
+/// State of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureState {
@@ -44,7 +44,7 @@ pub enum FeatureState {
     Blocked,
 }
 
-/// Why a workflow pauses. The list is closed.
+/// The reason for a pause of a workflow. The list is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseReason {
@@ -74,7 +74,7 @@ pub enum PauseReason {
     Ask,
     /// The branch or its tree is not as on record.
     WorkspaceChanged,
-    /// The working tree has changes of somebody else.
+    /// The working tree has changes that the workflow did not make.
     WorkspaceDirty,
     /// The repository's configuration is not as at the start.
     GitConfigChanged,
@@ -94,7 +94,7 @@ pub enum PauseReason {
     Selector,
 }
 
-/// How an attempt ended.
+/// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
@@ -106,7 +106,7 @@ pub enum AttemptOutcome {
     Interrupted,
 }
 
-/// Why a candidate is rejected. In the order in which reasons are told.
+/// The reason for the rejection of a candidate. The order of the variants is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectReason {
@@ -133,7 +133,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// Whether checks of the tree gave it, so that the same tree would be rejected again.
+    /// True if checks of the tree gave the reason, so that the same tree would be rejected again.
     #[must_use]
     pub fn is_of_checks(self) -> bool {
         match self {
@@ -168,7 +168,7 @@ impl RejectReason {
     }
 }
 
-/// How one check of one tree came out.
+/// Outcome of one check of one tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
@@ -187,7 +187,7 @@ pub enum CheckVerdict {
 }
 
 impl CheckVerdict {
-    /// Whether it is good enough to accept.
+    /// True if the verdict is good enough to accept.
     #[must_use]
     pub fn is_good(self) -> bool {
         matches!(self, Self::Passed | Self::Flaky)
@@ -263,7 +263,7 @@ impl TryFrom<String> for Step {
     }
 }
 
-/// How a step ended.
+/// Outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
@@ -277,7 +277,7 @@ pub enum StepOutcome {
     Interrupted,
 }
 
-/// How an iteration ended.
+/// Outcome of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IterationStatus {
@@ -310,13 +310,13 @@ pub enum RunErrorKind {
     NotReady,
 }
 
-/// When a pause is wanted.
+/// The point at which a workflow pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseWhen {
-    /// When the iteration has ended.
+    /// After the end of the iteration.
     Iteration,
-    /// When the attempt has ended.
+    /// After the end of the attempt.
     Attempt,
     /// At once; the attempt is interrupted.
     Now,

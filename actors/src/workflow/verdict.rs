@@ -13,11 +13,11 @@ use super::state::{CheckVerdict, RejectReason, StepOutcome};
 /// A check's judgement of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Whether it is whole.
+    /// A check that the candidate is whole.
     Global,
-    /// Whether its feature is done.
+    /// A check that its feature is done.
     Acceptance,
-    /// Whether what was accepted before still is.
+    /// A check that what was accepted before still is.
     Regression,
 }
 
@@ -78,7 +78,7 @@ pub fn acceptance<'a>(manifest: &'a Manifest, feature: &str) -> &'a [Check] {
     found.map_or(&[], |feature| &feature.checks)
 }
 
-/// Whether a person has to accept what the checks accept.
+/// True if a person must accept what the checks accept.
 #[must_use]
 pub fn needs_person(manifest: &Manifest, feature: &str) -> bool {
     let checks = acceptance(manifest, feature);
@@ -102,9 +102,9 @@ pub struct Case<'a> {
     pub plan: &'a [Planned<'a>],
     /// The checks that failed before the work began.
     pub red: &'a BTreeSet<String>,
-    /// Whether this tree was rejected before.
+    /// True if this tree was rejected before.
     pub is_seen: bool,
-    /// Whether a person has to accept it.
+    /// True if a person must accept it.
     pub needs_person: bool,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Case<'a> {
         self.attempt.results.of(&check.id, &on.tree)
     }
 
-    /// Why it is rejected without a check, if it is.
+    /// The rejection without a check, if there is a reason for one.
     fn before_checks(&self) -> Option<Rejection> {
         let because = |reason, detail: String| {
             Some(Rejection {

@@ -307,8 +307,8 @@ impl FileJournal {
         })
     }
 
-    /// Takes nothing more for the life of the store, because the storage may have lost what it
-    /// had taken. What was not shown yet is cut off, and who waits for it is told.
+    /// Takes nothing more for the life of the store, because the storage may have lost what it had taken. Records that
+    /// were not shown yet are cut off, and the appends that wait for them fail.
     pub(super) fn halt(&self, writing: &mut Writing, reason: String) -> AppendError {
         log::error!("{reason}; {} takes nothing more", self.id);
         lock(&self.shared.halted).insert(self.id.clone(), reason.clone());

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::storage::{StorageError, StorageFuture};
 use crate::threads::start_thread;
 
-/// How many contents are read or written at once.
+/// Number of contents that are read or written at the same time.
 const THREADS: usize = 2;
 
 /// Keeps the contents of attachments in a folder. A file is whole and flushed before it gets its
@@ -31,7 +31,7 @@ pub struct FolderAttachments {
 /// The findings about the attachments of a state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AttachmentsReport {
-    /// How many contents are there.
+    /// Number of contents that are there.
     pub kept: usize,
     /// Those that cannot be read, or are not what was kept, each with the reason.
     pub damaged: Vec<(String, StorageError)>,

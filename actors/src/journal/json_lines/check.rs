@@ -14,15 +14,15 @@ use super::scan::Scan;
 use super::search;
 use crate::storage::StorageError;
 
-/// How many bytes are looked at at once: readers of other journals wait for no more than that.
+/// Maximum number of bytes that are checked in one go: readers of other journals wait for no more than that.
 pub(super) const PART: u64 = 8 * 1024 * 1024;
 
 /// The findings of a check.
 #[derive(Default)]
 pub(super) struct Checked {
-    /// Which life of the journal.
+    /// The epoch of the journal that was checked.
     epoch: Option<Epoch>,
-    /// Up to which byte.
+    /// The byte up to which it was checked.
     upto: u64,
     /// The number of the last record before that.
     last: u64,
@@ -38,13 +38,13 @@ fn add(sum: &mut Damage, part: &Damage) {
 }
 
 impl Checked {
-    /// A torn end was set aside and is gone.
+    /// Adds a torn end that was set aside and removed.
     pub(super) fn was_cut(&mut self, damage: &Damage) {
         add(&mut self.cut, damage);
     }
 }
 
-/// Where a part of the lines between two offsets ends.
+/// The end of a part of the lines between two offsets.
 fn part_end(file: &dyn DiskFile, from: u64, end: u64) -> io::Result<u64> {
     if end.saturating_sub(from) <= PART {
         return Ok(end);

@@ -1,7 +1,7 @@
 //! The uses of an attachment's content while an order that names it is under way.
 //!
-//! Invariant: a content is removed only while nobody claims it, and only if it was not there before
-//! the first of those who claimed it since, and none of their orders was taken.
+//! Invariant: a content is removed only while no order claims it, and only if it was not there before the first order
+//! that claimed it since, and none of those orders was taken.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::attachment::Fate;
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     claimed: HashMap<String, Claim>,
-    /// The contents that were claimed since a sweep began, while one goes on.
+    /// The contents that were claimed since the running sweep began. `None` without a sweep.
     pub(super) since_sweep: Option<HashSet<String>>,
 }
 
@@ -19,14 +19,14 @@ pub(super) struct Claims {
 struct Claim {
     /// By how many orders.
     orders: usize,
-    /// Whether it was not there before the first of them.
+    /// True if the content was not there before the first order.
     is_new: bool,
-    /// Whether one of them was taken.
+    /// True if one of the orders was taken.
     is_named: bool,
 }
 
 impl Claims {
-    /// Whether nobody has claimed it, nor did since the sweep began.
+    /// True if no order claims the content, and none did since the sweep began.
     pub(super) fn is_free(&self, sha256: &str) -> bool {
         let is_claimed = self.claimed.contains_key(sha256);
         let was_claimed = self

@@ -14,7 +14,7 @@ use super::state_size::StateSize;
 use crate::attachment::{Fate, changed, is_sha256, missing, sha256};
 use crate::storage::StorageError;
 
-/// How the name of an unfinished file ends; it begins with a dot.
+/// The end of the name of an unfinished file, whose name begins with a dot.
 pub(super) const UNFINISHED: &str = ".tmp";
 /// More than any attachment has; what is longer is not read.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -86,7 +86,7 @@ impl Contents {
         }
     }
 
-    /// Whether there is certainly no such content.
+    /// True if there is certainly no such content.
     fn is_missing(&self, sha256: &str) -> bool {
         let (_, path) = self.place(sha256);
         let looked = self.disk.stat(&path);
@@ -105,8 +105,7 @@ impl Contents {
         }
     }
 
-    /// Keeps a content for an order. It is claimed before it is looked at, so that nobody removes
-    /// it in between.
+    /// Keeps a content for an order. It is claimed before it is looked at, so that no sweep removes it in between.
     pub(super) fn hold(&self, content: &[u8]) -> Result<String, StorageError> {
         let sha256 = sha256(content);
         self.claim(&sha256);

@@ -12,7 +12,7 @@ use super::lines::{Lines, MANY};
 
 /// A damaged part of a journal.
 pub(super) struct Part<'a> {
-    /// Where it begins.
+    /// Offset of its beginning in the file.
     pub(super) offset: u64,
     /// Its bytes.
     pub(super) bytes: &'a [u8],
@@ -20,7 +20,7 @@ pub(super) struct Part<'a> {
     pub(super) reason: &'a str,
 }
 
-/// Tells parts apart: another part may come to stand where one was cut off.
+/// Tells parts apart: another part may get the same offset where one was cut off.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Key {
     offset: u64,

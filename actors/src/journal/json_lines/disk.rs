@@ -7,7 +7,7 @@ use std::sync::Arc;
 use derive_more::{Display, Error};
 use nix::libc::{EAGAIN, EMFILE, ENFILE, ENOMEM};
 
-/// How a file is opened. A symbolic link is never followed.
+/// Mode in which a file is opened. A symbolic link is never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     /// To be read.
@@ -27,11 +27,11 @@ pub struct Stat {
     pub kind: FileKind,
     /// The device and the number that name it, whatever its path.
     pub inode: (u64, u64),
-    /// How many bytes it has.
+    /// Size in bytes.
     pub length: u64,
-    /// How many paths lead to it.
+    /// Number of paths that lead to it.
     pub links: u64,
-    /// When its content was changed last, in nanoseconds since the Unix epoch.
+    /// Time of the last change of its content, in nanoseconds since the Unix epoch.
     pub changed_at: u64,
 }
 
@@ -121,7 +121,7 @@ pub trait DiskFolder: Send + Sync + 'static {
     fn sync(&self) -> io::Result<()>;
 }
 
-/// An open file; it is closed, and its lock is gone, with the last clone of its `Arc`.
+/// An open file. The last clone of its `Arc` closes it and releases its lock.
 pub trait DiskFile: Send + Sync + 'static {
     /// The facts about it.
     ///
@@ -160,13 +160,12 @@ pub trait DiskFile: Send + Sync + 'static {
     fn try_lock(&self) -> io::Result<bool>;
 }
 
-/// Why nothing is done: by its path another folder would be read, or written, or made.
+/// The reason why nothing is done: the path leads to another folder, which would be read, written or made.
 #[derive(Debug, Clone, Copy, Display, Error)]
 #[display("the state folder is away, or another one is in its place")]
 pub(super) struct Away;
 
-/// Whether the same may work later: the system lacked an open file or memory, or the state folder
-/// is away.
+/// True if the operation may succeed later: the system lacked an open file or memory, or the state folder is away.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     let passing = [EMFILE, ENFILE, ENOMEM, EAGAIN];
     let errno = error.raw_os_error();

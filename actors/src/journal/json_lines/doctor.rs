@@ -26,39 +26,38 @@ use crate::storage::StorageError;
 /// Looks at the journals of a folder, and repairs them. Blocks; for the command line.
 pub struct Doctor(Folder);
 
-/// How a journal is.
+/// State of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The conversation.
     pub id: String,
     /// The file.
     pub path: PathBuf,
-    /// How many records can be read.
+    /// Number of records that can be read.
     pub records: u64,
-    /// How many damaged parts are among them.
+    /// Number of damaged parts between them.
     pub damaged_parts: u64,
-    /// How many bytes those have.
+    /// Size of those parts, in bytes.
     pub damaged_bytes: u64,
-    /// The number of a record that stands before the last one, which has a lower number: nothing can
-    /// be appended before a repair.
+    /// The number of a record that comes before the last one, which has a lower number: nothing can be appended before
+    /// a repair.
     pub misplaced: Option<u64>,
-    /// How many bytes of a torn line are at the end; the next append sets them aside.
+    /// Size of a torn line at the end, in bytes; the next append sets it aside.
     pub torn_bytes: u64,
-    /// Whether the last line has no line break; the next append adds it.
+    /// True if the last line has no line break; the next append adds it.
     pub is_open: bool,
-    /// Why the journal cannot be opened.
+    /// The reason why the journal cannot be opened.
     pub error: Option<OpenError>,
 }
 
 /// The outcome of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// How many records the journal has now.
+    /// Number of records that the journal has now.
     pub records: u64,
-    /// Where the journal is as it was.
+    /// The archive of the unrepaired journal.
     pub archive: PathBuf,
-    /// Whether the header was lost, and with it the settings and the proof that each record is
-    /// what was written.
+    /// True if the header was lost, and with it the settings and the proof that each record is what was written.
     pub lost_header: bool,
 }
 
@@ -137,12 +136,11 @@ impl Doctor {
         report
     }
 
-    /// Makes a journal anew from the records that can be read, under a new epoch, and keeps it
-    /// as it was as an archive.
+    /// Rebuilds a journal from the records that can be read, under a new epoch, and keeps the old file unchanged as an
+    /// archive.
     ///
-    /// # Errors
-    /// When there is no such journal, when a newer version or another process writes it, or when
-    /// the storage fails. The journal is as it was then.
+    /// # Errors When there is no such journal, when a newer version or another process writes it, or when the storage
+    /// fails. The journal is unchanged then.
     pub fn repair(&self, id: &ConversationId) -> Result<Repaired, OpenError> {
         let id = id.as_str();
         let path = self.0.journal(id);

@@ -9,14 +9,14 @@ use super::super::position::Position;
 use super::disk::DiskFile;
 use super::lines::{FEW, Lines, MANY};
 
-/// How much of the end is looked at first; eight times as much if no record is in it.
+/// Size of the first window that is read at the end, in bytes; eight times as much if no record is in it.
 const WINDOW: u64 = 64 * 1024;
 
 /// The first line of a file.
 pub(super) struct Head {
     /// Its header.
     pub(super) header: Header,
-    /// Where a journal without records ends.
+    /// The end of the journal when it has no records.
     pub(super) end: End,
 }
 
@@ -36,23 +36,23 @@ pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<Head, 
     }))
 }
 
-/// Where a journal ends.
+/// The end of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     /// Right behind the last record.
     pub(super) position: Position,
-    /// How many bytes of the file count.
+    /// Number of bytes of the file that belong to the journal.
     pub(super) bytes: u64,
-    /// Whether the last line has no line break.
+    /// True if the last line has no line break.
     pub(super) is_open: bool,
 }
 
 /// The end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tail {
-    /// Where the journal ends.
+    /// The end of the journal.
     pub(super) end: End,
-    /// How many bytes of a torn line are behind that.
+    /// Size of a torn line after that end, in bytes.
     pub(super) torn: u64,
 }
 

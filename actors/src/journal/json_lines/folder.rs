@@ -13,14 +13,14 @@ use crate::clock::Clock;
 use crate::storage::StorageError;
 use crate::threads::PASSES;
 
-/// How the name of a journal ends.
+/// The file extension of a journal.
 const JOURNAL: &str = ".jsonl";
-/// How the name of the file ends that has the blocks that are not finished.
+/// The file extension of the file that has the unfinished blocks.
 const KEPT: &str = ".unfinished";
-/// How the name of an unfinished file ends; it begins with a dot.
+/// The end of the name of an unfinished file, whose name begins with a dot.
 const UNFINISHED: &str = ".tmp";
 
-/// Where the journals are.
+/// The folder of the journals and its disk.
 pub(super) struct Folder {
     /// The folder of the journals.
     pub(super) path: PathBuf,
@@ -58,12 +58,12 @@ impl Folder {
         self.path.join(format!("{id}{JOURNAL}"))
     }
 
-    /// Where the blocks are kept that are not finished.
+    /// Path of the file for unfinished blocks.
     pub(super) fn kept(&self, id: &str) -> PathBuf {
         self.path.join(format!("{id}{KEPT}"))
     }
 
-    /// Where damaged parts of it are copied to.
+    /// Path of the file that has copies of damaged parts.
     pub(super) fn damage(&self, id: &str) -> PathBuf {
         self.path.join(format!("{id}.damaged"))
     }
@@ -261,7 +261,7 @@ impl Folder {
         Ok(thrown)
     }
 
-    /// Whether something lies where a journal would.
+    /// True if a file or folder has the name of that journal.
     pub(super) fn exists(&self, id: &str) -> io::Result<bool> {
         match self.disk.stat(&self.journal(id)) {
             Ok(_) => Ok(true),
@@ -292,7 +292,7 @@ impl Folder {
     }
 }
 
-/// Why a journal was not replaced.
+/// The reason why a journal was not replaced.
 pub(super) enum PublishError {
     /// Nothing changed.
     Refused(io::Error),
@@ -300,8 +300,8 @@ pub(super) enum PublishError {
     Unsure(io::Error),
 }
 
-/// A path as errors name it. Clients are told of errors, so only what is in the state folder: the
-/// folder of the journals and the name.
+/// A path as errors name it. Clients receive errors, so it has only the part in the state folder: the folder of the
+/// journals and the name.
 pub(super) fn short(path: &Path) -> String {
     let name = |path: &Path| {
         path.file_name()

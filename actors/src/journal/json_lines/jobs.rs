@@ -47,7 +47,7 @@ pub(super) enum Order {
 #[derive(Default)]
 pub(super) struct Orders {
     queue: VecDeque<Order>,
-    /// Whether a thread that may wait for the disk is doing them.
+    /// True if a thread that may wait for the disk is doing them.
     is_away: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Orders {
 /// drops the last handle after an answer has closed it.
 pub(super) type Answer = Box<dyn FnOnce() + Send>;
 
-/// Sends an answer later. If the receiver is gone, there is nothing to do.
+/// Returns an answer that is sent later. A dropped receiver needs none.
 pub(super) fn answer<T: Send + 'static>(reply: oneshot::Sender<T>, answer: T) -> Answer {
     Box::new(move || drop(reply.send(answer)))
 }

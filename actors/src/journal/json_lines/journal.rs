@@ -31,9 +31,9 @@ pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";
 pub(super) struct FileJournal {
     pub(super) id: String,
     pub(super) shared: Arc<Shared>,
-    /// Whether the file is locked and mended, so that an append is quick.
+    /// True if the file is locked and mended, so that an append is quick.
     pub(super) is_taken: AtomicBool,
-    /// Whether there may be a file of blocks that are not finished.
+    /// True if a file of unfinished blocks may exist.
     pub(super) may_keep: AtomicBool,
     /// The file of those blocks. The lock is held while the file is written.
     pub(super) kept: Mutex<Kept>,
@@ -43,8 +43,8 @@ pub(super) struct FileJournal {
     pub(super) writing: Mutex<Writing>,
     pub(super) orders: Mutex<Orders>,
     pub(super) waiting: Mutex<Waiting>,
-    /// Where the last page ended that was read and was not the last one: behind which record of
-    /// which life, and at which byte the next one begins.
+    /// The end of the last page that was not the last one of the journal: the record and the epoch, and the byte at
+    /// which the next page begins.
     pub(super) next_page: Mutex<Option<(Position, u64)>>,
     /// Held while the file is checked.
     pub(super) checked: Mutex<Checked>,
@@ -56,24 +56,24 @@ pub(super) struct Shown {
     pub(super) header: Header,
     /// None before the first append makes it.
     pub(super) file: Option<Arc<dyn DiskFile>>,
-    /// Where the journal ended when it had no records.
+    /// The end of the journal when it had no records.
     pub(super) start: End,
-    /// Where the finished appends end.
+    /// The end of the finished appends.
     pub(super) end: End,
-    /// How many bytes of a torn line are behind that.
+    /// Size of a torn line after that end, in bytes.
     pub(super) torn: u64,
 }
 
 /// The state that the writer knows.
 pub(super) struct Writing {
     pub(super) life: Life,
-    /// Where the next record goes; further than what is shown while a flush is awaited.
+    /// The place of the next record; after the end that is shown while a flush is awaited.
     pub(super) end: End,
-    /// Why this journal takes nothing more.
+    /// The reason why this journal takes no further record.
     pub(super) refusal: Option<AppendError>,
 }
 
-/// How far a journal's file is.
+/// Progress of a journal's file.
 pub(super) enum Life {
     /// There is none.
     New,
@@ -195,7 +195,7 @@ impl FileJournal {
         lock(&self.shown).clone()
     }
 
-    /// Whether there is no file yet.
+    /// True if there is no file yet.
     pub(super) fn is_new(&self) -> bool {
         lock(&self.shown).file.is_none()
     }

@@ -23,15 +23,14 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Whether keeping a piece is a write and nothing more.
+    /// True if the file is open, so that keeping a piece is only a write.
     pub(super) fn is_open(&self) -> bool {
         self.file.is_some()
     }
 
     /// Writes pieces of blocks behind those that are there. `handed` is the last record before.
     ///
-    /// # Errors
-    /// When the storage refuses; what was there is as it was.
+    /// Fails when the storage refuses; earlier pieces are unchanged.
     pub(super) fn add(
         &mut self,
         folder: &Folder,
@@ -85,7 +84,7 @@ fn unkept(folder: &Folder, id: &str, error: &io::Error) -> StorageError {
 }
 
 impl Folder {
-    /// Opens the file to write it. What lies there and is no file is moved out of the way.
+    /// Opens the file to write it. Anything else that has its name is moved out of the way.
     fn open_kept(&self, id: &str) -> io::Result<Arc<dyn DiskFile>> {
         let path = self.kept(id);
         match self.disk.open(&path, Opening::AppendOrNew) {

@@ -4,9 +4,9 @@ use std::io::{self, BufRead as _, BufReader, Read};
 
 use super::disk::DiskFile;
 
-/// How much is read at once when many lines are wanted.
+/// Size of one read when many lines are wanted, in bytes.
 pub(super) const MANY: usize = 256 * 1024;
-/// How much is read at once when one line is wanted.
+/// Size of one read when one line is wanted, in bytes.
 pub(super) const FEW: usize = 8 * 1024;
 /// The longest line that is held in memory; what is longer comes in parts.
 pub(super) const MAX_LINE: u64 = 256 * 1024 * 1024;
@@ -37,24 +37,24 @@ pub(super) struct Lines<'a> {
 
 /// A line of a file.
 pub(super) struct Line<'a> {
-    /// Where it begins.
+    /// Offset of its beginning in the file.
     pub(super) offset: u64,
     /// Its bytes with its line break.
     pub(super) bytes: &'a [u8],
 }
 
 impl Line<'_> {
-    /// Where it ends.
+    /// Offset of its end in the file.
     pub(super) fn end(&self) -> u64 {
         self.offset + self.bytes.len() as u64
     }
 
-    /// Whether it has its line break.
+    /// True if the line has its line break.
     pub(super) fn is_ended(&self) -> bool {
         self.bytes.ends_with(b"\n")
     }
 
-    /// Whether nothing is in it.
+    /// True if the line has only white space.
     pub(super) fn is_blank(&self) -> bool {
         self.bytes.trim_ascii().is_empty()
     }
@@ -94,7 +94,7 @@ impl<'a> Lines<'a> {
         Ok(lines)
     }
 
-    /// Where the next line begins.
+    /// Offset of the next line in the file.
     pub(super) fn offset(&self) -> u64 {
         self.offset + self.line.len() as u64
     }

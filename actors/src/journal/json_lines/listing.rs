@@ -25,8 +25,8 @@ struct Look {
 }
 
 impl Listing {
-    /// A page of the list. One that begins a list is of now; those behind it go on in the same
-    /// list, unless a journal was made or removed since.
+    /// A page of the list. The first page reads the folder; later pages continue the same list, unless a journal was
+    /// made or removed since.
     pub(super) fn page(
         &self,
         folder: &Folder,

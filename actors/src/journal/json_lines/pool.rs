@@ -12,7 +12,7 @@ pub(super) type Job = Box<dyn FnOnce() + Send>;
 /// A few threads with one queue. They end when the pool is dropped and the queue is empty.
 pub(super) struct Pool {
     name: &'static str,
-    /// How many threads there are to be.
+    /// Number of threads that the pool keeps.
     threads: usize,
     running: Arc<AtomicUsize>,
     queue: Sender<Job>,
@@ -43,7 +43,7 @@ impl Pool {
         self.has_threads() && self.queue.send(Box::new(job)).is_ok()
     }
 
-    /// Whether there is a thread, or one can be started.
+    /// True if there is a thread, or one can be started.
     pub(super) fn has_threads(&self) -> bool {
         self.fill();
         self.running.load(Ordering::Acquire) > 0

@@ -13,7 +13,7 @@ pub(super) struct Scan {
     seal: Seal,
     /// The number of the last record that was found.
     pub(super) last: u64,
-    /// How many records were found.
+    /// Number of records that were found.
     pub(super) records: u64,
     /// Further damage; copied nowhere yet.
     pub(super) damage: Damage,

@@ -10,8 +10,8 @@ use super::lines::{FEW, Lines};
 /// A part of a file that is read rather than halved.
 const SMALL: u64 = 32 * 1024;
 
-/// Where to start reading so that no record behind number `after` is missed. Numbers only grow,
-/// so halves of the file can be left out.
+/// The offset at which to start reading so that no record after number `after` is missed. Numbers only grow, so halves
+/// of the file can be left out.
 ///
 /// # Errors
 /// When the file cannot be read.

@@ -16,9 +16,9 @@ use super::pool::{Pool, lock};
 use super::whole::Whole;
 use crate::storage::StorageError;
 
-/// How many threads wait for the disk when it writes.
+/// Number of threads that wait for the disk when it writes.
 const SLOW_THREADS: usize = 4;
-/// How many threads read.
+/// Number of threads that read.
 const READERS: usize = 3;
 
 /// The folders, the threads and the open journals.
@@ -29,7 +29,7 @@ pub(super) struct Shared {
     /// Flushes, and makes, replaces and removes files.
     pub(super) slow: Pool,
     pub(super) readers: Pool,
-    /// Why conversations take nothing more.
+    /// The reason for each conversation that takes no further record.
     pub(super) halted: Mutex<HashMap<String, String>>,
     open: Mutex<HashMap<String, Weak<FileJournal>>>,
     /// Told when a journal was closed.
@@ -54,7 +54,7 @@ impl Shared {
         }
     }
 
-    /// The journal if it is open. Waits for one that is being closed, so that its lock is gone.
+    /// The journal if it is open. Waits for one that is being closed, so that its lock is released.
     fn live<'a>(&'a self, id: &str) -> (Open<'a>, Option<Arc<FileJournal>>) {
         let mut open = lock(&self.open);
         while let Some(journal) = open.get(id) {
@@ -74,7 +74,7 @@ impl Shared {
         Ok(self.live(id).1)
     }
 
-    /// Makes a journal known; gives the one that somebody else opened meanwhile, if so.
+    /// Registers a journal. Returns the one that another thread opened meanwhile, if there is one.
     fn register(&self, journal: FileJournal) -> Arc<FileJournal> {
         let journal = Arc::new(journal);
         let (mut open, live) = self.live(&journal.id);
@@ -220,7 +220,7 @@ impl Shared {
         self.throw_away_ours(id)
     }
 
-    /// Moves a journal to the trash that nobody else writes.
+    /// Moves a journal that no other process writes to the trash.
     pub(super) fn throw_away_ours(&self, id: &str) -> Result<String, OpenError> {
         let thrown = self.folder.throw_away(id);
         self.listing.forget();

@@ -10,7 +10,7 @@ use nix::libc::{EEXIST, EIO, ENOENT};
 use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
 use super::pool::lock;
 
-/// How an operation goes wrong.
+/// Kind of failure of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Fault {
     /// It fails with this error number.
@@ -218,7 +218,7 @@ impl SimulatedDisk {
         lock(&self.0).failing_nth = Some((names, at, errno));
     }
 
-    /// Whether [`SimulatedDisk::fail_nth`] has come about.
+    /// True if the failure of [`SimulatedDisk::fail_nth`] has happened.
     pub(in super::super) fn has_failed(&self) -> bool {
         lock(&self.0).failing_nth.is_none()
     }
@@ -228,13 +228,13 @@ impl SimulatedDisk {
         lock(&self.0).operations.clone()
     }
 
-    /// Lets flushes wait, or go on.
+    /// Holds flushes, or lets them continue.
     pub(in super::super) fn hold_syncs(&self, is_held: bool) {
         *lock(&self.1.0) = is_held;
         self.1.1.notify_all();
     }
 
-    /// Whether the process that used it died.
+    /// True if the process that used the disk died.
     pub(in super::super) fn is_dead(&self) -> bool {
         lock(&self.0).is_dead
     }

@@ -11,7 +11,7 @@ use nix::fcntl::OFlag;
 use super::disk::{Away, Disk, DiskFile, DiskFolder, Opening, Stat};
 use super::system_disk::SystemDisk;
 
-/// The folders below the state folder that are not made anew either, since they hold what was kept.
+/// The folders below the state folder that are never remade either, since they hold what was kept.
 const KEPT: [&str; 3] = ["conversations", "attachments", "workflows"];
 
 /// The machine's file system, for as long as the folders are the ones of the start: a disk may be

@@ -1,8 +1,7 @@
-//! How large the state folder is, and how large it may be.
+//! Size of the state folder, and its limit.
 //!
-//! It is counted at the start, by a thread of its own, and then kept up by what is written. What
-//! other programs take away is found when something would be refused: then it is counted anew, and
-//! again every few seconds for as long as it is full.
+//! A separate thread counts it at the start; each write updates it afterwards. Space that other programs freed is found
+//! when something would be refused: the folder is counted again then, and every few seconds for as long as it is full.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use std::time::Duration;
 use super::disk::{Disk, FileKind};
 use crate::threads::start_thread;
 
-/// How often a full folder is counted: somebody may be making room.
+/// Time between two counts of a full folder: the operator may be making room.
 const RECOUNT: Duration = Duration::from_secs(2);
 /// The folders that count, below the state folder.
 const FOLDERS: [&str; 3] = ["conversations", "attachments", "trash"];
@@ -69,8 +68,8 @@ impl StateSize {
         }
     }
 
-    /// Notes that so many bytes were removed. While a count goes on, that may not have seen them,
-    /// they count on until the next one.
+    /// Notes that so many bytes were removed. During a count, which may not have seen the removal, they remain in the
+    /// sum until the next count.
     pub(super) fn shrank(&self, bytes: u64) {
         if let Self(Some(size)) = self {
             let less = |now: u64| Some(now.saturating_sub(bytes));
@@ -82,7 +81,7 @@ impl StateSize {
         }
     }
 
-    /// Whether so many bytes more may be written, besides what ends a run that goes on.
+    /// Checks that so many bytes more may be written, besides the records that end a running run.
     ///
     /// # Errors
     /// One line that says how much there is, how much there may be, and what can be done.

@@ -15,9 +15,9 @@ use super::pool::lock;
 #[derive(Default)]
 pub(super) struct Waiting {
     appends: Vec<Waiter>,
-    /// How many appends ever waited; numbers them.
+    /// Number of all appends that ever waited; numbers them.
     count: u64,
-    /// Whether a thread is flushing.
+    /// True while a thread flushes.
     is_flushing: bool,
 }
 
@@ -65,12 +65,12 @@ impl FileJournal {
         }
     }
 
-    /// Whether an append waits for a flush.
+    /// True if an append waits for a flush.
     pub(super) fn has_waiting(&self) -> bool {
         !lock(&self.waiting).appends.is_empty()
     }
 
-    /// Flushes until nobody waits.
+    /// Flushes until no append waits.
     fn flush(self: Arc<Self>) {
         let mut answers: Vec<Answer> = Vec::new();
         loop {

@@ -14,16 +14,16 @@ use super::disk::{DiskFile, FileKind, Opening};
 use super::pool::lock;
 use crate::clock::Clock;
 
-/// How old a content is that is looked for. Its prompt may be under way before.
+/// Minimum age of a content that is looked for. The prompt of a younger one may be under way.
 const MIN_AGE: Duration = Duration::from_secs(60 * 60);
-/// How many bytes of journals are read for that. Where there are more, contents that nobody names
-/// stay: they cost less than reading all of it.
+/// Maximum number of bytes of journals that are read for that. Where there are more, contents that no journal names
+/// remain: they cost less than reading all of it.
 const MAX_READ: u64 = 8 * 1024 * 1024 * 1024;
-/// How much is read at once.
+/// Size of one read, in bytes.
 const CHUNK: usize = 1024 * 1024;
-/// How long the sweep rests behind each chunk, so that it delays nobody.
+/// Rest of the sweep after each chunk, so that it delays no other reader.
 const REST: Duration = Duration::from_millis(5);
-/// How many digits name a content.
+/// Number of digits in the name of a content.
 const DIGITS: usize = 64;
 
 impl Contents {

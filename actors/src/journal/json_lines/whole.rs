@@ -13,18 +13,18 @@ use super::disk::{DiskFile, append_all};
 use super::ends::End;
 use super::state_size::StateSize;
 
-/// How much is written at once.
+/// Size of one write, in bytes.
 const PIECE: usize = 1024 * 1024;
-/// How much is flushed at once: the flushes of other journals wait for no more than that.
+/// Number of bytes after which the file is flushed: the flushes of other journals wait for no more than that.
 const FLUSHED: u64 = 16 * 1024 * 1024;
 
 /// The bytes of a journal.
 pub(super) struct Whole {
     /// All of them; none, where they were written to a file piece by piece.
     pub(super) content: Vec<u8>,
-    /// Where it would end without records.
+    /// The end of the journal if it had no records.
     pub(super) start: End,
-    /// Where the journal ends.
+    /// The end of the journal.
     pub(super) end: End,
 }
 

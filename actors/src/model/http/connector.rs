@@ -1,4 +1,4 @@
-//! How connections to the API are opened, below TLS and HTTP.
+//! Opens connections to the API, below TLS and HTTP.
 
 use std::error::Error;
 use std::io;
@@ -79,7 +79,7 @@ impl Service<ConnectInfo<Uri>> for ApiConnector {
     }
 }
 
-/// Whether what is sent there in clear is read by this machine or a private network only.
+/// True if only this machine or a private network reads what is sent to the address in clear.
 fn may_read(address: IpAddr) -> bool {
     address.to_canonical().is_loopback() || is_private(address)
 }

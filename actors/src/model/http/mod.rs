@@ -26,13 +26,13 @@ use crate::secret::Redaction;
 
 /// The version of the API that this client speaks.
 const API_VERSION: &str = "2023-06-01";
-/// How many calls may be under way at once.
+/// Maximum number of calls at the same time.
 const MAX_CONNECTIONS: usize = 4096;
-/// How large a JSON document may be that is read as a whole, in bytes.
+/// Maximum size of a JSON document that is read as a whole, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
-/// How much of an error's body is read, in bytes.
+/// Maximum size of an error's body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
-/// How long reading an error's body may take.
+/// Time limit for reading an error's body.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 /// The message for a broken connection, for which the HTTP client has no words.
 const CLOSED: &str = "the server closed the connection before it answered";
@@ -203,7 +203,7 @@ where
     }
 }
 
-/// The first bytes of an error's body, as far as they came in time.
+/// The first bytes of an error's body that came in time.
 async fn start_of_body(
     body: &mut (impl Stream<Item = Result<Bytes, PayloadError>> + Unpin),
 ) -> Vec<u8> {
@@ -249,7 +249,7 @@ fn error_answer(
     }
 }
 
-/// How the body is encoded, if it is: no encoding was asked for, and none is undone.
+/// The encoding of the body, if it has one: the request asks for none, and this client decodes none.
 fn encoding(headers: &HeaderMap) -> Option<&str> {
     text(headers, "content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity"))
 }
@@ -258,7 +258,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether there was a connection, which the server closed.
+/// True if the server closed a connection that was open.
 fn is_closed(error: &SendRequestError) -> bool {
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -284,12 +284,12 @@ fn is_closed(error: &SendRequestError) -> bool {
     })
 }
 
-/// Whether the error is this program's own words and not the system's.
+/// True if the error has the words of this program, not of the system.
 fn is_own(error: &io::Error) -> bool {
     error.kind() == ErrorKind::TimedOut && error.get_ref().is_some()
 }
 
-/// Why a request was not answered.
+/// The reason why a request was not answered.
 fn unsent(error: &SendRequestError, settings: &ModelSettings) -> ModelError {
     let limit = settings.connect_timeout;
     let reason = if matches!(error, SendRequestError::Connect(ConnectError::Timeout)) {

@@ -2,7 +2,7 @@
 
 use crate::secret::Redaction;
 
-/// How much of a line is shown, in bytes; the rest of a longer one is left out.
+/// Maximum size of a line that is shown, in bytes; the rest of a longer one is left out.
 const MAX_LINE: usize = 8 * 1024;
 
 /// Cuts an output that grows into lines.

@@ -44,26 +44,26 @@ pub struct CheckOrder<'a> {
     pub redaction: Redaction,
 }
 
-/// How a command ended. With an exit code, a signal or neither, if it was ended before it began.
+/// The end of a command. With an exit code, a signal or neither, if it was ended before it began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckRun {
     /// Its exit code.
     pub exit: Option<i32>,
     /// The number of the signal that ended it.
     pub signal: Option<i32>,
-    /// Whether it was ended because its time was over.
+    /// True if it was ended because its time was over.
     pub timed_out: bool,
-    /// Whether it was ended by its [`StopHandle`].
+    /// True if it was ended by its [`StopHandle`].
     pub cancelled: bool,
-    /// Why it was not started, or cannot be judged.
+    /// The reason why it was not started, or cannot be judged.
     pub not_started: Option<String>,
-    /// It was ended because it took too much: which, and how much there may be.
+    /// The reason why it was ended for its use of resources: the resource, and its limit.
     pub over: Option<String>,
     /// The processes that it left running, which were ended; the first few by name.
     pub left: Vec<String>,
     /// Hidden files that could not be taken away again.
     pub files_left: Vec<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub ms: u64,
     /// Its output.
     pub output: KeptOutput,
@@ -77,7 +77,7 @@ pub fn kept(text: &str, redaction: Redaction) -> KeptOutput {
     growing.kept()
 }
 
-/// Runs a command to its end; `show` gets each line as it is written. Blocks for as long as it runs.
+/// Runs a command to its end; `show` gets each line when it is written. Blocks for as long as it runs.
 pub fn run_check(
     order: &CheckOrder<'_>,
     stop: &StopHandle,
@@ -190,7 +190,7 @@ pub(super) fn words(program: &Program) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Whether the program is there: a shell on the way would turn that into an exit code like any other.
+/// Checks that the program exists: a shell would turn a missing one into an exit code like any other.
 fn check_program(launch: &LaunchOrder) -> Result<(), String> {
     let program = launch.program.first().map_or("", String::as_str);
     let is_there = if program.contains('/') {

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use crate::attachment::sha256;
 use crate::secret::Redaction;
 
-/// How much of an output is kept, in bytes.
+/// Maximum size of an output that is kept, in bytes.
 pub const MAX_KEPT: usize = 1024 * 1024;
-/// How much of its end stands in a record, in bytes.
+/// Maximum size of its end in a record, in bytes.
 pub const MAX_TAIL: usize = 4 * 1024;
-/// The size of the note that stands in place of the middle, in bytes.
+/// The size of the note that replaces the middle, in bytes.
 const NOTE: usize = 128;
-/// How much of the start is kept of an output that is too long, and how much of the end.
+/// Size of the start and of the end that are kept of an output that is too long, in bytes.
 const HALF: usize = (MAX_KEPT - NOTE) / 2;
 
 /// The kept part of an output.
@@ -23,9 +23,9 @@ pub struct KeptOutput {
     pub sha256: String,
     /// The last [`MAX_TAIL`] bytes of it, from the start of a character on.
     pub tail: String,
-    /// How many bytes were written.
+    /// Number of bytes that were written.
     pub total: u64,
-    /// How many of them are left out.
+    /// Number of bytes that are left out.
     pub left_out: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct KeptOutput {
 #[derive(Debug)]
 pub(super) struct Growing {
     redaction: Redaction,
-    /// How many bytes a secret may reach over a cut.
+    /// Number of bytes that a secret may reach over a cut.
     reach: usize,
     start: Vec<u8>,
     end: VecDeque<u8>,

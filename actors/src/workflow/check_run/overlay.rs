@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
-/// How files are laid over the tree: to be read.
+/// Mode of the files that are laid over the tree: read-only.
 const MODE: u32 = 0o444;
 
 /// Files laid over a tree, with those that were there before. Nothing may write in the tree while it is laid or taken

@@ -33,9 +33,9 @@ use crate::workflow::messages::{Counting, Followable, WorkflowError};
 use crate::workflow::record::{Purpose, WorkflowRecord};
 use crate::workflow::state::{PauseReason, Step};
 
-/// How often a conversation is looked at while it works.
+/// Time between two looks at a conversation that works.
 const TICK: Duration = Duration::from_millis(500);
-/// How many orders may wait for the actor.
+/// Maximum number of orders that wait for the actor.
 const MAILBOX: usize = 256;
 
 /// One workflow.
@@ -54,7 +54,7 @@ pub(in crate::workflow) struct WorkflowActor {
     end: u64,
     outbox: Outbox,
     is_writing: bool,
-    /// Why the journal takes no more.
+    /// The reason why the journal takes no further record.
     halted: Option<String>,
     askers: HashMap<u64, oneshot::Sender<Answer>>,
     last_asker: u64,
@@ -66,13 +66,13 @@ pub(in crate::workflow) struct WorkflowActor {
     stop: StopHandle,
     /// The output that the running check shows.
     pub(super) showing: Showing,
-    /// When the step that is open began in this life.
+    /// The time at which the open step began in this life.
     pub(super) since: Instant,
     /// The conversation that works, and since when.
     pub(super) conversing: Option<Watched>,
-    /// Whether a prompt is under way to the conversation, whose run is watched behind it.
+    /// True while a prompt is under way to the conversation, whose run is watched afterwards.
     pub(super) is_sending: bool,
-    /// When the machine is told the time next.
+    /// The timer that sends the machine the time.
     pub(super) alarm: Alarm,
     /// Stops the command that tells people something.
     pub(super) notifying: Option<StopHandle>,
@@ -107,7 +107,7 @@ pub(in crate::workflow) struct Counts;
 #[rtype(result = "Site")]
 pub(in crate::workflow) struct Where;
 
-/// Ends the actor: what runs is stopped, and goes on in another life. Answered when nothing runs.
+/// Ends the actor: running work is stopped, and continues in another life. Answered when nothing runs.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(in crate::workflow) struct End(pub(in crate::workflow) Closing);
@@ -288,7 +288,8 @@ impl WorkflowActor {
         }));
     }
 
-    /// The journal takes no more: nothing is done that is not on record. A start of the service goes on.
+    /// The journal takes no further record, so the workflow stops: it never acts without a record. The next start of
+    /// the service continues it.
     fn halt(&mut self, reason: &str) {
         log::error!("the workflow {} stops: {reason}", self.id);
         self.halted = Some(reason.to_owned());
@@ -427,8 +428,7 @@ impl WorkflowActor {
         self.work(job, move |ended| Input::SnapshotEnded { at, ended }, ctx);
     }
 
-    /// Does something that blocks, and tells the machine of its end. What makes work impossible is told as
-    /// trouble.
+    /// Runs a blocking job, and sends its end to the machine. A failure that makes work impossible is sent as trouble.
     fn work<T: Send + 'static>(
         &mut self,
         job: impl FnOnce(&Site, &Manifest, &StopHandle) -> Result<T, Refusal> + Send + 'static,
@@ -455,7 +455,7 @@ impl WorkflowActor {
         }));
     }
 
-    /// Whether the repository can be used: an order that needs it is refused otherwise.
+    /// True if the repository can be used: an order that needs it is refused otherwise.
     fn opens(&self, order: &Order) -> bool {
         match order {
             Order::Run { .. } | Order::Resume { .. } | Order::Verify => true,

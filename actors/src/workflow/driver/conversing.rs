@@ -26,12 +26,12 @@ use crate::workflow::machine::{FoundRun, Input, Prompt, RunEnd, RunStatus};
 use crate::workflow::manifest::{Asks, Manifest};
 use crate::workflow::state::PauseReason;
 
-/// How often a prompt is sent again that a busy conversation did not take.
+/// Maximum number of times that a prompt is sent again to a busy conversation.
 const TRIES: u32 = 20;
-/// How long between.
+/// Delay between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How an iteration's conversation ended, and what made it end if that concerns the workflow.
+/// The end of an iteration's conversation, and its cause if that concerns the workflow.
 struct Ended {
     end: RunEnd,
     trouble: Option<(PauseReason, String)>,
@@ -91,7 +91,7 @@ impl WorkflowActor {
         );
     }
 
-    /// Goes on with the run that the service left open.
+    /// Continues the run that the service left open.
     pub(super) fn continue_run(&mut self, at: Place, id: String, ctx: &mut Context<Self>) {
         let Some(manifest) = self.manifest() else {
             return;
@@ -304,7 +304,7 @@ impl WorkflowActor {
     }
 }
 
-/// Says no where nobody is asked.
+/// Denies an approval in a workflow that asks no person.
 fn deny(conversation: &Conversation, id: u64, workflow: &str) {
     let order = AnswerOrder {
         answer: Verdict::Deny,
@@ -337,7 +337,7 @@ async fn totals(conversation: &Conversation) -> Result<Totals, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Sends the prompt; a conversation that is busy, with what somebody else said in it, is waited for.
+/// Sends the prompt. A conversation that is busy with a client's prompt is waited for.
 async fn submitted(conversation: &Conversation, submit: &SubmitPrompt) -> Result<RunId, String> {
     let mut tries = 0;
     loop {

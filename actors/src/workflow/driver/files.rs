@@ -16,9 +16,9 @@ use crate::workflow::manifest::Manifest;
 /// The state that a workflow found at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ground {
-    /// How git was configured.
+    /// The configuration of git.
     pub(super) config: GitConfig,
-    /// Where the work is done.
+    /// The tree in which the work is done.
     pub(super) tree: Worktree,
 }
 

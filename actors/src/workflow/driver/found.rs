@@ -1,4 +1,4 @@
-//! A workflow as its journal tells it, and what became of what was under way.
+//! A workflow read from its journal, and the outcome of its interrupted work.
 
 use std::sync::Arc;
 
@@ -73,8 +73,8 @@ pub(in crate::workflow) async fn revive(
     Ok((machine, first))
 }
 
-/// Why the workflow may not go on by itself, if it may not: the service is told so, or contains less than when the
-/// file was applied.
+/// The reason why the workflow may not continue by itself, if there is one: the service is configured so, or its
+/// sandbox is weaker than when the file was applied.
 async fn stays(
     parts: &WorkflowParts,
     journal: &Arc<dyn Journal>,

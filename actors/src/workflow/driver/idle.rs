@@ -9,7 +9,7 @@ use crate::storage::StorageError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Idle {
     ms: u64,
-    /// When the wait under way began, and how long it takes at most, in milliseconds.
+    /// The start of the running wait and its maximum length, both in milliseconds.
     open: Option<(u64, u64)>,
     /// The last record that was looked at.
     read_to: u64,
@@ -43,7 +43,7 @@ impl Idle {
         self.ms + open
     }
 
-    /// Goes on through the records that have come since.
+    /// Reads the records that have come since.
     ///
     /// # Errors
     /// When the storage cannot be read.
@@ -58,7 +58,7 @@ impl Idle {
         Ok(self)
     }
 
-    /// Whether it knows more than the other.
+    /// True if it has read more records than the other.
     pub(super) fn is_newer_than(&self, other: &Self) -> bool {
         self.read_to > other.read_to
     }

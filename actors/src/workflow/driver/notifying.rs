@@ -21,7 +21,7 @@ use crate::workflow::manifest::Command;
 
 /// The script that runs the command: the launcher gives no input, so that it is a file.
 const SCRIPT: &str = r#"event=$1; shift; exec "$@" <"$event""#;
-/// How much of what the command writes is told if it fails, in bytes.
+/// Maximum size of the command's output in an error, in bytes.
 const MAX_SAID: usize = 1024;
 
 impl WorkflowActor {

@@ -15,7 +15,7 @@ pub(super) struct Outbox {
 /// The next thing to do.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Write these, then go on.
+    /// Write these, then continue.
     Write(Vec<WorkflowRecord>, Durability),
     /// Do this.
     Do(Effect),

@@ -18,7 +18,7 @@ use crate::workflow::machine::Patience;
 /// The cost of a model's tokens, in millionths of a US dollar; none if its price is not known.
 pub type PriceOf = Arc<dyn Fn(&str, &ModelTotals) -> Option<u64> + Send + Sync>;
 
-/// Where conversations are found and made.
+/// Finds and makes conversations.
 #[derive(Debug, Clone)]
 pub struct Directory {
     /// Opens one.
@@ -46,15 +46,15 @@ pub struct WorkflowParts {
     pub files: WorkflowFiles,
     /// The folder of worktrees, which is not in the state folder.
     pub worktrees: PathBuf,
-    /// The state folder, which others are told who holds a repository.
+    /// The state folder, which names the owner of a repository in errors for others.
     pub home: PathBuf,
     /// The thread that broadcasters run on.
     pub broadcasting: ArbiterHandle,
-    /// How long they wait for a provider that does not answer.
+    /// Limit of their waits for a provider that does not answer.
     pub patience: Patience,
-    /// Whether those go on by themselves that were at work when the service ended.
+    /// True if the workflows that worked when the service ended continue by themselves.
     pub auto_resume: bool,
-    /// How many work at once.
+    /// Limit of workflows that work at the same time.
     pub room: Room,
     /// The prices of tokens.
     pub price: PriceOf,

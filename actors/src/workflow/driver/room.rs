@@ -1,4 +1,4 @@
-//! How many workflows work at once.
+//! The limit of workflows that work at the same time.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ impl Room {
         Self::new(usize::MAX)
     }
 
-    /// Whether one of that id may begin to work.
+    /// True if the workflow of that id may begin to work.
     pub(super) fn has_for(&self, id: &str) -> bool {
         let at_work = self.lock();
         at_work.contains(id) || at_work.len() < self.most
@@ -60,7 +60,8 @@ impl Room {
         Ok(())
     }
 
-    /// Notes whether one works: what goes on after a crash, or after a person's answer, is not refused.
+    /// Notes that a workflow works or rests: work that continues after a crash, or after a person's answer, is not
+    /// refused.
     pub(super) fn note(&self, id: &str, works: bool) {
         let mut at_work = self.lock();
         if works {

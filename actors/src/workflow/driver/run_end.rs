@@ -1,4 +1,4 @@
-//! How a run of an iteration's conversation ended, as that conversation's journal tells it.
+//! The end of a run of an iteration's conversation, read from that conversation's journal.
 
 use harness_protocol::Usage;
 
@@ -51,12 +51,12 @@ pub(super) async fn given_up(
 #[derive(Default)]
 struct Looked {
     run: Option<RunId>,
-    /// When the run that goes began.
+    /// The time at which the present run began.
     began: u64,
-    /// How long its runs worked, without the waits to ask again.
+    /// Time that its runs worked, without the waits to ask again, in milliseconds.
     active_ms: u64,
     idle: Idle,
-    /// When the last record came.
+    /// The time of the last record.
     last_at: u64,
     /// The sums before the run.
     before: Totals,

@@ -12,11 +12,11 @@ use crate::tool::{LiveOutput, Wrote};
 use crate::workflow::facts::Place;
 use crate::workflow::state::Step;
 
-/// How long what a check writes may wait to be shown.
+/// Maximum delay before the output of a check is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(50);
 
 impl WorkflowActor {
-    /// Where a step writes what clients are to see while it runs.
+    /// The output of a step that clients see while it runs.
     pub(super) fn show_step(
         &mut self,
         at: Place,

@@ -54,7 +54,7 @@ impl Showing {
         self.open = None;
     }
 
-    /// Whether that is the step that is open.
+    /// True if that step is open.
     pub(super) fn is(&self, id: &CallId) -> bool {
         self.id == *id
     }

@@ -1,4 +1,4 @@
-//! Where a workflow works: its repository, its worktree and what runs there. All of it blocks.
+//! The site of a workflow: its repository, its worktree and the programs that run there. All of it blocks.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use crate::workflow::machine::Refusal;
 use crate::workflow::manifest::{GitMode, Manifest};
 use crate::workflow::state::PauseReason;
 
-/// Where a workflow works. Clones work in the same place.
+/// The site of a workflow. Clones share one site.
 #[derive(Clone)]
 pub(in crate::workflow) struct Site(Arc<Inner>);
 
@@ -38,9 +38,9 @@ pub(super) struct Opened {
     pub(super) git: Arc<dyn WorkflowGit>,
     pub(super) tree: Worktree,
     pub(super) config: GitConfig,
-    /// All refs as they were when the iteration began; none if that was in an earlier life, which kept them.
+    /// All refs at the beginning of the iteration. `None` if that was in an earlier life, which kept them.
     pub(super) refs: Option<Refs>,
-    /// Whether the worktree was made ready in this life.
+    /// True if the worktree was made ready in this life.
     pub(super) is_ready: bool,
     /// The commit that checks run on, in a tree of its own.
     pub(super) fresh: Option<(String, Worktree)>,
@@ -88,7 +88,7 @@ impl Site {
         manifest.workspace.branch.replace("{name}", &self.0.name)
     }
 
-    /// Where the work is done.
+    /// The tree in which the work is done.
     pub(super) fn worktree(&self, manifest: &Manifest) -> PathBuf {
         match manifest.workspace.git {
             GitMode::Worktree => self.0.parts.worktrees.join(&self.0.workflow),
@@ -106,8 +106,7 @@ impl Site {
         RepositoryGit::open(Arc::clone(&self.0.parts.launcher), &self.0.folder)
     }
 
-    /// The changes of a candidate, and whether there are more than are told; none if it is not kept any
-    /// more.
+    /// The changes of a candidate, and true if they were cut. `None` if it is no longer kept.
     pub(in crate::workflow) fn diff(
         &self,
         base: &str,
@@ -117,7 +116,7 @@ impl Site {
         git.diff(base, commit).map_err(|error| error.to_string())
     }
 
-    /// How much contains what works in its repository.
+    /// The strength of the sandbox for programs in its repository.
     pub(in crate::workflow) fn sandbox(&self) -> Sandbox {
         let launcher = &self.0.parts.launcher;
         match launcher.containment(Access::Write, false, &self.0.folder) {
@@ -197,7 +196,7 @@ impl Site {
         })
     }
 
-    /// How often the repository was used so far.
+    /// Number of uses of the repository so far.
     pub(super) fn uses(&self) -> u64 {
         self.0.uses.load(Ordering::SeqCst)
     }
@@ -220,8 +219,8 @@ impl Site {
         }
     }
 
-    /// Removes its worktree and the refs of its candidates. The branch stays, and so does a worktree that is not
-    /// as it was left, which is told and leaves everything as it is.
+    /// Removes its worktree and the refs of its candidates. The branch stays. A worktree that was changed since is an
+    /// error, and everything stays unchanged.
     pub(in crate::workflow) fn clear(
         &self,
         manifest: &Manifest,
@@ -247,7 +246,7 @@ impl Site {
         forgotten.map_err(|error| error.to_string())
     }
 
-    /// Its worktree, if it is as it was left; why it is not removed, or why it is not there.
+    /// Its worktree, if it is unchanged. The error says why it is not removed, or why it is not there.
     fn own_tree(
         &self,
         git: &RepositoryGit,

@@ -252,7 +252,7 @@ struct Judged<'a> {
     reply: &'a str,
 }
 
-/// How a command ended, as records have it.
+/// The end of a command, in the form of records.
 pub(in crate::workflow) fn end_of(run: &CheckRun) -> CommandEnd {
     if run.timed_out {
         return CommandEnd::TimedOut;
@@ -273,7 +273,7 @@ pub(in crate::workflow) fn end_of(run: &CheckRun) -> CommandEnd {
     }
 }
 
-/// How a command ended, in words.
+/// The end of a command, in words.
 pub(in crate::workflow) fn said(end: &CommandEnd) -> String {
     match end {
         CommandEnd::Exited(code) => format!("exit {code}"),

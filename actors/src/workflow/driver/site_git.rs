@@ -10,10 +10,10 @@ use crate::workflow::machine::Refusal;
 use crate::workflow::manifest::Manifest;
 use crate::workflow::state::PauseReason;
 
-/// How many of the last commits the model is told.
+/// Number of the last commits that the model receives.
 const LOG: usize = 20;
 
-/// How a candidate is described.
+/// The facts that the message of a candidate's commit contains.
 pub(super) struct Described<'a> {
     pub(super) at: Place,
     pub(super) feature: &'a str,
@@ -148,8 +148,8 @@ impl Site {
         })
     }
 
-    /// Restores protected files; which an attempt changed. Those are kept before: whoever repeats it after a
-    /// crash finds nothing to restore any more.
+    /// Restores protected files and returns those that an attempt changed. They are recorded before: a repetition after
+    /// a crash no longer finds anything to restore.
     fn protect(
         &self,
         opened: &Opened,

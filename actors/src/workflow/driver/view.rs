@@ -1,4 +1,4 @@
-//! How a workflow is, for clients.
+//! The view of a workflow for clients.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub(super) fn now(machine: &WorkflowMachine) -> Now {
     }
 }
 
-/// How a workflow is.
+/// The snapshot of a workflow.
 pub(super) fn view(about: &About<'_>, machine: &WorkflowMachine) -> WorkflowSnapshot {
     let ledger = machine.ledger();
     let manifest = machine.manifest();

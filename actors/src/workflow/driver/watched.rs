@@ -1,4 +1,4 @@
-//! The conversation that works, as far as it was looked at.
+//! The conversation that works, with the findings of the last look at it.
 
 use tokio::time::Instant;
 
@@ -9,15 +9,15 @@ use crate::workflow::facts::Place;
 
 /// The conversation that works.
 pub(super) struct Watched {
-    /// Where in the workflow.
+    /// The place in the workflow.
     pub(super) at: Place,
     pub(super) conversation: Conversation,
     /// The sums before its run.
     pub(super) before: Totals,
-    /// How much of that was no work.
+    /// The waits of the run, which are not work.
     pub(super) idle: Idle,
     /// Since when.
     pub(super) since: Instant,
-    /// The approval that was told last.
+    /// The approval that was reported last.
     pub(super) asks: Option<String>,
 }

@@ -17,15 +17,15 @@ use crate::workflow::manifest::{
     Permissions, Policy, Protect, Regression, VerifyWhere, Workspace,
 };
 
-/// How long what tells people something may take, in seconds.
+/// Time limit of the command that sends people a notice, in seconds.
 const NOTIFY_S: u64 = 30;
 
-/// Whether a file has to list features. An empty list is a problem either way.
+/// Need of a list of features in a file. An empty list is a problem either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeatureList {
     /// It has to.
     Needed,
-    /// A file without the key is for somebody who makes the list later.
+    /// A file without the key is for an author who adds the list later.
     MayBeLeftOut,
 }
 
@@ -240,7 +240,7 @@ fn permissions(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Permissions 
     }
 }
 
-/// Whether a text is a rule that a workflow may have.
+/// Checks that a text is a rule that a workflow may have.
 fn check_rule(text: &str) -> Result<(), String> {
     if text.len() > MAX_RULE {
         let length = text.len();

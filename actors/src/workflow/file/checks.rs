@@ -29,7 +29,7 @@ const OF_COMMANDS: [&str; 10] = [
 pub(super) struct Checks<'p> {
     /// The names that checks have.
     taken: Taken,
-    /// Where problems go.
+    /// Collects the problems.
     problems: &'p mut Vec<FileProblem>,
 }
 

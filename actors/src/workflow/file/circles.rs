@@ -1,4 +1,4 @@
-//! Which features come after which: all of them are there, and none waits for itself.
+//! Checks the order of features: each feature that another comes after exists, and none waits for itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,7 +7,7 @@ use super::spot::Spot;
 use crate::nearest::nearest;
 use crate::workflow::manifest::Feature;
 
-/// Behind how many problems nobody is told what was meant: looking for it takes its time.
+/// Number of problems after which no suggestion is looked for: the search takes time.
 const MAX_MEANT: usize = 100;
 
 /// Tells features that wait for one that there is not, and circles.

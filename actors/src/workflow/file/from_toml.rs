@@ -30,7 +30,7 @@ pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
     Err(problems)
 }
 
-/// Where the lines of a text begin.
+/// Offsets of the lines of a text.
 struct Lines(Vec<usize>);
 
 impl Lines {

@@ -69,7 +69,7 @@ pub(in crate::workflow) enum Kind {
     },
     /// Texts that are not blank.
     Texts {
-        /// How many there are at least.
+        /// Minimum number of texts.
         min: usize,
     },
     /// Texts with names.
@@ -105,7 +105,7 @@ pub(in crate::workflow) const UNLIMITED: &str = "unlimited";
 pub(in crate::workflow) const STARTER: &str = "starter";
 /// The word for every exit code.
 pub(in crate::workflow) const ANY: &str = "any";
-/// How long a command or an attempt may take at most, in seconds.
+/// Maximum time of a command or an attempt, in seconds.
 const DAY: u64 = 24 * 60 * 60;
 /// The largest number of things.
 const MANY: i64 = u32::MAX as i64;

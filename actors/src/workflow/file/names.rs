@@ -1,19 +1,18 @@
-//! The names of features and checks: what one may be, and that none stands for two.
+//! The names of features and checks: their form, and that no name is used twice.
 
 use std::collections::BTreeMap;
 
 use super::problem::FileProblem;
 use super::spot::Spot;
 
-/// How long a name may be, in bytes.
+/// Maximum length of a name, in bytes.
 pub(in crate::workflow) const MAX_NAME: usize = 64;
 /// The name of the repair of a base that fails its health checks.
 const REPAIR: &str = "workspace.health";
 
-/// Whether a text can be a name.
+/// Checks that a text can be a name.
 ///
-/// # Errors
-/// Why it cannot.
+/// Fails with the fault.
 pub(super) fn check(name: &str) -> Result<(), String> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !name.chars().all(is_of_name) {
@@ -47,7 +46,7 @@ impl Taken {
     }
 }
 
-/// Whether a feature may have that name.
+/// Reports a problem if a feature may not have that name.
 pub(super) fn check_feature(name: &str, spot: &Spot<'_>, problems: &mut Vec<FileProblem>) {
     if name == REPAIR {
         problems.push(spot.problem(format!(

@@ -1,4 +1,4 @@
-//! The values of a file, with the lines that they stand on, whatever the format.
+//! The values of a file, with their lines, whatever the format.
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) enum Value {
     List(Vec<Node>),
     /// Values with names, in the order of the file.
     Table(Vec<Entry>),
-    /// A value of the wrong kind, which was told already.
+    /// A value of the wrong kind, which was reported already.
     Wrong,
 }
 

@@ -1,14 +1,13 @@
 //! Paths below the root of a workspace, and the names of branches, by their text alone.
 
-/// How long the name of a branch may be, in bytes. It becomes a file, with a lock beside it.
+/// Maximum length of the name of a branch, in bytes. It becomes a file, with a lock beside it.
 const MAX_BRANCH: usize = 200;
 /// The placeholder for the workflow's name.
 const NAME: &str = "{name}";
 
-/// Whether a text is a path below the root.
+/// Checks that a text is a path below the root.
 ///
-/// # Errors
-/// Why it is none.
+/// Fails with the fault.
 pub(super) fn check(path: &str) -> Result<(), String> {
     let reason = if path.starts_with('/') {
         "is absolute"
@@ -22,10 +21,9 @@ pub(super) fn check(path: &str) -> Result<(), String> {
     Err(format!("{path:?} {reason}; write a path below the root"))
 }
 
-/// Whether a text is the path of a file below the root that is none of git's own.
+/// Checks that a text is the path of a file below the root, and not of one of git's own.
 ///
-/// # Errors
-/// Why it is none.
+/// Fails with the fault.
 pub(super) fn check_file(path: &str) -> Result<(), String> {
     check(path)?;
     if path.split('/').any(|name| matches!(name, "" | ".")) {
@@ -42,10 +40,9 @@ pub(super) fn check_file(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text is a glob of paths below the root.
+/// Checks that a text is a glob of paths below the root.
 ///
-/// # Errors
-/// Why it is none.
+/// Fails with the fault.
 pub(super) fn check_glob(glob: &str) -> Result<(), String> {
     check(glob)?;
     if let Some(folder) = glob.strip_suffix('/') {
@@ -62,10 +59,9 @@ pub(super) fn check_glob(glob: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether git takes a text as the name of a branch, once the workflow's name stands in it.
+/// Checks that git takes a text as the name of a branch, once the workflow's name replaces its placeholder.
 ///
-/// # Errors
-/// Why it does not.
+/// Fails with the fault.
 pub(super) fn check_branch(branch: &str) -> Result<(), String> {
     let name = branch.replace(NAME, "name");
     if name.contains(['{', '}']) && !name.contains("@{") {

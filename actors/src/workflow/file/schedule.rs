@@ -1,4 +1,4 @@
-//! When a workflow starts by itself and when it may work, as its file says.
+//! Reads the schedule of a workflow from its file.
 
 use super::duration;
 use super::problem::FileProblem;

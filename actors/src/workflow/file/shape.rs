@@ -1,4 +1,4 @@
-//! Whether the values of a file are of the right kind; what is not is told, what is left out is filled in.
+//! Checks that the values of a file are of the right kind: reports the wrong ones, and fills in defaults.
 
 use super::duration;
 use super::keys::{FILE, Key, Kind, Section, Without};
@@ -8,7 +8,7 @@ use super::problem::FileProblem;
 use super::spot::joined;
 use crate::nearest::nearest;
 
-/// The file with all that has a default, and with [`Value::Wrong`] for what was told.
+/// The file with all defaults, and with [`Value::Wrong`] for each value that was reported.
 pub(super) fn shaped(given: &Node, problems: &mut Vec<FileProblem>) -> Node {
     Shaping { problems }.section(given, &FILE, "")
 }
@@ -17,7 +17,7 @@ struct Shaping<'p> {
     problems: &'p mut Vec<FileProblem>,
 }
 
-/// Why a value cannot be used.
+/// A value, or the reason why it cannot be used.
 type Told<T> = Result<T, String>;
 
 impl Shaping<'_> {
@@ -245,7 +245,7 @@ fn default(without: Without) -> Option<Value> {
     }
 }
 
-/// Whether a single value is of a kind.
+/// Checks that a single value is of a kind.
 fn single(value: &Value, kind: &Kind) -> Told<()> {
     match kind {
         Kind::Text => text(value),

@@ -54,7 +54,7 @@ impl<'n> Spot<'n> {
         items.iter().enumerate().map(item).collect()
     }
 
-    /// The names in a table and what they stand for.
+    /// The names in a table and their values.
     pub(super) fn entries(&self) -> Vec<(&'n str, Self)> {
         let Value::Table(entries) = &self.node.value else {
             return Vec::new();
@@ -69,12 +69,12 @@ impl<'n> Spot<'n> {
             .collect()
     }
 
-    /// Whether it is a list without anything in it.
+    /// True if it is an empty list.
     pub(super) fn is_empty_list(&self) -> bool {
         matches!(&self.node.value, Value::List(items) if items.is_empty())
     }
 
-    /// Whether it is a table.
+    /// True if it is a table.
     pub(super) fn is_table(&self) -> bool {
         matches!(self.node.value, Value::Table(_))
     }
@@ -100,13 +100,13 @@ impl<'n> Spot<'n> {
         texts.map(str::to_owned).collect()
     }
 
-    /// Whether a key is true.
+    /// True if the value of the key is true.
     pub(super) fn flag(&self, key: &str) -> bool {
         let node = self.node.get(key);
         node.is_some_and(|node| node.value == Value::Flag(true))
     }
 
-    /// Whether a key is false; one that was told as wrong is not.
+    /// True if the value of the key is false; a wrong value, which has its own problem, is not.
     pub(super) fn is_false(&self, key: &str) -> bool {
         let node = self.node.get(key);
         node.is_some_and(|node| node.value == Value::Flag(false))
@@ -135,7 +135,7 @@ impl<'n> Spot<'n> {
         self.whole(key).map(|number| number as f64)
     }
 
-    /// Where it is.
+    /// The place of the value in the file.
     pub(super) fn place(&self) -> &str {
         &self.place
     }

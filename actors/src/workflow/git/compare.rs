@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::GitError;
 use super::program::{Session, path_of};
 
-/// How much of a file is read at once, in bytes.
+/// Size of one read of a file, in bytes.
 const PIECE: usize = 64 * 1024;
 
 /// An entry of a commit's tree.
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Repository,
 }
 
-/// How a path differs.
+/// The difference of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Difference {
     /// It is in both, as something else.
@@ -137,7 +137,7 @@ fn walk(
     Ok(found)
 }
 
-/// Whether a file is what an entry says.
+/// Result of the comparison of a file with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Same {
     Yes,

@@ -17,7 +17,7 @@ const SECTIONS: &[&str] = &["core.", "extensions.", "filter.", "include.", "incl
 const FILES: &[&str] = &["hooks", "info", "objects/info/alternates"];
 /// The keys that git itself writes there.
 const OF_GIT: &[&str] = &["info/refs"];
-/// How deep those folders are looked into.
+/// Maximum depth of the search in those folders.
 const DEPTH: usize = 4;
 
 /// The configuration now. Blocks.

@@ -3,10 +3,10 @@
 use super::program::Session;
 use super::{GitError, refs};
 
-/// How much of a diff is told, in bytes.
+/// Maximum size of a diff, in bytes.
 const MAX_DIFF: usize = 1024 * 1024;
 
-/// The changes from one commit to another, and whether there are more than are told. Blocks.
+/// The changes from one commit to another, and true if they were cut. `None` if a commit is missing. Blocks.
 pub(super) fn diff(
     session: &Session,
     base: &str,

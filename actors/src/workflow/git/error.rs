@@ -1,16 +1,16 @@
-//! Why git did not do what a workflow wanted.
+//! Failures of git in a workflow.
 
 use std::path::PathBuf;
 
 use derive_more::{Display, Error};
 
-/// Why git did not do what a workflow wanted.
+/// The reason why git did not do the work of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum GitError {
     /// There is no repository.
     #[display("{} is in no git repository; use git = \"off\" or make one", folder.display())]
     NotRepository {
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
     },
     /// A ref or commit is not there.
@@ -28,16 +28,16 @@ pub enum GitError {
         /// The first paths that differ.
         paths: Vec<String>,
     },
-    /// Somebody moved the branch.
+    /// Another program moved the branch.
     #[display(
         "the branch {branch} is at {found} and was expected at {expected}; somebody moved it"
     )]
     Moved {
         /// The branch.
         branch: String,
-        /// Where it was to be.
+        /// The expected commit.
         expected: String,
-        /// Where it is; `nothing` if it is gone.
+        /// The commit that it is at; `nothing` if the branch was removed.
         found: String,
     },
     /// The branch is checked out elsewhere.
@@ -45,7 +45,7 @@ pub enum GitError {
     CheckedOut {
         /// The branch.
         branch: String,
-        /// Where.
+        /// The folder in which it is checked out.
         folder: PathBuf,
     },
     /// The configuration that makes git run something or overlook files has changed.
@@ -77,9 +77,9 @@ pub enum GitError {
     /// A call of git took too long.
     #[display("git {call} took longer than {seconds} s")]
     TimedOut {
-        /// Which one.
+        /// The call.
         call: String,
-        /// How long it had.
+        /// Time limit, in seconds.
         seconds: u64,
     },
     /// Git or the disk failed.

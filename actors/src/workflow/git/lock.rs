@@ -1,4 +1,4 @@
-//! One running workflow a repository: a lock that is gone with the process that holds it.
+//! One running workflow per repository: a lock that the system releases when the process that holds it exits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 /// The file in the folder of git that all worktrees share.
 const NAME: &str = "harness-workflow.lock";
-/// How much of it is read, in bytes.
+/// Maximum size that is read of it, in bytes.
 const MAX_HOLDER: u64 = 16 * 1024;
-/// How often the file is opened again that was replaced meanwhile.
+/// Maximum number of times that a file is opened again that was replaced meanwhile.
 const TRIES: usize = 8;
 
 /// The holder of a repository.
@@ -29,7 +29,7 @@ pub struct Holder {
     pub workflow: String,
 }
 
-/// Why a repository is not held.
+/// The reason why a repository is not held.
 #[derive(Debug, Display, Error)]
 pub enum LockError {
     /// Another one holds it.

@@ -29,15 +29,15 @@ pub use values::{
     Tip, TooLarge, TreeKind, Worktree, WorktreeOrder,
 };
 
-/// Where candidates are kept.
+/// The prefix of the refs that keep candidates.
 pub const CANDIDATES: &str = "refs/harness/";
-/// How many rejected candidates of a workflow are kept.
+/// Maximum number of rejected candidates of a workflow that are kept.
 pub const KEPT_REJECTED: usize = 20;
 
 /// A workflow's use of one repository. All of it blocks.
 ///
-/// It never stashes, never pushes, and changes no branch but the one that it is told to; of a person's own
-/// working tree it touches the index and the files only in [`TreeKind::InPlace`].
+/// It never stashes, never pushes, and changes no branch but the one that the caller names; of a person's own working
+/// tree it touches the index and the files only in [`TreeKind::InPlace`].
 pub trait WorkflowGit: Send + Sync {
     /// The commit that a branch, a ref or a commit names; none if there is none.
     ///
@@ -51,16 +51,16 @@ pub trait WorkflowGit: Send + Sync {
     /// When git fails.
     fn log(&self, commit: &str, count: usize) -> Result<String, GitError>;
 
-    /// A linked worktree in that folder: the one that is there, or a new one. Its branch is made if there is
-    /// none. It stands on the branch's commit without having the branch checked out, so that only others move
-    /// the branch. What lies in one that is there is left as it is.
+    /// A linked worktree in that folder: the one that is there, or a new one. Its branch is made if there is none. Its
+    /// head is the branch's commit without the branch checked out, so that work in it never moves the branch. An
+    /// existing worktree keeps its content unchanged.
     ///
     /// # Errors
     /// [`GitError::Broken`] if something else is in the folder; when git fails.
     fn worktree(&self, order: &WorktreeOrder<'_>) -> Result<Worktree, GitError>;
 
-    /// The repository's own working tree, which has to be clean. A workflow that goes on uses what it got here at
-    /// its start: later the tree is as an attempt left it.
+    /// The repository's own working tree, which has to be clean. A workflow that continues uses the value that it got
+    /// at its start: later an attempt may have changed the tree.
     ///
     /// # Errors
     /// [`GitError::Detached`] if it is on no branch; [`GitError::Dirty`] if it is not clean; when git fails.
@@ -78,7 +78,7 @@ pub trait WorkflowGit: Send + Sync {
     /// [`GitError::NotOurs`] if it is the repository's own; when git or the disk fails.
     fn remove(&self, tree: &Worktree) -> Result<(), GitError>;
 
-    /// Whether a tree is as its commit, but for what is ignored.
+    /// Checks that a tree equals its commit, but for ignored files.
     ///
     /// # Errors
     /// [`GitError::Dirty`] with the first paths; when git fails.
@@ -90,14 +90,14 @@ pub trait WorkflowGit: Send + Sync {
     /// When git or the disk fails.
     fn config(&self, tree: &Worktree) -> Result<GitConfig, GitError>;
 
-    /// All refs as they are.
+    /// All refs with their present commits.
     ///
     /// # Errors
     /// When git fails.
     fn refs(&self) -> Result<Refs, GitError>;
 
-    /// The changes of refs that are not the workflow's. Those that name a commit made in the worktree
-    /// since the base, and those that are gone, are put back; what others have moved is only told.
+    /// The changes of refs that are not the workflow's. Those that name a commit made in the worktree since the base,
+    /// and those that were removed, are put back; moves by others are only reported.
     ///
     /// # Errors
     /// When git fails.
@@ -108,14 +108,14 @@ pub trait WorkflowGit: Send + Sync {
         before: &Refs,
     ) -> Result<Vec<RefChange>, GitError>;
 
-    /// Compares protected files with the base by their content, whatever git is told to overlook, and restores
+    /// Compares protected files with the base by their content, whatever git is configured to overlook, and restores
     /// them. The paths that differed, without new files that the base ignores, which are removed too.
     ///
     /// # Errors
     /// When git or the disk fails.
     fn protect(&self, tree: &Worktree, base: &str, guard: &Guard) -> Result<Vec<String>, GitError>;
 
-    /// The paths that [`WorkflowGit::protect`] would tell now; nothing is restored.
+    /// The paths that [`WorkflowGit::protect`] would report now; nothing is restored.
     ///
     /// # Errors
     /// When git or the disk fails.
@@ -140,9 +140,8 @@ pub trait WorkflowGit: Send + Sync {
 
     /// Moves the branch from the base to a candidate, and the tree with it.
     ///
-    /// # Errors
-    /// [`GitError::Moved`] if the branch is at neither; [`GitError::CheckedOut`] if somebody works on it; when
-    /// git fails.
+    /// # Errors [`GitError::Moved`] if the branch is at neither; [`GitError::CheckedOut`] if another worktree has it
+    /// checked out; when git fails.
     fn accept(&self, tree: &Worktree, order: &AcceptOrder<'_>) -> Result<Accepted, GitError>;
 
     /// Makes a tree what its base is, byte for byte, and removes what does not belong to it. In the repository's

@@ -14,11 +14,11 @@ use super::GitError;
 use crate::tool::{LaunchOrder, Launcher, TempFolder};
 use crate::workflow::child::{self, StopHandle, Stopped};
 
-/// How long one call may take.
+/// Time limit for one call.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How much of an output is read, in bytes.
+/// Maximum size of an output that is read, in bytes.
 const MAX_OUTPUT: usize = 256 * 1024 * 1024;
-/// How much of what git says of errors is told, in bytes.
+/// Maximum size of git's own words in an error, in bytes.
 const MAX_SAID: usize = 2048;
 
 /// The script that runs git: the launcher gives no input and mixes the outputs, so they are files.
@@ -77,7 +77,7 @@ const IDENTITY: (&str, &str) = ("Harness", "harness@localhost");
 /// The search path if the service has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Where git works: a tree, its git folder and that of the repository.
+/// The folders in which git works: a tree, its git folder and that of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) root: PathBuf,
@@ -104,7 +104,7 @@ pub(super) struct Call<'a> {
     writable: Vec<PathBuf>,
     /// Exit codes that are an answer, besides 0.
     answers: &'static [i32],
-    /// How much of the answer is wanted, in bytes; all of it if none.
+    /// Maximum size of the answer, in bytes. `None` for all of it.
     most: Option<usize>,
 }
 
@@ -162,7 +162,7 @@ impl Session {
     }
 }
 
-/// Drivers that convert files are programs: none is run. What they would convert stays as it is stored.
+/// Settings that switch off the drivers that convert files, because drivers are programs. Files keep their stored form.
 fn drivers(keys: &[String]) -> Vec<(String, String)> {
     let names: BTreeSet<&str> = keys
         .iter()
@@ -184,7 +184,7 @@ impl Call<'_> {
         self.with("GIT_INDEX_FILE", &index.to_string_lossy())
     }
 
-    /// With attributes as they are in a commit, and not in the tree.
+    /// Reads attributes from a commit, and not from the tree.
     pub(super) fn attributes_of(self, commit: &str) -> Self {
         self.with("GIT_ATTR_SOURCE", commit)
     }

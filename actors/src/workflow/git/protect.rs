@@ -25,7 +25,7 @@ pub(super) fn protect(
     changed(session, base, differing)
 }
 
-/// Which of them differ, as [`protect`] tells it; nothing is restored. Blocks.
+/// The paths that differ, as [`protect`] reports them; nothing is restored. Blocks.
 pub(super) fn differ(
     session: &Session,
     tree: &Worktree,
@@ -96,7 +96,7 @@ fn changed(
     Ok(differing.iter().map(path).collect())
 }
 
-/// Which of the new paths the base ignores, by its own files: those in the tree may say anything.
+/// The new paths that the base ignores by its own files: the ignore files in the tree are not trusted.
 fn ignored(
     session: &Session,
     base: &str,

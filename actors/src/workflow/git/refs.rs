@@ -9,7 +9,7 @@ use super::{
     Worktree,
 };
 
-/// The commit that a name stands for. Blocks.
+/// The commit that a name refers to. Blocks.
 pub(super) fn tip(session: &Session, name: &str) -> Result<Option<Tip>, GitError> {
     let answer = session
         .call(&[
@@ -115,7 +115,7 @@ fn committed(session: &Session, tree: &Worktree) -> BTreeSet<String> {
     log.lines().filter_map(new).collect()
 }
 
-/// Whether a commit is another one or in its past. Blocks.
+/// True if a commit is another one or in its past. Blocks.
 fn is_in(session: &Session, commit: &str, other: &str) -> Result<bool, GitError> {
     let call = session.call(&["merge-base", "--is-ancestor", commit, other]);
     Ok(call.answering(&[1]).run()?.code == 0)
@@ -148,7 +148,7 @@ pub(super) fn accept(
     Ok(Accepted::Now)
 }
 
-/// Whether a branch is where it has to be. Blocks.
+/// Checks that a branch is at the expected commit. Blocks.
 pub(super) fn check_at(session: &Session, branch: &str, expected: &str) -> Result<(), GitError> {
     let at = branch_tip(session, branch)?.map(|tip| tip.commit);
     if at.as_deref() == Some(expected) {
@@ -161,7 +161,8 @@ pub(super) fn check_at(session: &Session, branch: &str, expected: &str) -> Resul
     })
 }
 
-/// Whether nobody else works on a branch: moving it under somebody would undo the work in their next commit.
+/// Checks that no other worktree has a branch checked out: a person who works there would undo the moved work with
+/// their next commit.
 fn check_free(session: &Session, tree: &Worktree, branch: &str) -> Result<(), GitError> {
     let list = session.call(&["worktree", "list", "--porcelain", "-z"]);
     let checked_out = format!("branch {}", full(branch));

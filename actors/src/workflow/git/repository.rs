@@ -80,8 +80,8 @@ impl RepositoryGit {
         &self.place.common
     }
 
-    /// The changes from one commit to another, and whether there are more than are told; none if one of them is
-    /// not kept any more. Blocks.
+    /// The changes from one commit to another, and true if they were cut. `None` if one of them is no longer kept.
+    /// Blocks.
     ///
     /// # Errors
     /// When git fails.

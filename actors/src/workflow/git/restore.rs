@@ -11,7 +11,7 @@ use super::refs::{check_at, full};
 use super::snapshot::is_copy;
 use super::{GitError, TreeKind, Worktree};
 
-/// How many paths are told that differ.
+/// Maximum number of differing paths in an error.
 const MAX_PATHS: usize = 20;
 /// The files that git keeps of an operation under way, in the folder of a worktree.
 const UNDER_WAY: &[&str] = &[
@@ -48,8 +48,7 @@ pub(super) fn restore(session: &Session, tree: &Worktree, base: &str) -> Result<
     verify(session, tree, base)
 }
 
-/// Moves a tree to a commit: where it stands, its index and its files. What belongs to no commit stays.
-/// Blocks.
+/// Moves a tree to a commit: its head, its index and its files. Files that belong to no commit stay. Blocks.
 pub(super) fn follow(session: &Session, tree: &Worktree, commit: &str) -> Result<(), GitError> {
     match (tree.kind, &tree.branch) {
         (TreeKind::InPlace, Some(branch)) => {

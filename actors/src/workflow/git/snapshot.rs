@@ -10,11 +10,11 @@ use super::compare::{Entry, Kind, entries};
 use super::program::{Session, path_of};
 use super::{Candidate, GitError, SnapshotOrder, TooLarge, Worktree};
 
-/// How large a new file may be, in bytes: below this.
+/// Upper bound of the size of a new file, in bytes, itself excluded.
 const MAX_FILE: u64 = 100 * 1024 * 1024;
-/// How many new files there may be.
+/// Maximum number of new files.
 const MAX_FILES: usize = 5000;
-/// How many paths of changed files are told.
+/// Maximum number of paths of changed files in a candidate.
 const MAX_PATHS: usize = 200;
 
 /// The content of an index that was filled with a tree.
@@ -50,7 +50,7 @@ pub(super) fn snapshot(
     Ok(candidate)
 }
 
-/// The hash of a tree as it is. Blocks.
+/// The hash of a tree with its present content. Blocks.
 pub(super) fn tree_now(session: &Session, tree: &Worktree, base: &str) -> Result<String, GitError> {
     fill(session, tree, base)?;
     session.call(&["write-tree"]).own_index().text()
@@ -101,7 +101,7 @@ fn list<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<u8> {
     list
 }
 
-/// Whether a path is a copy of what is no part of the repository.
+/// True if a path is a copy of files that do not belong to the repository.
 pub(super) fn is_copy(tree: &Worktree, path: &Path) -> bool {
     tree.copy.iter().any(|copy| path.starts_with(copy))
 }

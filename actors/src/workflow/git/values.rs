@@ -44,14 +44,14 @@ pub enum TreeKind {
     Fresh,
 }
 
-/// Which linked worktree is wanted.
+/// An order for a linked worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct WorktreeOrder<'a> {
     /// Its folder, which need not be there.
     pub folder: &'a Path,
     /// The branch of the work, without `refs/heads/`.
     pub branch: &'a str,
-    /// Where the branch begins if it is not there.
+    /// The commit at which the branch begins if it does not exist.
     pub start: &'a str,
     /// Untracked files of the repository that are copied into it.
     pub copy: &'a [String],
@@ -79,7 +79,7 @@ impl fmt::Display for CandidateName {
     }
 }
 
-/// How a candidate is made.
+/// An order for a candidate.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotOrder<'a> {
     /// The commit that it is made on.
@@ -103,7 +103,7 @@ pub struct Candidate {
     pub tree: String,
     /// A commit of that tree on the base.
     pub commit: String,
-    /// How many files differ from the base.
+    /// Number of files that differ from the base.
     pub files: usize,
     /// The first of them.
     pub paths: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Candidate {
     pub deletions: u64,
     /// Repositories inside of the tree: what is in them is no part of it.
     pub nested: Vec<String>,
-    /// Why it is not judged: then it holds only changes of files that the base has.
+    /// The reason why it is not judged: then it holds only changes of files that the base has.
     pub too_large: Option<TooLarge>,
 }
 
@@ -125,7 +125,7 @@ pub enum TooLarge {
     Files(usize),
     /// A new file of so many bytes, or one that grew to that.
     File {
-        /// Which one.
+        /// The path of the file.
         path: String,
         /// Its size.
         bytes: u64,
@@ -137,13 +137,13 @@ pub enum TooLarge {
 pub struct AcceptOrder<'a> {
     /// The branch, without `refs/heads/`.
     pub branch: &'a str,
-    /// Where it goes.
+    /// The commit that becomes its new head.
     pub candidate: &'a str,
-    /// Where it has to be.
+    /// The commit that must be its head before.
     pub base: &'a str,
 }
 
-/// How a candidate was accepted.
+/// The way in which a candidate was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
     /// The branch was moved.
@@ -183,8 +183,8 @@ pub struct RefChange {
     pub name: String,
     /// The commit that it named; none if it was not there.
     pub before: Option<String>,
-    /// The commit that it names; none if it is gone.
+    /// The commit that it names. `None` if the ref was removed.
     pub now: Option<String>,
-    /// Whether it was put back.
+    /// True if it was put back.
     pub put_back: bool,
 }

@@ -12,9 +12,9 @@ use super::snapshot::{is_copy, new_files};
 use super::{GitError, TreeKind, Worktree, WorktreeOrder};
 use crate::tool::linked;
 
-/// Why git keeps a worktree whose folder it does not find, and whose it is.
+/// The reason that git shows for keeping a worktree whose folder it does not find; it names the owner.
 const REASON: &str = "a workflow of harness works here";
-/// How many paths are told that are not clean.
+/// Maximum number of changed paths in an error.
 const MAX_PATHS: usize = 20;
 
 /// The workflow's worktree. Blocks.
@@ -110,7 +110,7 @@ fn add(session: &Session, folder: &Path, commit: &str) -> Result<PathBuf, GitErr
     Ok(place)
 }
 
-/// Whether git knows of a worktree in that folder.
+/// True if git knows of a worktree in that folder.
 fn is_known(session: &Session, folder: &Path) -> Result<bool, GitError> {
     let list = session.call(&["worktree", "list", "--porcelain", "-z"]);
     let wanted = format!("worktree {}", folder.display());
@@ -124,7 +124,7 @@ fn fill(session: &Session, tree: &Worktree, commit: &str) -> Result<(), GitError
     copy(session, tree)
 }
 
-/// Where git works in a tree.
+/// The folders in which git works in a tree.
 pub(super) fn place(session: &Session, tree: &Worktree) -> Place {
     Place {
         root: tree.root.clone(),
@@ -149,8 +149,8 @@ pub(super) fn copy(session: &Session, tree: &Worktree) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Whether a path leads to a place in a tree and outside of git's folder, with folders above it that are
-/// none but folders.
+/// Checks that a path leads to a place in a tree and outside of git's folder, and that all folders above it are real
+/// folders.
 fn check_below(tree: &Worktree, path: &Path) -> io::Result<()> {
     let mut place = tree.root.clone();
     for step in path.components() {
@@ -203,7 +203,7 @@ fn real(folder: &Path) -> Result<PathBuf, GitError> {
         .map_err(|error| GitError::failed(format!("looking at {}", folder.display()), &error))
 }
 
-/// Whether a tree is the one that it was. Blocks.
+/// Checks that a tree is still the same one. Blocks.
 pub(super) fn check_own(session: &Session, tree: &Worktree) -> Result<(), GitError> {
     let is_own = match tree.kind {
         TreeKind::InPlace => {
@@ -269,7 +269,7 @@ pub(super) fn in_place(session: &Session) -> Result<Worktree, GitError> {
     Ok(tree)
 }
 
-/// Whether a tree and its index are as its commit. Blocks.
+/// Checks that a tree and its index equal its commit. Blocks.
 pub(super) fn check_clean(session: &Session, tree: &Worktree) -> Result<(), GitError> {
     let head = tip(session, "HEAD")?.ok_or_else(|| GitError::Missing {
         name: "HEAD".to_owned(),

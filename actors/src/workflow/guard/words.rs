@@ -1,4 +1,4 @@
-//! The words of a line for a shell, as far as it is plain what they run.
+//! The words of a shell's line, where it is plain what they run.
 
 /// Words before the one that is run.
 const PREFIXES: &[&str] = &[
@@ -52,7 +52,7 @@ pub(super) fn unprefixed(words: &[String]) -> &[String] {
     rest
 }
 
-/// Whether a word names no file below the root that is known here.
+/// True if a word names no file below the root that is known here.
 pub(super) fn is_absolute_or_unknown(path: &str) -> bool {
     path.starts_with(['/', '~', '-']) || path.contains(['$', '`', '*', '<', '>'])
 }

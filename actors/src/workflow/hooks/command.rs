@@ -7,7 +7,7 @@ use crate::workflow::manifest::Command;
 /// when the workflow is cancelled.
 pub(super) type Runs<'a> = &'a dyn Fn(&Command) -> CheckRun;
 
-/// How a command ended, in words.
+/// The end of a command, in words.
 pub(super) fn said(run: &CheckRun) -> String {
     if run.timed_out {
         return "its time was over".to_owned();

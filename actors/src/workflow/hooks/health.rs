@@ -1,4 +1,4 @@
-//! Whether the base is fit for work.
+//! Judges if the base is fit for work.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Whether what an attempt left is accepted.
+//! Judges the result of an attempt.
 
 use std::fmt;
 use std::path::Path;
@@ -65,9 +65,9 @@ impl fmt::Debug for Outcome<'_> {
 /// A judgement on one outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// Whether it is accepted.
+    /// True if the result is accepted.
     pub accepted: bool,
-    /// Why; the model is told of a rejection's reasons.
+    /// The reasons; the model receives the reasons of a rejection.
     pub reasons: Vec<String>,
     /// The evidence of the judgement, such as an output. It is kept with the check's record.
     pub evidence: String,
@@ -114,8 +114,8 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Accepts every outcome, so that the manifest's own checks decide alone. A candidate that changes nothing, or
-/// a protected file, is rejected before anybody is asked.
+/// Accepts every outcome, so that the manifest's own checks decide alone. A candidate that changes nothing, or a
+/// protected file, is rejected before the validator is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AcceptAllValidator;
 

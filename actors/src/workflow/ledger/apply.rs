@@ -1,4 +1,4 @@
-//! How one record changes the sums.
+//! Applies one record to the sums.
 
 use super::{
     AcceptedHead, Attempt, Bearings, Failure, FeatureNote, Ignored, Linked, MAX_GATES, MAX_IGNORED,

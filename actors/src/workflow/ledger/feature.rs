@@ -6,17 +6,17 @@ use crate::workflow::facts::Rejection;
 use crate::workflow::record::{IterationEnded, VerdictNote};
 use crate::workflow::state::{FeatureState, IterationStatus, RejectReason};
 
-/// How many rejected attempts in a row with one fingerprint make a feature stuck.
+/// Number of rejected attempts in a row with one fingerprint that make a feature stuck.
 const MAX_SAME: u32 = 3;
-/// How many in a row without a change do.
+/// Number of attempts in a row without a change that make it stuck.
 const MAX_NO_CHANGE: u32 = 2;
 /// In how many iterations its retries may be used up.
 const MAX_EXHAUSTED: u32 = 3;
-/// How many claims in a row that it cannot be done do.
+/// Number of claims in a row that it cannot be done which make it stuck.
 const MAX_BLOCKED: u32 = 2;
-/// How many of its rejected trees are known again.
+/// Maximum number of its rejected trees that are remembered.
 const MAX_TREES: usize = 64;
-/// How many reasons of its last rejection are told to the next conversation.
+/// Maximum number of reasons of its last rejection that the next conversation receives.
 const MAX_FAILURES: usize = 8;
 /// The first words of the model's last reply when it claims that a feature cannot be done.
 pub const BLOCKED: &str = "BLOCKED:";
@@ -28,23 +28,23 @@ pub struct FeatureNote {
     pub id: String,
     /// Its state; never `Blocked`, which depends on others.
     pub state: FeatureState,
-    /// Whether it has ever passed.
+    /// True if it has ever passed.
     pub has_passed: bool,
-    /// How many of its attempts were judged.
+    /// Number of its attempts that were judged.
     pub attempts: u32,
     /// The looks of its last rejection.
     pub fingerprint: Option<String>,
-    /// How many rejections in a row look so.
+    /// Number of rejections in a row with this look.
     pub same: u32,
-    /// How many attempts in a row changed nothing.
+    /// Number of attempts in a row that changed nothing.
     pub no_change: u32,
     /// In how many iterations its retries were used up.
     pub exhausted: u32,
-    /// How many claims in a row there are that it cannot be done.
+    /// Number of claims in a row that it cannot be done.
     pub blocked: u32,
     /// The trees that were rejected, the last ones.
     pub trees: VecDeque<String>,
-    /// Why the last one was rejected, and what the checks wrote.
+    /// The reasons of the last rejection, and the output of the checks.
     pub failures: Vec<Failure>,
 }
 
@@ -76,7 +76,7 @@ impl FeatureNote {
         }
     }
 
-    /// Why it is to be given up, if it is.
+    /// The reason to give it up, if there is one.
     #[must_use]
     pub fn stuck(&self) -> Option<String> {
         if self.no_change >= MAX_NO_CHANGE {

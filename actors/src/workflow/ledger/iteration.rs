@@ -8,13 +8,13 @@ use crate::workflow::state::{CheckVerdict, Step, StepOutcome};
 /// A step that began and has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenStep {
-    /// Where.
+    /// The place in the workflow.
     pub at: Place,
     /// The step.
     pub step: Step,
     /// The tree, of a check.
     pub tree: Option<String>,
-    /// Which start of it this is.
+    /// Number of this start of the step.
     pub number: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct OpenIteration {
     pub feature: String,
     /// The commit that it began with.
     pub base: Head,
-    /// The last commits, as they were told when it began.
+    /// The last commits when the iteration began.
     pub log: String,
     /// The attempt that is under way or has ended last.
     pub attempt: Attempt,
@@ -42,17 +42,17 @@ pub struct Attempt {
     pub number: u32,
     /// The conversation and its run, once they took the prompt.
     pub linked: Option<Linked>,
-    /// How often it waited for the provider.
+    /// Number of its waits for the provider.
     pub waits: u32,
-    /// How long in all, in milliseconds.
+    /// Sum of those waits, in milliseconds.
     pub waited_ms: u64,
-    /// When the wait ends that is under way, in milliseconds since the Unix epoch.
+    /// The end of the running wait, in milliseconds since the Unix epoch.
     pub waits_until: Option<u64>,
     /// The part of its conversation's usage that was counted already.
     pub charged: Spent,
-    /// Whether the conversation took too long.
+    /// True if the conversation took too long.
     pub is_late: bool,
-    /// How the conversation ended.
+    /// The outcome of the conversation.
     pub conversed: Option<StepOutcome>,
     /// The model's last text.
     pub note: String,
@@ -64,15 +64,15 @@ pub struct Attempt {
     pub gate: Option<GateAnswer>,
     /// The judgement.
     pub verdict: Option<VerdictNote>,
-    /// Whether the branch moved.
+    /// True if the branch moved.
     pub accepted: bool,
-    /// Whether the worktree is the base again.
+    /// True if the worktree is the base again.
     pub restored: bool,
-    /// Whether it ends without a judgement.
+    /// True if it ends without a judgement.
     pub interrupted: bool,
     /// The last step of it that did not do what it was to do.
     pub failed: Option<Step>,
-    /// How often the service died in its conversation.
+    /// Number of times that the service died in its conversation.
     pub crashes: u32,
 }
 
@@ -97,7 +97,7 @@ pub struct Linked {
 }
 
 impl OpenIteration {
-    /// Where its attempt is.
+    /// The place of its attempt.
     #[must_use]
     pub fn place(&self) -> Place {
         Place {
@@ -120,7 +120,7 @@ pub struct OpenVerification {
     pub results: Results,
 }
 
-/// How checks came out: one that counts for each check and tree, and the tries before it.
+/// The results of checks: one that counts for each check and tree, and the tries before it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Results {
     counted: Vec<CheckEnded>,
@@ -149,7 +149,7 @@ impl Results {
         &self.counted
     }
 
-    /// How often the check passed since it failed; none if it has not failed.
+    /// Number of passes of the check since it failed. `None` if it has not failed.
     #[must_use]
     pub fn passes(&self, check: &str, tree: &str) -> Option<u32> {
         let is_it = |tries: &&Tries| tries.check == check && tries.tree == tree;

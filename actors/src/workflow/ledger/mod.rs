@@ -1,5 +1,4 @@
-//! The sums of a workflow's records. The same fold serves a workflow that goes on and one that
-//! comes back after a crash.
+//! The sums of a workflow's records. The same fold serves a running workflow and one that comes back after a crash.
 //!
 //! Invariant: it grows with the manifest, not with the history: it holds the open iteration with the checks
 //! of one attempt, of each feature at most 64 trees and 8 failures, 10 lines of progress, 20 gates, 16
@@ -22,11 +21,11 @@ pub use feature::{BLOCKED, Failure, FeatureNote};
 pub use iteration::{Attempt, Linked, OpenIteration, OpenStep, OpenVerification, Results};
 pub use notice::Notice;
 
-/// How many lines of progress are kept.
+/// Maximum number of lines of progress that are kept.
 const MAX_PROGRESS: usize = 10;
-/// How many answered gates are known.
+/// Maximum number of answered gates that are remembered.
 const MAX_GATES: usize = 20;
-/// How many ignored results are listed.
+/// Maximum number of ignored results that are listed.
 const MAX_IGNORED: usize = 16;
 
 /// The sums of a workflow's records. Takes records in any order: a damaged journal lacks some.
@@ -72,11 +71,11 @@ pub struct ManifestNote {
     pub version: u32,
     /// The SHA-256 of its file.
     pub hash: String,
-    /// Whether a person approved it.
+    /// True if a person approved it.
     pub is_approved: bool,
-    /// How much contained commands when it was applied; none if that is not on record.
+    /// The strength of the sandbox for commands when it was applied. `None` if that is not on record.
     pub sandbox: Option<Sandbox>,
-    /// Where it lies, below the folder of the repository; none if the text came in another way.
+    /// The path of the file, below the folder of the repository. `None` if the text came in another way.
     pub file: Option<String>,
 }
 
@@ -96,9 +95,9 @@ pub struct OpenPhase {
     pub phase: Phase,
     /// The limits of it.
     pub order: RunOrder,
-    /// How many of its iterations have ended, without those that were interrupted.
+    /// Number of its iterations that have ended, without those that were interrupted.
     pub iterations: u32,
-    /// How the last one ended.
+    /// The outcome of the last one.
     pub last: Option<IterationStatus>,
 }
 
@@ -107,11 +106,11 @@ pub struct OpenPhase {
 pub struct Bearings {
     /// The last commits, once the workspace is ready.
     pub log: Option<String>,
-    /// Whether the base is fit for work, and what was wrong.
+    /// The result of the health checks; the error says what was wrong.
     pub health: Option<Result<(), String>>,
 }
 
-/// A gate that nobody has answered.
+/// A gate that awaits an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenGate {
     /// Its name.
@@ -123,9 +122,9 @@ pub struct OpenGate {
 /// A pause that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PauseWish {
-    /// How soon.
+    /// The point at which it pauses.
     pub when: PauseWhen,
-    /// Why.
+    /// The reason.
     pub reason: PauseReason,
     /// The text that goes with it.
     pub detail: String,
@@ -133,12 +132,12 @@ pub struct PauseWish {
     pub by: Option<String>,
 }
 
-/// Why nothing is done.
+/// The reason why the workflow does nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rest {
     /// It is paused.
     Paused {
-        /// Why.
+        /// The reason.
         reason: PauseReason,
         /// The text that goes with it.
         detail: String,
@@ -154,7 +153,7 @@ pub enum Rest {
 /// A result that came after the one that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
-    /// Where.
+    /// The place in the workflow.
     pub at: Place,
     /// The check.
     pub check: String,
@@ -165,19 +164,19 @@ pub struct Ignored {
 }
 
 impl WorkflowLedger {
-    /// The next notice for people, with its number; none if they were told all.
+    /// The next notice for people, with its number. `None` if all notices were sent.
     #[must_use]
     pub fn notice(&self) -> Option<&(u32, Notice)> {
         self.notices.first()
     }
 
-    /// How many candidates were accepted.
+    /// Number of candidates that were accepted.
     #[must_use]
     pub fn commits(&self) -> u32 {
         self.commits
     }
 
-    /// When the schedule starts a run next, in milliseconds since the Unix epoch; none if that is not planned yet.
+    /// The next start by the schedule, in milliseconds since the Unix epoch. `None` if that is not planned yet.
     #[must_use]
     pub fn next_start(&self) -> Option<u64> {
         self.next_start
@@ -189,7 +188,7 @@ impl WorkflowLedger {
         self.workflow.as_deref()
     }
 
-    /// How far it is.
+    /// The state of the workflow.
     #[must_use]
     pub fn state(&self) -> WorkflowState {
         match &self.rest {
@@ -211,7 +210,7 @@ impl WorkflowLedger {
         }
     }
 
-    /// Why it is paused.
+    /// The reason and the text of the pause.
     #[must_use]
     pub fn paused(&self) -> Option<(PauseReason, &str)> {
         match (&self.rest, &self.gate) {
@@ -223,7 +222,7 @@ impl WorkflowLedger {
         }
     }
 
-    /// Whether anything of it is to be done without an order: it works, or it is being cancelled.
+    /// True if the workflow acts without an order: it works, or it is being cancelled.
     #[must_use]
     pub fn is_active(&self) -> bool {
         match self.rest {
@@ -234,7 +233,7 @@ impl WorkflowLedger {
         }
     }
 
-    /// Whether it is at its end.
+    /// True if the workflow has ended.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         match self.rest {
@@ -253,7 +252,7 @@ impl WorkflowLedger {
         self.manifest.as_ref()
     }
 
-    /// Whether the initializer has ended well with this manifest.
+    /// True if the initializer has ended well with this manifest.
     #[must_use]
     pub fn is_initialized(&self) -> bool {
         self.is_initialized
@@ -271,7 +270,7 @@ impl WorkflowLedger {
         self.features.iter().find(|feature| feature.id == id)
     }
 
-    /// Whether a feature passes.
+    /// True if a feature passes.
     #[must_use]
     pub fn passes(&self, id: &str) -> bool {
         let feature = self.feature(id);
@@ -320,13 +319,13 @@ impl WorkflowLedger {
         self.verification.as_ref()
     }
 
-    /// How many verifications there were.
+    /// Number of verifications that were started.
     #[must_use]
     pub fn verifications(&self) -> u32 {
         self.verifications
     }
 
-    /// Whether all checks passed on the head as it is.
+    /// True if all checks passed on the present head.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         let head = self.head.as_ref().map(|head| &head.head);
@@ -351,25 +350,25 @@ impl WorkflowLedger {
             .map_or(1, |start| start.number.saturating_add(1))
     }
 
-    /// How many iterations were started.
+    /// Number of iterations that were started.
     #[must_use]
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
 
-    /// How many have ended since one made a feature pass for the first time.
+    /// Number of iterations that have ended since one made a feature pass for the first time.
     #[must_use]
     pub fn since_progress(&self) -> u32 {
         self.since_progress
     }
 
-    /// How many attempts changed protected files since a feature was accepted or a person resumed.
+    /// Number of attempts that changed protected files since a feature was accepted or a person resumed.
     #[must_use]
     pub fn protected_changes(&self) -> u32 {
         self.protected_changes
     }
 
-    /// How often the service died in the open iteration, or before the next one.
+    /// Number of times that the service died in the open iteration, or before the next one.
     #[must_use]
     pub fn crashes(&self) -> u32 {
         self.crashes
@@ -411,14 +410,14 @@ impl WorkflowLedger {
         self.wish.as_ref()
     }
 
-    /// Whether what is under way is to stop without a judgement: for a cancel, or for a pause at once.
+    /// True if the running work must stop without a judgement: for a cancel, or for a pause at once.
     #[must_use]
     pub fn stops_now(&self) -> bool {
         let at_once = |wish: &PauseWish| wish.when == PauseWhen::Now;
         self.is_cancelling || self.wish.as_ref().is_some_and(at_once)
     }
 
-    /// Whether an operator cancelled, and that has not happened yet.
+    /// True if an operator cancelled, and the cancel is not finished yet.
     #[must_use]
     pub fn is_cancelling(&self) -> bool {
         self.is_cancelling

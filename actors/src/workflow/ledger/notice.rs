@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::workflow::record::WorkflowRecord;
 use crate::workflow::state::PauseReason;
 
-/// How many things wait at most: of more, the oldest are not told.
+/// Maximum number of waiting notices; beyond it the oldest are dropped.
 const MAX_WAITING: usize = 32;
 
 /// A notice for people.
@@ -18,7 +18,7 @@ pub enum Notice {
     },
     /// It is paused.
     Paused {
-        /// Why.
+        /// The reason.
         reason: PauseReason,
         /// A remark.
         detail: String,

@@ -245,7 +245,7 @@ impl WorkflowMachine {
         });
     }
 
-    /// Pauses since a step was refused. A cancel goes on without it.
+    /// Pauses since a step was refused. A cancel continues without the step.
     pub(super) fn refused(&mut self, refusal: super::Refusal) {
         if !self.ledger.is_cancelling() {
             self.pause(refusal.reason, refusal.detail, None);
@@ -258,7 +258,7 @@ impl WorkflowMachine {
     }
 }
 
-/// Whether no attempt may follow in the same iteration.
+/// True if no attempt may follow in the same iteration.
 fn is_last_attempt(manifest: &Manifest, iteration: &OpenIteration) -> bool {
     let policy = &manifest.policy;
     let most = policy
@@ -267,7 +267,7 @@ fn is_last_attempt(manifest: &Manifest, iteration: &OpenIteration) -> bool {
     iteration.attempt.number >= most
 }
 
-/// How an iteration ended, in words.
+/// The outcome of an iteration, in words.
 fn summary(iteration: &OpenIteration, status: IterationStatus) -> String {
     let verdict = iteration.attempt.verdict.as_ref();
     match status {

@@ -14,14 +14,14 @@ pub enum Effect {
     /// Compare branch, tree and protected files with the record, and make the workspace ready. Ends with
     /// `PrepareEnded`.
     RunPrepare {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The head that the branch has to have.
         head: Head,
     },
     /// Run the health checks on the base, in the workspace. Ends with `HealthEnded`.
     RunHealth {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The checks.
         checks: Vec<Check>,
@@ -30,16 +30,16 @@ pub enum Effect {
     StartConversation(Prompt),
     /// Send the prompt to the conversation. Ends with `RunEnded`.
     SendPrompt(Prompt),
-    /// Let the run that the service left open go on, without a prompt. Ends with `RunEnded`.
+    /// Continue the run that the service left open, without a prompt. Ends with `RunEnded`.
     ContinueRun {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The conversation.
         conversation: String,
     },
     /// Cancel the run. Its end comes as usual.
     CancelRun {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The conversation.
         conversation: String,
@@ -47,7 +47,7 @@ pub enum Effect {
     /// Put down what the attempt left, with the protected files of the base. It changes nothing in the
     /// worktree, so that it shows the same when it comes again. Ends with `SnapshotEnded`.
     TakeSnapshot {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// Its first commit.
         base: Head,
@@ -58,12 +58,12 @@ pub enum Effect {
     RunCheckOnBase(CheckCall),
     /// Stop the command that runs. Its end comes as usual.
     KillStep {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
     },
     /// Move the branch from the base to the candidate. Ends with `AcceptEnded`: well, too, if it is there.
     Accept {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The new head of the branch.
         candidate: Candidate,
@@ -72,12 +72,12 @@ pub enum Effect {
     },
     /// Make the worktree the base again. Ends with `RestoreEnded`.
     Restore {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The base.
         base: Head,
     },
-    /// Tell an operator what became of an order.
+    /// Send an operator the result of an order.
     Answer {
         /// The caller that waits.
         asker: u64,
@@ -91,7 +91,7 @@ pub enum Effect {
 /// A prompt for a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// Where.
+    /// The place in the workflow.
     pub at: Place,
     /// The conversation.
     pub conversation: String,
@@ -104,7 +104,7 @@ pub struct Prompt {
 /// A check that is to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckCall {
-    /// Where.
+    /// The place in the workflow.
     pub at: Place,
     /// The check.
     pub check: Box<Check>,
@@ -119,7 +119,7 @@ pub struct CheckCall {
 pub enum Answer {
     /// The workflow is there.
     Created {
-        /// Whether this order made it.
+        /// True if this order made it.
         created: bool,
     },
     /// The order was taken.

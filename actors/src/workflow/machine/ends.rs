@@ -11,7 +11,7 @@ use crate::workflow::record::{StepEnded, WorkflowRecord};
 use crate::workflow::state::{PauseReason, PauseWhen, Step, StepOutcome};
 
 impl WorkflowMachine {
-    /// Whether that step is open.
+    /// True if that step is open.
     pub(super) fn is_open(&self, at: Place, step: &Step) -> bool {
         let open = self.ledger.step();
         open.is_some_and(|open| open.at == at && open.step == *step)
@@ -212,7 +212,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Goes on after a question that is none any more.
+    /// Continues after a question that was withdrawn.
     pub(super) fn end_asking(&mut self) {
         let reason = self.ledger.paused().map(|(reason, _)| reason);
         if reason == Some(PauseReason::Ask) {

@@ -21,23 +21,23 @@ pub enum Input {
     },
     /// The workspace was compared with the record and made ready, or not. Has the last commits.
     PrepareEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The last commits.
         ended: Result<String, Refusal>,
-        /// How long it took.
+        /// Duration in milliseconds.
         ms: u64,
     },
     /// The health checks ran.
     HealthEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The outcome of each, in the order of the file.
         runs: Vec<CommandRun>,
     },
     /// The conversation took the prompt.
     ConversationLinked {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The conversation.
         conversation: String,
@@ -46,21 +46,21 @@ pub enum Input {
     },
     /// The conversation's run ended.
     RunEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
-        /// How.
+        /// The end of the run.
         ended: RunEnd,
     },
     /// The snapshot of an attempt was taken, or not.
     SnapshotEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The candidate.
         ended: Result<Candidate, Refusal>,
     },
     /// A check ended, or was stopped.
     CheckEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The check.
         check: String,
@@ -73,30 +73,30 @@ pub enum Input {
     },
     /// The branch has the candidate, or not.
     AcceptEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
-        /// Why not.
+        /// The reason of a refusal.
         ended: Result<(), Refusal>,
     },
     /// The worktree is the base again, or not.
     RestoreEnded {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
-        /// Why not.
+        /// The reason of a refusal.
         ended: Result<(), Refusal>,
     },
     /// The run ended since the provider did not answer as long as the conversation tried.
     ProviderDown {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
-        /// How the run ended.
+        /// The end of the run.
         ended: RunEnd,
         /// The text that goes with it.
         detail: String,
     },
-    /// The time came that the machine waited for, or a later one; the machine was told which it is.
+    /// The alarm of the machine is due; the driver has set its time before.
     Time {
-        /// Whether one more workflow may work.
+        /// True if one more workflow may work.
         has_room: bool,
     },
     /// Something outside makes work impossible: the provider, the disk.
@@ -108,23 +108,23 @@ pub enum Input {
     },
     /// The usage so far of the run that is going.
     BudgetTick {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// Of this run alone.
         spent: Spent,
-        /// How long the attempt's conversation takes so far.
+        /// Duration of the attempt's conversation so far, in milliseconds.
         attempt_ms: u64,
     },
     /// The file's command was given what people are to be told.
     Notified {
         /// The number of that.
         number: u32,
-        /// Why that failed, if it did.
+        /// The reason of a failed delivery.
         failed: Option<String>,
     },
     /// A tool of the conversation waits for a person, or no longer does.
     ConversationAsks {
-        /// Where.
+        /// The place in the workflow.
         at: Place,
         /// The question; none if there is none any more.
         asks: Option<String>,
@@ -147,7 +147,7 @@ pub enum Order {
         applied: NewManifest,
         /// The SHA-256 of the file that has to count until then; any if none.
         over: Option<String>,
-        /// Whether features may be missing in it.
+        /// True if features may be missing in it.
         allow_remove: bool,
     },
     /// Run the initializer, or iterations.
@@ -161,11 +161,11 @@ pub enum Order {
     },
     /// Pause.
     Pause(PauseWhen),
-    /// Go on.
+    /// Continue.
     Resume {
         /// The budget that is added.
         grants: Grants,
-        /// Whether stuck features are tried again.
+        /// True if stuck features are tried again.
         retry_stuck: bool,
     },
     /// End it for good.
@@ -198,15 +198,15 @@ pub struct NewManifest {
     pub hash: String,
     /// The commit that the branch begins with; later versions keep the head that was accepted.
     pub base: Head,
-    /// Whether a person approved exactly this file.
+    /// True if a person approved exactly this file.
     pub approved: bool,
-    /// How much contains commands; none if that is not known.
+    /// The strength of the sandbox for commands. `None` if that is unknown.
     pub sandbox: Option<Sandbox>,
-    /// Where it lies, below the folder of the repository, if it does.
+    /// The path of the file, below the folder of the repository, if it came from one.
     pub file: Option<String>,
 }
 
-/// Why something was not done that a pause has to follow.
+/// The reason for a step that was not done, after which the workflow must pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason of the pause.
@@ -215,10 +215,10 @@ pub struct Refusal {
     pub detail: String,
 }
 
-/// How a run of a conversation ended.
+/// The end of a run of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
-    /// How.
+    /// The outcome.
     pub status: RunStatus,
     /// Its usage in all.
     pub spent: Spent,
@@ -226,14 +226,14 @@ pub struct RunEnd {
     pub last_text: String,
 }
 
-/// How a run of a conversation ended.
+/// The outcome of a run of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
     /// By itself.
     Completed,
     /// By an error.
     Failed,
-    /// Somebody cancelled it.
+    /// A client cancelled it.
     Cancelled,
 }
 
@@ -242,7 +242,7 @@ pub enum RunStatus {
 pub struct Found {
     /// The fate of the prompt of the open attempt.
     pub conversation: FoundRun,
-    /// Why the workflow may not go on by itself, if it may not.
+    /// The reason why the workflow may not continue by itself. `None` if it may.
     pub stays: Option<Refusal>,
 }
 

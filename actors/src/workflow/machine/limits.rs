@@ -1,4 +1,4 @@
-//! How much a workflow may use in all: the budget of its file, with the grants of resumes.
+//! The total budget of a workflow: the budget of its file, with the grants of resumes.
 
 use harness_protocol::WorkflowLimits;
 

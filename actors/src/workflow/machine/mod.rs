@@ -1,7 +1,7 @@
-//! Every decision of a workflow: what was told goes in, what is to be done comes out.
+//! Every decision of a workflow: inputs go in, effects come out.
 //!
-//! Invariant: no actor, no IO, no clock. What is next follows from the ledger alone, so a machine that
-//! comes back after a crash decides as the one that died. At most one step is open at a time.
+//! Invariant: no actor, no IO, no clock. The next step follows from the ledger alone, so a machine that comes back
+//! after a crash decides as the one that died. At most one step is open at a time.
 
 mod attempt;
 mod checks;
@@ -37,15 +37,15 @@ pub struct WorkflowMachine {
     ledger: WorkflowLedger,
     manifest: Option<Arc<Manifest>>,
     selector: Arc<dyn FeatureSelector>,
-    /// Whether the open step was begun, or gone on with, in this life.
+    /// True if the open step was begun, or continued, in this life.
     is_running: bool,
-    /// Whether it was told to stop.
+    /// True if the workflow received an order to stop.
     is_stopping: bool,
-    /// How long it waits for a provider that does not answer.
+    /// Limit of its waits for a provider that does not answer.
     patience: Patience,
-    /// Whether the open step waits for the provider, in this life.
+    /// True if the open step waits for the provider, in this life.
     is_waiting: bool,
-    /// The time that it was told last, in milliseconds since the Unix epoch.
+    /// The time that the driver set last, in milliseconds since the Unix epoch.
     now: u64,
     /// The findings of the last restart about the open attempt.
     found: FoundRun,
@@ -100,7 +100,7 @@ impl WorkflowMachine {
         (machine, effects)
     }
 
-    /// Goes on after the service came back; of a machine that was made for it, once.
+    /// Continues after the service came back. The caller calls it once, on the machine that it made for the workflow.
     pub fn restarted(&mut self, found: Found) -> Vec<Effect> {
         self.restart(found);
         self.advance();
@@ -119,7 +119,7 @@ impl WorkflowMachine {
         self.manifest.as_ref()
     }
 
-    /// Takes what the workflow is told. The end of what is not under way is late and changes nothing.
+    /// Handles an input. The end of a step that is not open is late and changes nothing.
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Order { asker, by, order } => self.take_order(asker, by, order),
@@ -197,7 +197,7 @@ impl WorkflowMachine {
         self.effects.push(Effect::Notify(Notice::Paused(reason)));
     }
 
-    /// Whether the conversation that is under way takes too long.
+    /// True if the running conversation takes too long.
     fn is_late(&self) -> bool {
         let converses = self
             .ledger
@@ -248,7 +248,7 @@ impl WorkflowMachine {
         limits::of(manifest, self.ledger.granted())
     }
 
-    /// Which budget is used up, if what is under way used up so much besides.
+    /// The budget that is used up, if the running work used so much besides.
     fn over_budget(&self, manifest: &Manifest, more: Spent) -> Option<(PauseReason, String)> {
         let spent = self.ledger.spent().plus(more);
         let limits = self.limits_of(manifest);

@@ -116,7 +116,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Whether there is a feature that may be tried.
+    /// True if there is a feature that may be tried.
     fn has_open(&self, manifest: &Manifest) -> bool {
         let choices = choices(manifest, &self.ledger);
         let mut states = choices.iter().map(|choice| choice.state);

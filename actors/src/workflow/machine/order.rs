@@ -168,7 +168,7 @@ impl WorkflowMachine {
         Ok(Answer::Taken)
     }
 
-    /// A run of an older manifest does not go on.
+    /// Ends a run of an older manifest.
     fn end_phase_for_manifest(&mut self) {
         if let Some(gate) = self.ledger.gate().map(|open| open.gate.clone()) {
             self.note(WorkflowRecord::GateClosed {
@@ -270,7 +270,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Goes on in the window of the schedule alone.
+    /// Continues, if the window of the schedule is open.
     fn resume_outside(&mut self, grants: Grants, retry_stuck: bool, by: Option<String>) -> Taken {
         let outside = self.manifest.as_ref().and_then(|own| self.outside(own));
         if let Some((_, detail)) = outside {

@@ -1,4 +1,4 @@
-//! How long a workflow waits for a provider that does not answer, and in which steps.
+//! The waits of a workflow for a provider that does not answer: their sum and their steps.
 
 /// The share of all patience that the first wait takes: a minute of six hours. Each further one is twice the last.
 const FIRST: u64 = 360;
@@ -7,7 +7,7 @@ const LONGEST: u64 = 12;
 /// Six hours, in milliseconds.
 const DEFAULT_MS: u64 = 6 * 60 * 60 * 1000;
 
-/// How long an attempt may wait for its provider.
+/// Limit of all waits of an attempt for its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     total_ms: u64,

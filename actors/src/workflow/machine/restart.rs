@@ -40,7 +40,7 @@ impl WorkflowMachine {
         self.reissue();
     }
 
-    /// Goes on with the step that an earlier life left open.
+    /// Continues the step that an earlier life left open.
     pub(super) fn reissue(&mut self) {
         let Some(open) = self.ledger.step().cloned() else {
             return;
@@ -104,7 +104,7 @@ impl WorkflowMachine {
         }));
     }
 
-    /// Notes that a person resumes, and goes on with what is open.
+    /// Notes that a person resumes, and continues the open step.
     pub(super) fn go_on_resumed(&mut self, grants: Grants, retry_stuck: bool, by: Option<String>) {
         self.note(WorkflowRecord::Resumed {
             grants,

@@ -1,4 +1,4 @@
-//! The time of day in a workflow: it starts, stops at the end of its window, and goes on in the next.
+//! The time of day in a workflow: it starts, stops at the end of its window, and continues in the next.
 
 use super::WorkflowMachine;
 use crate::workflow::facts::{Grants, RunOrder};
@@ -16,7 +16,7 @@ impl WorkflowMachine {
         self.now = now;
     }
 
-    /// When it is to be told the time again.
+    /// The next time that the machine must receive, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn alarm(&self) -> Option<u64> {
         if self.ledger.is_at_rest() {
@@ -41,7 +41,7 @@ impl WorkflowMachine {
         self.manifest.as_ref()?.schedule.as_ref()?.window
     }
 
-    /// Whether the schedule may start it: somebody approved the file.
+    /// True if the schedule may start it: a person approved the file, or no approval is needed.
     fn starts_by_itself(&self) -> bool {
         let needs_yes = self.manifest.as_ref().is_some_and(|own| own.gates.plan);
         let applied = self.ledger.manifest();
@@ -77,7 +77,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Why no iteration may begin at this time, if none may.
+    /// The reason why no iteration may begin at this time. `None` if one may.
     pub(super) fn outside(&self, manifest: &Manifest) -> Option<(PauseReason, String)> {
         let window = manifest.schedule.as_ref()?.window?;
         if window.holds(self.now) {

@@ -1,4 +1,4 @@
-//! Waiting for a provider that does not answer. The step stays open meanwhile, and the run goes on behind the wait.
+//! Waits for a provider that does not answer. The step stays open meanwhile, and the run continues after the wait.
 
 use super::{Effect, RunEnd, WorkflowMachine};
 use crate::workflow::facts::{Place, Spent};
@@ -44,7 +44,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Ends the wait when its time is over: the run goes on from where it failed.
+    /// Ends the wait when its time is over: the run continues from the place where it failed.
     pub(super) fn end_wait(&mut self) {
         let is_over = self.wait_ends().is_some_and(|until| until <= self.now);
         let Some(at) = self.ledger.step().map(|open| open.at).filter(|_| is_over) else {
@@ -74,7 +74,7 @@ impl WorkflowMachine {
         );
     }
 
-    /// When the wait ends, if there is one.
+    /// The end of the wait, if there is one.
     pub(super) fn wait_ends(&self) -> Option<u64> {
         let attempt = self.ledger.iteration().map(|open| &open.attempt);
         attempt.filter(|_| self.is_waiting)?.waits_until
