@@ -1,5 +1,6 @@
 //! The launcher that the service gives to its tools.
 
+use std::any::Any;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -13,6 +14,7 @@ use harness_protocol::{Access, Backend};
 use super::SUBCOMMAND;
 use super::contain::{self, Found};
 use super::denial::denial;
+use super::near_commands::NearCommands;
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
 use crate::config::Sandbox;
@@ -35,6 +37,7 @@ pub(crate) struct OwnLauncher {
     more: Arc<[PathBuf]>,
     limits: Limits,
     found: Arc<OnceLock<Found>>,
+    near: NearCommands,
 }
 
 impl OwnLauncher {
@@ -48,6 +51,7 @@ impl OwnLauncher {
                 memory: memory().map_or(MAX_MEMORY, |memory| memory / 2),
             },
             found: Arc::default(),
+            near: NearCommands::default(),
         }
     }
 
@@ -67,6 +71,11 @@ impl OwnLauncher {
     /// The name of what contains commands, once it was found. Does not block.
     pub(crate) fn contained_by(&self) -> Option<&'static str> {
         self.found.get().map(|found| found.backend.name())
+    }
+
+    /// The commands of this launcher that can reach the service.
+    pub(crate) fn near_commands(&self) -> &NearCommands {
+        &self.near
     }
 
     fn policy(&self, order: &LaunchOrder) -> Policy {
@@ -174,7 +183,9 @@ impl Launcher for OwnLauncher {
     }
 
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
-        let policy = serde_json::to_vec(&self.policy(order))?;
+        let policy = self.policy(order);
+        let is_near = policy.containment.shares_network();
+        let policy = serde_json::to_vec(&policy)?;
         let mut process = Command::new(PROGRAM);
         process
             .args([SUBCOMMAND, "warden"])
@@ -183,6 +194,7 @@ impl Launcher for OwnLauncher {
         Ok(Launch {
             process,
             order: told(&policy),
+            running: is_near.then(|| -> Box<dyn Any + Send + Sync> { Box::new(self.near.begin()) }),
         })
     }
 }

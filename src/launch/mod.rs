@@ -12,6 +12,7 @@ mod denial;
 mod init;
 mod launcher;
 mod looking;
+mod near_commands;
 pub(crate) mod policy;
 mod stage;
 mod tree;

@@ -1,5 +1,6 @@
 //! Starting commands: the seam between the tool that runs them and the program that contains them.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,8 @@ pub struct Launch {
     /// The first line that it reads. Later the line `stop` asks the command to end, and the end of the
     /// input ends it at once.
     pub order: Vec<u8>,
+    /// A value that is dropped when the process has ended. A launcher can count by it.
+    pub running: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// A launcher's report about a command.

@@ -62,6 +62,7 @@ impl Launcher for PlainLauncher {
         Ok(Launch {
             process,
             order: Vec::new(),
+            running: None,
         })
     }
 }

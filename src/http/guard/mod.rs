@@ -153,6 +153,18 @@ async fn judge(
         let detail = "the system does not say now whose connection this is; try again";
         return Err(Kind::Overloaded.refuse(detail));
     }
+    if goes_by_user && !access.require_token && connection.is_some_and(Connection::may_descend) {
+        log::warn!(
+            "a process that a command may have started was refused {} {}",
+            request.method(),
+            request.path()
+        );
+        let detail = "what a tool starts may not use the service: it would decide for the operators; \
+                      a command runs that can reach the service, and the system does not show that \
+                      another process is this client: send the header `Authorization: Bearer TOKEN`; \
+                      the token is in the file `token` in the service's state folder";
+        return Err(Kind::FromTool.refuse(detail));
+    }
     let detail = "send the header `Authorization: Bearer TOKEN`; \
                   the token stands in the file `token` in the service's state folder";
     Err(Kind::Unauthorized.refuse(detail))

@@ -119,6 +119,7 @@ pub(crate) fn run_into(
     let Launch {
         mut process,
         order: first,
+        running,
     } = launcher.launch(order)?;
     let mut child = process
         .stdin(Stdio::piped())
@@ -129,6 +130,7 @@ pub(crate) fn run_into(
     lifeline.cut();
     // With its input closed it ends.
     child.wait()?;
+    drop(running);
     worked
 }
 
@@ -194,7 +196,57 @@ fn ended(lines: &str) -> io::Result<Ended> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use harness_protocol::Access;
+
     use super::*;
+    use crate::tool::launch::Contained;
+
+    /// Hands out one more owner of a value with each command.
+    struct CountingLauncher(Arc<()>);
+
+    impl Launcher for CountingLauncher {
+        fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
+            Err("it only starts".to_owned())
+        }
+
+        fn launch(&self, _: &LaunchOrder) -> io::Result<Launch> {
+            let mut process = Command::new("echo");
+            process.arg("x");
+            Ok(Launch {
+                process,
+                order: Vec::new(),
+                running: Some(Box::new(Arc::clone(&self.0))),
+            })
+        }
+    }
+
+    /// Spec: [SEC-510]
+    #[test]
+    fn a_launcher_can_count_the_commands_that_run() {
+        let owned = Arc::new(());
+        let launcher = CountingLauncher(Arc::clone(&owned));
+        let order = LaunchOrder {
+            program: Vec::new(),
+            environment: Vec::new(),
+            folder: "/".into(),
+            workspace: "/".into(),
+            temp: "/".into(),
+            access: Access::Read,
+            network: false,
+            writable: Vec::new(),
+            protected: Vec::new(),
+            closed: Arc::default(),
+        };
+        let mut owners = Vec::new();
+        let mut sink = |_: &[u8]| owners.push(Arc::strong_count(&owned));
+        let ended = run_into(&launcher, &order, &Lifeline::default(), &mut sink);
+        assert_eq!(ended.unwrap(), Ended::default());
+        assert_eq!(owners, [3]);
+        assert_eq!(Arc::strong_count(&owned), 2);
+    }
 
     /// Spec: [BASH-02]
     #[test]
