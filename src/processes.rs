@@ -14,6 +14,9 @@ use std::path::Path;
 pub(crate) const MACHINE: &str = "/proc";
 /// How many processes are looked at.
 const MOST: usize = 10_000;
+/// Number of times that the threads of a process are read: the children of one that ends meanwhile become those of
+/// another.
+const LOOKS: usize = 3;
 /// How much of a command line is told, in bytes.
 const MAX_NAME: usize = 80;
 
@@ -132,14 +135,30 @@ pub(crate) fn parent(of: u32) -> Option<u32> {
 /// The processes that a process started, by all of its threads.
 fn children_of(pid: u32) -> io::Result<Vec<u32>> {
     let mut children = Vec::new();
-    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let list = fs::read_to_string(thread?.path().join("children"))?;
-        children.extend(
-            list.split_ascii_whitespace()
-                .filter_map(|pid| pid.parse::<u32>().ok()),
-        );
+    for _ in 0..LOOKS {
+        let are_all_there = read_children(pid, &mut children)?;
+        if are_all_there {
+            break;
+        }
     }
     Ok(children)
+}
+
+/// Adds the processes that a process started. False if one of its threads ended meanwhile.
+fn read_children(pid: u32, children: &mut Vec<u32>) -> io::Result<bool> {
+    let mut are_all_there = true;
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let thread = thread?.path();
+        match fs::read_to_string(thread.join("children")) {
+            Ok(list) => {
+                let pids = list.split_ascii_whitespace();
+                children.extend(pids.filter_map(|pid| pid.parse::<u32>().ok()));
+            }
+            Err(_) if !thread.exists() => are_all_there = false,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(are_all_there)
 }
 
 /// The same where the kernel keeps no list of children: from the parents of all processes.

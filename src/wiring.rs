@@ -33,7 +33,7 @@ use crate::config::Config;
 use crate::demo::DemoTransport;
 use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
-use crate::http::{About, ContainedBy, Shared};
+use crate::http::{About, CommandsAreNear, ContainedBy, Shared};
 #[cfg(target_os = "linux")]
 use crate::launch::{OwnLauncher, remove_left_folders};
 use crate::open_files::max_open_conversations;
@@ -162,6 +162,7 @@ pub(crate) fn start(
         rules,
         tools: shelf,
         contained_by: commands.contained_by,
+        commands_are_near: commands.are_near,
         jobs,
         outputs,
         closed: closed_to_tools(config),
@@ -177,6 +178,7 @@ struct Commands {
     tools: Vec<Arc<dyn Tool>>,
     launcher: Launching,
     contained_by: ContainedBy,
+    are_near: CommandsAreNear,
 }
 
 impl Commands {
@@ -194,6 +196,7 @@ impl Commands {
         }
         let environment = config.command_env.clone();
         let asked = launcher.clone();
+        let near = launcher.near_commands().clone();
         Self {
             launcher: Launching(Some(Arc::new(launcher.clone()))),
             tools: vec![
@@ -204,6 +207,7 @@ impl Commands {
                 Arc::new(JobTool::new(jobs.clone())),
             ],
             contained_by: Arc::new(move || asked.contained_by()),
+            are_near: Arc::new(move || near.are_there()),
         }
     }
 
@@ -214,6 +218,7 @@ impl Commands {
             launcher: Launching::default(),
             tools: Vec::new(),
             contained_by: Arc::new(|| Some("none")),
+            are_near: Arc::new(|| false),
         }
     }
 }

@@ -6,14 +6,17 @@ Bounds on time and memory are ratios to a baseline of the same run (`support/bou
 has all of them.
 
 Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
-Spec: [BASH-534] [BOX-540] [BOX-541] [BOX-542] [BOX-543] [BOX-545] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
+Spec: [BASH-534] [BOX-540] [BOX-541] [BOX-542] [BOX-543] [BOX-545] [EVENT-33] [SEC-57] [SEC-201] [SEC-510]
+Spec: [SEC-511] [TOOL-52]
 """
 
+import ctypes
 import fcntl
 import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import statistics
@@ -22,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
@@ -48,6 +52,12 @@ NUMBERS, BOMBS, WITNESSES = 2500, 20 if FULL else 4, 200 if FULL else 40
 MOST_TIMES = 25
 # How long a command may take here, in seconds.
 LIMIT = 120
+# The ways of a client to hide, the names of the service's machine besides the system's own, and the number of tries
+# that must reach the service.
+WAYS, LEAST_HIDDEN = "plain session orphan table ended undumpable flight", 40
+HOSTS = "127.0.0.1 localhost 0.0.0.0 ::ffff:127.0.0.1" if FULL else "127.0.0.1 ::ffff:127.0.0.1"
+# An ordinary user, by a number that belongs to nobody, and a setting of `prctl`.
+USER, PR_SET_DUMPABLE = 47110, 4
 
 
 def check(what, counted, most):
@@ -146,9 +156,9 @@ class Events:
 class Bench:
     """A service with its model, and one conversation in which commands run."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, has_bare=True):
         self.folder = folder
-        self.bare = Bare(folder)
+        self.bare = Bare(folder) if has_bare else None
         self.model = Model()
         self.upstream = Scripted(self.model)
         flags = ["--base-url", self.upstream.url(), "--model", "claude-haiku-4-5",
@@ -190,7 +200,8 @@ class Bench:
     def close(self):
         """Ends the service and the bare server."""
         self.service.kill()
-        self.bare.close()
+        if self.bare:
+            self.bare.close()
 
     def bare_delays(self, delays):
         """Adds how late the pieces of the bare server reach a client, in milliseconds."""
@@ -584,6 +595,117 @@ def memory_in_common(bench):
         raise Failure(f"the result is {result[-300:]}")
 
 
+class Asking(threading.Thread):
+    """A client of the service's owner that asks again and again without the token, each time on a connection of its
+    own, and keeps the statuses."""
+
+    def __init__(self, service):
+        super().__init__()
+        self.service, self.done, self.statuses = service, threading.Event(), []
+        self.start()
+
+    def run(self):
+        while not self.done.wait(0.05):
+            try:
+                self.statuses.append(self.service.call("GET", "/v1/conversations").status)
+            except NoAnswer as failure:
+                self.statuses.append(str(failure))
+
+    def end(self):
+        """Ends it."""
+        self.done.set()
+        self.join()
+
+
+def hidden_clients(bench):
+    """Clients that a command with the network starts and that hide whose they are, from a command, from a job, and
+    after a restart: none is answered without the token, and the owner's own client is answered all the while."""
+    backend = wait_until("a backend", lambda: found_backend(bench.service), LIMIT)
+    print(f"  commands are contained by {backend}", flush=True)
+    workspace = bench.service.folder / "workspace"
+    shutil.copy(Path(__file__).parent / "support" / "hidden_client.py", workspace)
+    lines = hide(bench, workspace, {})
+    lines += hide(bench, workspace, {"background": True, "timeout_s": None})
+    bench.service.kill()
+    bench.service.start()
+    wait_until("a backend", lambda: found_backend(bench.service), LIMIT)
+    lines += hide(bench, workspace, {})
+    others = [line for line in lines if line.split()[2:] not in (["403"], ["-"])]
+    print(*(f"    answered otherwise: {line}" for line in others), sep="\n", flush=True)
+    refused = [line for line in lines if line.split()[2:] == ["403"]]
+    print(f"  tries that were refused: {len(refused)} of {len(lines)}", flush=True)
+    check("tries with another answer", len(others), 0)
+    if len(refused) < LEAST_HIDDEN:
+        raise Failure(f"only {len(refused)} tries reached the service: {lines}")
+
+
+def hide(bench, workspace, more):
+    """Runs each client of one command, while the owner asks. Returns a line for each: way, host and status."""
+    answers = workspace / "answers"
+    answers.unlink(missing_ok=True)
+    client = f"{shutil.which('python3', path='/usr/bin:/bin') or sys.executable} hidden_client.py"
+    bench.model.more = {"access": "write", "network": True, **more}
+    # The one before may have the end of a job to tell.
+    bench.conversation = bench.service.create()
+    owner = Asking(bench.service)
+    try:
+        bench.begin(f"for way in {WAYS}; do for host in {HOSTS} {socket.gethostname()}; do"
+                    f" echo $way $host $({client} $way $host {bench.service.port} 2>&1 | tail -n 1); done; done > part;"
+                    " mv part answers")
+        wait_until("the answers", answers.exists, LIMIT)
+        wait_until("the end of the run", lambda: not bench.is_running(), LIMIT)
+    finally:
+        owner.end()
+    check("answers to the owner that are not 200", sum(status != 200 for status in owner.statuses), 0)
+    if len(owner.statuses) < 10:
+        raise Failure(f"the owner was answered {len(owner.statuses)} times")
+    return answers.read_text().splitlines()
+
+
+def hidden_clients_of_a_user(bench):
+    """The same for a service of an ordinary user, who cannot look into each process."""
+    if os.geteuid() != 0:
+        print("  not available: this service is that of an ordinary user already", flush=True)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="commands-"))
+    try:
+        program = folder / "harness"
+        shutil.copy(os.environ["HARNESS_BIN"], program)
+        program.chmod(0o755)
+        os.chown(folder, USER, USER)
+        # A child takes over what this process has loaded: the user may not read all of it.
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if as_user(folder, program) else 1)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
+            raise Failure("it failed for the user")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def as_user(folder, program):
+    """Becomes that user and runs the part. False if it failed."""
+    libc = ctypes.CDLL(None)
+    bench = None
+    try:
+        os.setgroups([])
+        os.setresgid(USER, USER, USER)
+        os.setresuid(USER, USER, USER)
+        # The service may look into other processes of its user, but not into one that was another user's.
+        if libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0:
+            raise Failure("the process cannot be opened to others of its user")
+        os.environ.update(HARNESS_BIN=str(program), PATH="/usr/bin:/bin")
+        bench = Bench(folder, has_bare=False)
+        hidden_clients(bench)
+        return True
+    except Exception:  # The parent says that it failed.
+        traceback.print_exc()
+        return False
+    finally:
+        if bench:
+            bench.close()
+
+
 def much_memory(bench):
     """B12: memory that is touched, far more than the machine has."""
     touched = r"x=[bytearray(b'\1')*(1<<20) for _ in range(10**6)]"
@@ -759,8 +881,8 @@ def one_world(bench):
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
     many_processes_with_full_access, many_processes_by_landlock, fork_bomb, sessions_without_end,
-    nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world, much_memory, much_shared_memory,
-    memory_in_common)}
+    nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world, hidden_clients,
+    hidden_clients_of_a_user, much_memory, much_shared_memory, memory_in_common)}
 # They touch much of the machine's memory, which takes longer than all others.
 ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
 

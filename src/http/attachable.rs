@@ -2,25 +2,29 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use harness_actors::attachment::MAX_ATTACHED_BYTES;
 use harness_actors::beneath::{BeneathError, Folder, Links};
+use harness_actors::tool::check_opened_file;
 
-/// The working folder without the state folder, which may lie in it: those who may prompt may not
-/// read the token, the keys and other conversations.
+/// The working folder without the state folder, which may be in it, and without what is closed to
+/// tools: those who may prompt may not read the token, the keys and other conversations.
 #[derive(Debug, Clone)]
 pub(crate) struct Attachable {
     workspace: PathBuf,
     home: PathBuf,
+    closed: Arc<[PathBuf]>,
 }
 
 impl Attachable {
-    /// The files in the working folder that are not in the state folder.
-    pub(crate) fn new(workspace: &Path, home: &Path) -> Self {
+    /// The files in the working folder that are not in the state folder, and not closed to tools.
+    pub(crate) fn new(workspace: &Path, home: &Path, closed: &Arc<[PathBuf]>) -> Self {
         Self {
             workspace: workspace.to_owned(),
             home: home.to_owned(),
+            closed: Arc::clone(closed),
         }
     }
 
@@ -46,6 +50,8 @@ impl Attachable {
             BeneathError::NotAFile => format!("is at {shown}, which is not a file"),
             BeneathError::Io(error) => unreadable(error),
         })?;
+        check_opened_file(&file, &self.workspace.join(path), &self.closed)
+            .map_err(|refusal| format!("cannot be read at {shown}: {refusal}"))?;
         let mut content = Vec::new();
         file.take(MAX_ATTACHED_BYTES as u64 + 1)
             .read_to_end(&mut content)

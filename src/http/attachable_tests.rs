@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::*;
 
 fn read(workspace: &Path, path: &str) -> Result<Bytes, String> {
-    Attachable::new(workspace, Path::new("/nowhere")).read(path)
+    Attachable::new(workspace, Path::new("/nowhere"), &Arc::default()).read(path)
 }
 
 /// Spec: [ATT-10]
@@ -123,7 +123,7 @@ fn nothing_in_the_state_folder_is_attached() {
     fs::write(folder.join("note"), "note").unwrap();
     symlink(".harness/token", folder.join("token")).unwrap();
     symlink(".harness", folder.join("state")).unwrap();
-    let attachable = Attachable::new(&folder, &home);
+    let attachable = Attachable::new(&folder, &home, &Arc::default());
     assert_eq!(attachable.read("note").unwrap(), "note");
     let absolute = home.join("token");
     for path in [
@@ -141,6 +141,43 @@ fn nothing_in_the_state_folder_is_attached() {
         );
     }
     // Nor if it is the working folder.
-    let told = Attachable::new(&home, &home).read("token").unwrap_err();
+    let inside = Attachable::new(&home, &home, &Arc::default());
+    let told = inside.read("token").unwrap_err();
     assert!(told.contains("in the service's state folder"), "{told}");
+}
+
+/// Spec: [ATT-510]
+#[test]
+fn nothing_that_is_closed_to_tools_is_attached() {
+    let outer = tempfile::tempdir().unwrap();
+    let at = |name: &str| outer.path().join(name);
+    for (name, content) in [
+        ("work/keys/one", "secret"),
+        ("work/netrc", "secret"),
+        ("work/note", "note"),
+    ] {
+        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        fs::write(at(name), content).unwrap();
+    }
+    symlink("keys", at("work/link")).unwrap();
+    fs::hard_link(at("work/netrc"), at("work/second")).unwrap();
+    let closed: Arc<[PathBuf]> = ["work/keys", "work/netrc", "none"].map(at).into();
+    let read = |folder: &str, path: &str| {
+        Attachable::new(&at(folder), Path::new("/nowhere"), &closed).read(path)
+    };
+    assert_eq!(read("work", "note").unwrap(), "note");
+    for (folder, path) in [
+        ("work", "keys/one"),
+        ("work", "link/one"),
+        ("work", "netrc"),
+        ("work", "second"),
+        // A conversation in a closed folder is made with the token, and opens no file there either.
+        ("work/keys", "one"),
+    ] {
+        let refused = read(folder, path).unwrap_err();
+        assert_eq!(
+            refused,
+            format!("cannot be read at {path}: permission denied: it is closed to tools")
+        );
+    }
 }

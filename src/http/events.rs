@@ -6,10 +6,11 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use actix_web::http::{Version, header};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
 use actix_web_lab::header::{CacheControl, CacheDirective};
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt as _, Stream};
 use harness_actors::broadcast::messages::Closing;
 use harness_actors::broadcast::{
     End, Followed, Follower, Frame, Lent, Loan, PIECE, Source, Start, View,
@@ -21,6 +22,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::ask::{Name, open, query};
+use super::guard::TokenLease;
 use super::history::TAIL;
 use super::lent;
 use super::problem::{Answer, Kind, Refusal};
@@ -33,6 +35,7 @@ use super::summary::overview;
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 const STOPPED: &str = ": the service is stopping\nretry: 1000\n\n";
 const DELETED: &str = ": the conversation was deleted\n\n";
+const REVOKED: &str = ": the token was replaced, attach again with the new one\nretry: 1000\n\n";
 const GONE: &str = ": the conversation was closed, attach again\nretry: 1000\n\n";
 
 /// Attaches a client to the default conversation.
@@ -49,6 +52,13 @@ pub(super) async fn conversation_events(
     attach(&request, &id, View::Full, &shared).await
 }
 
+/// The right of a client to one event stream.
+pub(super) struct StreamPlace {
+    permit: OwnedSemaphorePermit,
+    /// `None` if the client needs no token.
+    lease: Option<TokenLease>,
+}
+
 /// Gives a client the parts that it needs to follow events, and the place where it wants to begin.
 ///
 /// # Errors
@@ -56,7 +66,7 @@ pub(super) async fn conversation_events(
 pub(super) fn admit(
     request: &HttpRequest,
     shared: &Shared,
-) -> Result<(EventsQuery, OwnedSemaphorePermit), Refusal> {
+) -> Result<(EventsQuery, StreamPlace), Refusal> {
     if request.version() < Version::HTTP_11 {
         return Err(Kind::BadRequest.refuse("an event stream needs HTTP/1.1"));
     }
@@ -67,11 +77,12 @@ pub(super) fn admit(
     let query: EventsQuery = query(request)?;
     let limit = shared.max_subscribers;
     let subscribers = std::sync::Arc::clone(&shared.subscribers);
-    let place = subscribers.try_acquire_owned().map_err(|_| {
+    let permit = subscribers.try_acquire_owned().map_err(|_| {
         let detail = format!("{limit} clients are attached, and the service takes no more");
         Kind::Overloaded.refuse(detail)
     })?;
-    Ok((query, place))
+    let lease = request.extensions().get::<TokenLease>().cloned();
+    Ok((query, StreamPlace { permit, lease }))
 }
 
 async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) -> Answer {
@@ -109,12 +120,12 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
     Ok(stream(follower, opening, shared, place))
 }
 
-/// The answer that never ends by itself.
+/// The answer that ends with the right to it, and never by itself.
 pub(super) fn stream(
     follower: Follower,
     opening: Opening,
     shared: &Shared,
-    place: OwnedSemaphorePermit,
+    place: StreamPlace,
 ) -> HttpResponse {
     let stream = EventStream::new(follower, shared.heartbeat, opening, Some(place));
     HttpResponse::Ok()
@@ -190,7 +201,11 @@ struct EventStream {
     heartbeat: Interval,
     /// The rest of the frame that is being sent.
     rest: Bytes,
-    _place: Option<OwnedSemaphorePermit>,
+    /// Is ready when the token that the client showed counts no longer.
+    revoked: Option<LocalBoxFuture<'static, ()>>,
+    /// True if only the rest is sent.
+    is_over: bool,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl EventStream {
@@ -198,8 +213,12 @@ impl EventStream {
         follower: Follower,
         period: Duration,
         opening: Opening,
-        place: Option<OwnedSemaphorePermit>,
+        place: Option<StreamPlace>,
     ) -> Self {
+        let (permit, lease) = match place {
+            Some(StreamPlace { permit, lease }) => (Some(permit), lease),
+            None => (None, None),
+        };
         let mut heartbeat = interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -207,8 +226,28 @@ impl EventStream {
             heartbeat,
             snapshot: opening.snapshot,
             rest: opening.words.into(),
-            _place: place,
+            revoked: lease.map(|lease| lease.ended().boxed_local()),
+            is_over: false,
+            _permit: permit,
         }
+    }
+
+    /// Ends the stream if its token counts no longer: with a comment, unless that would be within an event.
+    fn end_if_revoked(&mut self, cx: &mut Context<'_>) {
+        let Some(revoked) = &mut self.revoked else {
+            return;
+        };
+        if revoked.as_mut().poll(cx).is_pending() {
+            return;
+        }
+        let is_within_event =
+            !self.rest.is_empty() || self.snapshot.is_some() || self.follower.is_within_event();
+        self.rest = match is_within_event {
+            true => Bytes::new(),
+            false => Bytes::from_static(REVOKED.as_bytes()),
+        };
+        self.revoked = None;
+        self.is_over = true;
     }
 
     /// The next frame or piece of one; the last one says why the stream ends.
@@ -250,7 +289,11 @@ impl Stream for EventStream {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.end_if_revoked(cx);
         if self.rest.is_empty() {
+            if self.is_over {
+                return Poll::Ready(None);
+            }
             match ready!(self.poll_frame(cx)) {
                 Some(frame) => self.rest = frame,
                 None => return Poll::Ready(None),

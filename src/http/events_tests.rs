@@ -83,6 +83,32 @@ async fn a_large_event_is_handed_out_in_slices() {
     assert_eq!(content, 10 * PIECE + 1); // One x stands in the type.
 }
 
+/// Spec: [SEC-513]
+#[actix::test]
+async fn a_stream_whose_token_was_replaced_says_so_but_not_within_an_event() {
+    for is_within_event in [false, true] {
+        let (mut stream, broadcast, end) = stream().await;
+        stream.next().await.unwrap().unwrap();
+        if is_within_event {
+            let event = Event::Text {
+                content: "x".repeat(10 * PIECE),
+                partial: false,
+                timestamp: 0,
+            };
+            let position = Position { seq: 1, ..end };
+            tell(
+                &broadcast.clone().recipient(),
+                Publish::Lasting { position, event },
+            );
+            stream.next().await.unwrap().unwrap();
+        }
+        stream.revoked = Some(Box::pin(std::future::ready(())));
+        let rest: Vec<_> = stream.map(Result::unwrap).collect().await;
+        let expected = if is_within_event { "" } else { REVOKED };
+        assert_eq!(rest.concat(), expected.as_bytes());
+    }
+}
+
 /// Spec: [HTTP-14]
 #[actix::test]
 async fn a_stream_that_the_service_ends_tells_when_to_come_back() {

@@ -47,4 +47,4 @@ mod workspace;
 pub(crate) use connection::Door;
 pub(crate) use guard::{Access, AllowedHosts, Token};
 pub(crate) use server::{bind, serve};
-pub(crate) use shared::{About, ContainedBy, Shared};
+pub(crate) use shared::{About, CommandsAreNear, ContainedBy, Shared};

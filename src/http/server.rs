@@ -68,6 +68,7 @@ pub(crate) fn serve(
     spare_threads(WORKERS + 1)?;
     let (address, owner) = (listener.local_addr()?, access.owner);
     let (access, door) = (web::Data::new(access), Arc::new(door));
+    let are_near = Arc::clone(&shared.commands_are_near);
     let (shared, bodies) = (web::Data::new(shared), web::Data::new(Bodies::default()));
     let server = Server::build();
     let stopping = server.graceful_shutdown_signal();
@@ -113,7 +114,11 @@ pub(crate) fn serve(
                     }))
                 }
             });
-            let reception = Rc::new(Reception::new(Arc::clone(&door), owner));
+            let reception = Rc::new(Reception::new(
+                Arc::clone(&door),
+                owner,
+                Arc::clone(&are_near),
+            ));
             let take = move |stream| {
                 let reception = Rc::clone(&reception);
                 async move { reception.take(stream).await.ok_or_else(gone) }

@@ -26,6 +26,9 @@ pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
 /// Tells the name of what contains the commands of tools; none before it was found.
 pub(crate) type ContainedBy = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
 
+/// True if a connection that is accepted now may be that of a command: one runs that can reach the service.
+pub(crate) type CommandsAreNear = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// The parts that the routes need.
 #[derive(Clone)]
 pub(crate) struct Shared {
@@ -75,6 +78,8 @@ pub(crate) struct Shared {
     pub(crate) key_sources: Arc<[String]>,
     /// The means that contains the commands of tools.
     pub(crate) contained_by: ContainedBy,
+    /// Asked for each connection.
+    pub(crate) commands_are_near: CommandsAreNear,
     /// How long the API is asked to remember requests, which has its price.
     pub(crate) kept_for: KeptFor,
 }

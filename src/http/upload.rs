@@ -57,7 +57,7 @@ pub(super) async fn hold(
     if count > MAX_ATTACHMENTS {
         return Err(refuse(&AttachmentError::TooMany { count }));
     }
-    let workspace = Attachable::new(folder, &shared.home);
+    let workspace = Attachable::new(folder, &shared.home, &shared.closed);
     let loaded = blocking(move || load(&workspace, orders)).await;
     let files = loaded
         .map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))??;
@@ -141,10 +141,12 @@ fn decode(mut data: String) -> Result<Bytes, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn attachable(workspace: &Path) -> Attachable {
-        Attachable::new(workspace, Path::new("/nowhere"))
+        Attachable::new(workspace, Path::new("/nowhere"), &Arc::default())
     }
 
     /// Spec: [ATT-09]

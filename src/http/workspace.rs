@@ -3,11 +3,13 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use actix_web::{HttpMessage as _, HttpRequest};
 use futures_util::future::join;
 use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
+use harness_actors::tool::check_closed_path;
 use harness_actors::{BlockingError, blocking};
 use nix::unistd::Uid;
 
@@ -55,9 +57,10 @@ pub(super) async fn choose(
 ) -> Result<PathBuf, Refusal> {
     let has_token = request.extensions().get::<Caller>() == Some(&Caller::TokenHolder);
     let (path, state) = (PathBuf::from(path), shared.home.to_path_buf());
+    let closed = Arc::clone(&shared.closed);
     let looked_at = blocking(move || {
         let home = std::env::home_dir();
-        choice(&path, &state, home.as_deref(), has_token)
+        choice(&path, &state, home.as_deref(), &closed, has_token)
     });
     looked_at.await.map_err(busy)?
 }
@@ -76,6 +79,7 @@ fn choice(
     path: &Path,
     state: &Path,
     home: Option<&Path>,
+    closed: &[PathBuf],
     has_token: bool,
 ) -> Result<PathBuf, Refusal> {
     let shown = path.display();
@@ -101,6 +105,8 @@ fn choice(
         Some("it is the root of the file system")
     } else if home.is_some_and(|home| real(home).starts_with(&folder)) {
         Some("it is the home folder, or contains it")
+    } else if check_closed_path(&folder, closed).is_err() {
+        Some("it is closed to tools (`deny_read`)")
     } else {
         None
     };
@@ -122,20 +128,27 @@ mod tests {
 
     use super::*;
 
-    /// Spec: [HTTP-90] [SEC-56]
+    /// Spec: [HTTP-90] [SEC-56] [SEC-512]
     #[test]
     fn a_folder_is_judged_by_where_it_really_is() {
         let top = tempfile::tempdir().unwrap();
         let at = |name: &str| top.path().join(name);
-        for name in ["home/project", "home/.harness/inside", "other"] {
+        for name in [
+            "home/project",
+            "home/.harness/inside",
+            "home/.ssh/keys",
+            "other",
+        ] {
             fs::create_dir_all(at(name)).unwrap();
         }
         fs::write(at("file"), "").unwrap();
         symlink(at("home/.harness"), at("other/link")).unwrap();
         symlink(at("home/project"), at("other/project")).unwrap();
+        symlink(at("home/.ssh/keys"), at("other/keys")).unwrap();
         let judge = |path: &Path, has_token: bool| {
             let (state, home) = (at("home/.harness"), at("home"));
-            choice(path, &state, Some(&home), has_token)
+            let closed = [state.clone(), at("home/.ssh"), at("home/.netrc")];
+            choice(path, &state, Some(&home), &closed, has_token)
         };
         let project = fs::canonicalize(at("home/project")).unwrap();
         for path in [
@@ -160,9 +173,19 @@ mod tests {
             }
         }
         let above = top.path().to_owned();
-        for path in [at("home"), above, PathBuf::from("/")] {
+        let home = "it is the home folder, or contains it";
+        let is_closed = "it is closed to tools (`deny_read`)";
+        for (path, why) in [
+            (at("home"), home),
+            (above, home),
+            (PathBuf::from("/"), "token: it "),
+            (at("home/.ssh"), is_closed),
+            (at("home/.ssh/keys"), is_closed),
+            (at("other/keys"), is_closed),
+        ] {
             let refused = judge(&path, false).unwrap_err().to_string();
             assert!(refused.contains("without the service's token"), "{refused}");
+            assert!(refused.contains(why), "{refused}");
             assert_eq!(
                 judge(&path, true).unwrap(),
                 fs::canonicalize(&path).unwrap()

@@ -1,5 +1,6 @@
 //! The launcher that the service gives to its tools.
 
+use std::any::Any;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -14,6 +15,7 @@ use harness_protocol::{Access, Backend};
 use super::SUBCOMMAND;
 use super::contain::{self, Found};
 use super::denial::denial;
+use super::near_commands::NearCommands;
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
 use super::worlds::{self, EnteredWorld, WorldStore};
@@ -39,6 +41,7 @@ pub(crate) struct OwnLauncher {
     found: Arc<OnceLock<Found>>,
     /// The worlds that the commands of each conversation share.
     worlds: Arc<WorldStore>,
+    near: NearCommands,
 }
 
 impl OwnLauncher {
@@ -53,6 +56,7 @@ impl OwnLauncher {
             },
             found: Arc::default(),
             worlds: Arc::new(WorldStore::new(memory().unwrap_or(MAX_MEMORY) / 4)),
+            near: NearCommands::default(),
         }
     }
 
@@ -72,6 +76,11 @@ impl OwnLauncher {
     /// The name of what contains commands, once it was found. Does not block.
     pub(crate) fn contained_by(&self) -> Option<&'static str> {
         self.found.get().map(|found| found.backend.name())
+    }
+
+    /// The commands of this launcher that can reach the service.
+    pub(crate) fn near_commands(&self) -> &NearCommands {
+        &self.near
     }
 
     fn policy(&self, order: &LaunchOrder) -> Policy {
@@ -210,7 +219,9 @@ impl Launcher for OwnLauncher {
     }
 
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
-        let policy = serde_json::to_vec(&self.policy(order))?;
+        let policy = self.policy(order);
+        let is_near = policy.containment.shares_network();
+        let policy = serde_json::to_vec(&policy)?;
         let mut process = Command::new(PROGRAM);
         process
             .args([SUBCOMMAND, "warden"])
@@ -222,6 +233,7 @@ impl Launcher for OwnLauncher {
             order: told(&policy),
             descriptors,
             is_emptied,
+            running: is_near.then(|| -> Box<dyn Any + Send + Sync> { Box::new(self.near.begin()) }),
         })
     }
 }

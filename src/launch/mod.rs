@@ -13,6 +13,7 @@ mod init;
 mod launcher;
 mod left_folders;
 mod looking;
+mod near_commands;
 pub(crate) mod policy;
 mod stage;
 mod tree;

@@ -55,6 +55,15 @@ impl Containment {
         };
         !self.full && !self.visible.iter().all(is_written)
     }
+
+    /// True if the command is in the network of the service. A filter of system calls keeps one by `landlock` that
+    /// may not reach the network from making a socket.
+    pub(crate) fn shares_network(&self) -> bool {
+        match self.backend {
+            Backend::Namespaces | Backend::Landlock => self.full || self.network,
+            Backend::None | Backend::Unknown => true,
+        }
+    }
 }
 
 /// The resources that a command may take.
@@ -64,4 +73,37 @@ pub(crate) struct Limits {
     pub(crate) processes: u64,
     /// How much memory all of them may hold together, in bytes.
     pub(crate) memory: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [SEC-510]
+    #[test]
+    fn a_command_shares_the_network_unless_it_is_kept_from_it() {
+        for (backend, full, network, shares) in [
+            (Backend::Namespaces, false, false, false),
+            (Backend::Namespaces, false, true, true),
+            (Backend::Namespaces, true, false, true),
+            (Backend::Landlock, false, false, false),
+            (Backend::Landlock, false, true, true),
+            (Backend::Landlock, true, false, true),
+            (Backend::None, false, false, true),
+            (Backend::Unknown, false, false, true),
+        ] {
+            let containment = Containment {
+                backend,
+                full,
+                writable: vec![],
+                protected: vec![],
+                visible: vec![],
+                hidden: vec![],
+                throw_away: None,
+                network,
+            };
+            let found = containment.shares_network();
+            assert_eq!(found, shares, "{backend:?} {full} {network}");
+        }
+    }
 }

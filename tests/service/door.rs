@@ -4,12 +4,19 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::client::{Connection, LIMIT, within};
+use crate::bash::run;
+use crate::bounds::took_at_most;
+use crate::changing::Changing;
+use crate::client::{Connection, Events, LIMIT, within};
 use crate::program::Service;
+
+/// A client that hides its socket, as the program says.
+const HIDDEN_CLIENT: &str = include_str!("../support/hidden_client.py");
 
 /// How long a connection lasts on which this is sent at once, and then `x` again and again.
 async fn dripping(address: SocketAddr, first: String) -> Duration {
@@ -121,6 +128,81 @@ async fn a_token_that_is_replaced_counts_at_once() {
     std::fs::write(&file, new).unwrap();
     assert_eq!((status(&old).await, status(new).await), (401, 200));
     assert!(!service.whole_log().await.contains(new));
+}
+
+/// Spec: [SEC-513]
+#[tokio::test]
+async fn a_stream_ends_with_the_token_that_opened_it() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let file = service.home.path().join(".harness/token");
+    let token = std::fs::read_to_string(&file).unwrap();
+    let shown = format!("authorization: Bearer {}\r\n", token.trim_end());
+    let full = service.follow("default", "", &shown).await;
+    let plain = Events::open_at(service.address, "/events", &shown).await;
+    let mut known = service.events().await;
+    std::fs::write(&file, "a-new-token-of-the-operator").unwrap();
+    let replaced = Instant::now();
+    for mut events in [full, plain] {
+        let mut last = String::new();
+        while let Some(frame) = events.frame().await {
+            last = frame;
+        }
+        assert!(last.starts_with(": the token was replaced"), "{last:?}");
+    }
+    took_at_most(Duration::from_secs(5), replaced.elapsed());
+    // The stream of a client that needs no token continues.
+    script.push(harness_standin::Reply::text("x"));
+    service.submit("hello").await;
+    assert!(known.shown().await.is_some());
+    service.idle("default").await;
+}
+
+/// Spec: [SEC-510] [SEC-511]
+#[tokio::test]
+async fn what_a_tool_starts_is_refused_also_if_it_hides_its_socket() {
+    let here = Changing::in_mode("ask").await;
+    let token = std::fs::read(here.service.home.path().join(".harness/token")).unwrap();
+    here.file("token", token);
+    here.file("ask.py", HIDDEN_CLIENT);
+    let address = here.service.address;
+    // Without the token, and with it if the socket can be found.
+    for (kind, token, expected) in [
+        ("table", "$(cat token)", "403 403 "),
+        ("ended", "$(cat token)", "403 403 "),
+        ("undumpable", "", "403 "),
+        ("flight", "", "403 "),
+    ] {
+        let (host, port) = (address.ip(), address.port());
+        let command = format!("python3 ask.py {kind} {host} {port} {token}");
+        let input = json!({"command": command, "access": "read", "network": true});
+        // Meanwhile this client, which no tool started, asks how the run is and is answered without the token.
+        let (result, _) = run(&here, input).await;
+        assert!(result.starts_with(expected), "{kind}: {result}");
+    }
+}
+
+/// Spec: [SEC-512] [ATT-510]
+#[tokio::test]
+async fn what_is_closed_to_tools_is_closed_to_conversations_and_attachments() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let keys = service.home.path().join(".ssh");
+    std::fs::create_dir(&keys).unwrap();
+    std::fs::write(keys.join("id_rsa"), "private").unwrap();
+    let folder = json!({ "workspace": keys });
+    let body = folder.to_string();
+    let answer = service.post("/v1/conversations", &body).await;
+    assert_eq!(answer.status, 401, "{answer:?}");
+    assert!(answer.body.contains("it is closed to tools"), "{answer:?}");
+    // The default conversation works in the folder above it, and this one in it.
+    let id = service.create(&folder).await;
+    let inside = format!("/v1/conversations/{id}/prompt");
+    for (path, attached) in [("/prompt", ".ssh/id_rsa"), (&*inside, "id_rsa")] {
+        let order = json!({"content": "Look.", "attachments": [{"path": attached}]});
+        let answer = service.as_owner("POST", path, &order).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+        let detail = "permission denied: it is closed to tools";
+        assert!(answer.body.contains(detail), "{answer:?}");
+    }
 }
 
 /// Spec: [SEC-54]

@@ -124,11 +124,15 @@ class Service:
 
     def order(self, method, path, body):
         """One order of an operator, with the token, which must be taken."""
-        token = (self.home / "token").read_text().strip()
-        answer = self.call(method, path, body, headers={"authorization": f"Bearer {token}"})
+        answer = self.call(method, path, body, headers=self.token())
         if answer.status != 200:
             raise Failure(f"{method} {path}: {answer.status}: {answer.body}")
         return answer.body
+
+    def token(self):
+        """The header that shows the token."""
+        token = (self.home / "token").read_text().strip()
+        return {"authorization": f"Bearer {token}"}
 
     def create(self):
         """Makes a conversation."""

@@ -12,8 +12,11 @@ use super::ToolError;
 /// Tells a file or folder from all others while it is there.
 type Identity = (u64, u64);
 
-/// Refuses an opened file that is closed, or in a closed folder. `path` is where it was found.
-pub(super) fn check_opened(file: &File, path: &Path, closed: &[PathBuf]) -> Result<(), ToolError> {
+/// Refuses an opened file that is closed, or in a closed folder. `path` is the place at which it was found. Blocks.
+///
+/// # Errors
+/// The refusal.
+pub fn check_opened(file: &File, path: &Path, closed: &[PathBuf]) -> Result<(), ToolError> {
     if closed.is_empty() {
         return Ok(());
     }
@@ -25,8 +28,11 @@ pub(super) fn check_opened(file: &File, path: &Path, closed: &[PathBuf]) -> Resu
     check(&opened_path(file, path), &closed)
 }
 
-/// Refuses a path that leads to what is closed. Of what is not there, the folders above it count.
-pub(super) fn check_path(path: &Path, closed: &[PathBuf]) -> Result<(), ToolError> {
+/// Refuses a path that leads to what is closed. Of what is not there, the folders above it count. Blocks.
+///
+/// # Errors
+/// The refusal.
+pub fn check_path(path: &Path, closed: &[PathBuf]) -> Result<(), ToolError> {
     if closed.is_empty() {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 //! Starting commands: the seam between the tool that runs them and the program that contains them.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -130,6 +131,8 @@ pub struct Launch {
     pub descriptors: Arc<[OwnedFd]>,
     /// True if the launcher has given up temporary files of earlier commands of the conversation since the last one.
     pub is_emptied: bool,
+    /// A value that is dropped when the process has ended. A launcher can count by it.
+    pub running: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// A launcher's report about a command.

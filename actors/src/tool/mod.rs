@@ -44,6 +44,7 @@ pub use approved::ApprovedContents;
 pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
 pub(crate) use bash::{Ended, Lifeline, TempFolder, environment, linked, run_into};
 pub use change::{BeforeStore, Undo};
+pub use closed::{check_opened as check_opened_file, check_path as check_closed_path};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touched};
 pub use edit::Edit;
 pub use error::ToolError;

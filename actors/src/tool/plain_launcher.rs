@@ -65,6 +65,7 @@ impl Launcher for PlainLauncher {
             order: Vec::new(),
             descriptors: Arc::default(),
             is_emptied: false,
+            running: None,
         })
     }
 }

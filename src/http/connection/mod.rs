@@ -11,14 +11,19 @@ use socket2::SockRef;
 use tokio::time::Instant;
 
 use self::peer::Peers;
+use super::shared::CommandsAreNear;
 use crate::uid;
 
 #[cfg(target_os = "linux")]
 mod descendants;
 mod door;
 mod dues;
+#[cfg(target_os = "linux")]
+mod outsiders;
 mod peer;
 mod socket;
+#[cfg(target_os = "linux")]
+mod socket_search;
 
 pub(crate) use self::door::Door;
 pub(super) use self::peer::Peer;
@@ -36,19 +41,20 @@ pub(super) struct Connection {
 }
 
 /// The parts that one worker needs to take connections.
-#[derive(Debug)]
 pub(super) struct Reception {
     door: Arc<Door>,
     owner: u32,
+    are_near: CommandsAreNear,
     peers: Peers,
 }
 
 impl Reception {
     /// For connections that come through this door to a service of that user.
-    pub(super) fn new(door: Arc<Door>, owner: u32) -> Self {
+    pub(super) fn new(door: Arc<Door>, owner: u32, are_near: CommandsAreNear) -> Self {
         Self {
             door,
             owner,
+            are_near,
             peers: Peers::new(),
         }
     }
@@ -68,7 +74,12 @@ impl Reception {
         }
         let place = self.door.admit(Instant::now());
         let is_local = [address, local].map(|it| it.ip().to_canonical().is_loopback());
-        let peer = match (is_local, self.peers.of(address, local).await) {
+        // Judged once: a command that starts later gets this socket only from a process that no command started, and
+        // that one could as well send requests for it. A command counts before it can connect, and the connection was
+        // made before this line.
+        let doubted = (self.are_near)().then_some(self.owner);
+        let peer = self.peers.of(address, local, doubted).await;
+        let peer = match (is_local, peer) {
             ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
@@ -104,6 +115,11 @@ impl Connection {
     /// Whether the client is a process that the service started, such as a tool's.
     pub(super) fn is_descendant(&self) -> bool {
         self.watch.peer() == Peer::Descendant
+    }
+
+    /// True if a command may have started the client, and no other process was found to be the client.
+    pub(super) fn may_descend(&self) -> bool {
+        self.watch.peer() == Peer::Unproven
     }
 
     /// Whether the system did not say whose the client is, and may a little later.

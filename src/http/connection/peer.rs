@@ -1,5 +1,7 @@
 //! Which user the other end of a local TCP connection belongs to.
 
+#[cfg(target_os = "linux")]
+use std::io;
 use std::net::SocketAddr;
 
 #[cfg(target_os = "linux")]
@@ -8,7 +10,7 @@ use harness_actors::start_thread;
 use tokio::sync::{Mutex, oneshot};
 
 #[cfg(target_os = "linux")]
-use super::descendants;
+use super::{descendants, outsiders};
 
 /// The process at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,9 @@ pub(in crate::http) enum Peer {
     Uid(u32),
     /// A process that this one started, or that such a one started.
     Descendant,
+    /// A process of the service's user that a command may have started: one runs that can reach the service, and no
+    /// process of another origin was found to have the socket.
+    Unproven,
     /// That cannot be told: a process elsewhere, or one that is gone.
     Unknown,
     /// The system did not answer now; it may a little later.
@@ -38,9 +43,13 @@ struct Owner {
 pub(in crate::http) struct Peers {
     #[cfg(target_os = "linux")]
     link: Option<sock_diag::Link>,
-    /// Held while processes are looked at: who connects again and again takes one thread for it.
+    /// Held during a search among the processes that do not descend from this one: a client that connects again and
+    /// again takes one thread for it.
     #[cfg(target_os = "linux")]
-    turn: Mutex<()>,
+    outside: Mutex<()>,
+    /// The same for those that descend. They choose how long it takes, so that no other search waits for it.
+    #[cfg(target_os = "linux")]
+    inside: Mutex<()>,
 }
 
 impl Peers {
@@ -52,60 +61,89 @@ impl Peers {
                 .inspect_err(|error| log::debug!("sock_diag is not available: {error}"))
                 .ok(),
             #[cfg(target_os = "linux")]
-            turn: Mutex::new(()),
+            outside: Mutex::new(()),
+            #[cfg(target_os = "linux")]
+            inside: Mutex::new(()),
         }
     }
 
-    /// The process that has the socket `peer`, connected to `local` on this machine.
+    /// The process that has the socket `peer`, connected to `local` on this machine. A process of the user `doubted` may
+    /// be one that a command started; `None` if no command runs that can reach the service.
     #[cfg(target_os = "linux")]
-    pub(in crate::http) async fn of(&self, peer: SocketAddr, local: SocketAddr) -> Peer {
+    pub(in crate::http) async fn of(
+        &self,
+        peer: SocketAddr,
+        local: SocketAddr,
+        doubted: Option<u32>,
+    ) -> Peer {
         let asked = self.link.as_ref().map(|link| link.owner(peer, local));
-        let owner = match asked {
-            Some(Ok(owner)) => Ok(owner),
+        let found = match asked {
+            Some(Ok(found)) => Ok(found),
             Some(Err(error)) => {
                 log::debug!("sock_diag did not answer ({error}); reading /proc instead");
                 proc_net::owner(peer, local)
             }
             None => proc_net::owner(peer, local),
         };
-        match owner {
+        match found {
             Err(_) => Peer::NotNow,
             Ok(None) => Peer::Unknown,
-            Ok(Some(Owner { uid, inode })) => match self.is_descendants(inode).await {
-                Some(true) => Peer::Descendant,
-                Some(false) => Peer::Uid(uid),
-                None => Peer::NotNow,
-            },
+            Ok(Some(found)) => self.judge(found, doubted).await.unwrap_or(Peer::NotNow),
         }
     }
 
-    /// Whether a process that descends from this one has that socket. A command may have a thousand, and
-    /// no other connection waits while they are looked at.
+    /// Finds out if a socket is a tool's. One of the user `doubted` needs the proof that a process has it that does not
+    /// descend from this one. `None` if that needs a look at processes that cannot be made now.
     #[cfg(target_os = "linux")]
-    async fn is_descendants(&self, inode: u64) -> Option<bool> {
+    async fn judge(&self, Owner { uid, inode }: Owner, doubted: Option<u32>) -> Option<Peer> {
         if descendants::are_none() {
-            return Some(false);
+            return Some(Peer::Uid(uid));
         }
-        let _turn = self.turn.lock().await;
-        let (reply, answer) = oneshot::channel();
-        let work = move || match reply.send(descendants::have_socket(inode)) {
-            // The receiver may be gone; nothing to do then.
-            Ok(()) | Err(_) => {}
-        };
-        match start_thread("descendants", work) {
-            Ok(()) => answer.await.ok(),
-            Err(error) => {
-                log::warn!("no thread can be started: {error}");
-                Some(descendants::have_socket(inode))
-            }
+        let needs_proof = doubted == Some(uid);
+        let prove = move || outsiders::have_socket(inode, uid);
+        if needs_proof && found_by(&self.outside, prove).await? {
+            return Some(Peer::Uid(uid));
+        }
+        let is_inside = found_by(&self.inside, move || descendants::have_socket(inode)).await;
+        match (is_inside, needs_proof) {
+            (Some(true), _) => Some(Peer::Descendant),
+            (Some(false), true) => Some(Peer::Unproven),
+            (None, true) => None,
+            // No command is near, or a process of that user needs the token in any case.
+            (Some(false) | None, false) => Some(Peer::Uid(uid)),
         }
     }
 
     /// The process that has the socket `peer`, connected to `local` on this machine.
     #[cfg(not(target_os = "linux"))]
-    pub(in crate::http) async fn of(&self, _: SocketAddr, _: SocketAddr) -> Peer {
+    pub(in crate::http) async fn of(&self, _: SocketAddr, _: SocketAddr, _: Option<u32>) -> Peer {
         Peer::Unknown
     }
+}
+
+/// The result of a search among processes, made when it is its turn. A command may have a thousand of them, and no
+/// other work waits meanwhile. `None` if it cannot be made now.
+#[cfg(target_os = "linux")]
+async fn found_by(
+    turn: &Mutex<()>,
+    search: impl Fn() -> io::Result<bool> + Copy + Send + 'static,
+) -> Option<bool> {
+    let _turn = turn.lock().await;
+    let (reply, answer) = oneshot::channel();
+    let work = move || match reply.send(search()) {
+        // The receiver may have been dropped; nothing to do then.
+        Ok(()) | Err(_) => {}
+    };
+    let found = match start_thread("processes", work) {
+        Ok(()) => answer.await.ok()?,
+        Err(error) => {
+            log::warn!("no thread can be started: {error}");
+            search()
+        }
+    };
+    found
+        .inspect_err(|error| log::warn!("processes cannot be looked at: {error}"))
+        .ok()
 }
 
 /// Asks the kernel for one socket. Source: `sock_diag(7)`, `linux/inet_diag.h`.
@@ -331,9 +369,11 @@ mod proc_net {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::net::{TcpListener, TcpStream};
+    use std::process::Command;
 
     use nix::unistd::Uid;
 
+    use super::super::descendants::testing::end;
     use super::*;
 
     /// Spec: [SEC-05]
@@ -351,14 +391,44 @@ mod tests {
             let peer = client.local_addr().unwrap();
             let (_accepted, _) = listener.accept().unwrap();
             let us = Uid::effective().as_raw();
-            assert_eq!(peers.of(peer, local).await, Peer::Uid(us));
+            assert_eq!(peers.of(peer, local, Some(us)).await, Peer::Uid(us));
             let found = proc_net::owner(peer, local).unwrap().unwrap();
             assert_eq!(found.uid, us);
             let link = peers.link.as_ref().unwrap();
             assert_eq!(link.owner(peer, local), Ok(Some(found)));
             drop(client);
-            assert_eq!(peers.of(peer, local).await, Peer::Unknown);
+            assert_eq!(peers.of(peer, local, Some(us)).await, Peer::Unknown);
             assert_eq!(proc_net::owner(peer, local).unwrap(), None);
         }
+    }
+
+    /// Spec: [SEC-510]
+    #[actix::test]
+    async fn while_a_command_is_near_a_socket_that_no_process_is_found_to_have_is_unproven() {
+        let peers = Peers::new();
+        let us = Uid::effective().as_raw();
+        let mut tool = Command::new("sleep").arg("60").spawn().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let client = TcpStream::connect(local).unwrap();
+        let peer = client.local_addr().unwrap();
+        let (_accepted, _) = listener.accept().unwrap();
+        // This process has it, and no process has one of that number.
+        let owner = peers.link.as_ref().unwrap().owner(peer, local);
+        let found = owner.unwrap().unwrap();
+        let hidden = Owner { inode: 1, ..found };
+        for (socket, doubted, expected) in [
+            (found, Some(us), Peer::Uid(us)),
+            (hidden, Some(us), Peer::Unproven),
+            // Other processes of the service have no way to hide a socket.
+            (hidden, None, Peer::Uid(us)),
+            // A process of another user needs the token in any case.
+            (hidden, Some(us + 1), Peer::Uid(us)),
+        ] {
+            let judged = peers.judge(socket, doubted).await;
+            assert_eq!(judged, Some(expected), "{socket:?} {doubted:?}");
+        }
+        end(tool.id());
+        tool.wait().unwrap();
     }
 }

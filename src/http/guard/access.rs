@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use harness_actors::Secret;
 use subtle::ConstantTimeEq as _;
 
-use super::token::{NotNow, Token};
+use super::token::{NotNow, Token, TokenLease};
 
 /// The service's rules for who may use it.
 #[derive(Debug)]
@@ -20,18 +21,23 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Whether an `Authorization` header shows the token. The time that the comparison takes
-    /// does not tell how much of the token was right.
+    /// The right of a client by its `Authorization` header. `None` if that does not show the token.
+    /// The time that the comparison takes does not tell how much of the token was right.
     ///
     /// # Errors
     /// If the token cannot be looked at now.
-    pub(super) async fn is_shown_by(&self, authorization: &[u8]) -> Result<bool, NotNow> {
+    pub(super) async fn lease_by(
+        &self,
+        authorization: &[u8],
+    ) -> Result<Option<TokenLease>, NotNow> {
         let Some((scheme, shown)) = authorization.split_at_checked(7) else {
-            return Ok(false);
+            return Ok(None);
         };
         let token = self.token.now().await?;
-        Ok(scheme.eq_ignore_ascii_case(b"bearer ")
-            && token.is_some_and(|token| bool::from(shown.ct_eq(token.expose().as_bytes()))))
+        let is_it = |secret: &Secret| bool::from(shown.ct_eq(secret.expose().as_bytes()));
+        let is_shown =
+            scheme.eq_ignore_ascii_case(b"bearer ") && token.secret.as_ref().is_some_and(is_it);
+        Ok(is_shown.then(|| self.token.lease(&token)))
     }
 }
 
@@ -75,8 +81,6 @@ impl AllowedHosts {
 
 #[cfg(test)]
 mod tests {
-    use harness_actors::Secret;
-
     use super::*;
 
     /// Spec: [SEC-02]
@@ -130,8 +134,8 @@ mod tests {
             ("0123456789abcdef", false),
             ("", false),
         ] {
-            let is_shown = access.is_shown_by(header.as_bytes()).await;
-            assert_eq!(is_shown, Ok(shown), "{header}");
+            let lease = access.lease_by(header.as_bytes()).await;
+            assert_eq!(lease.map(|lease| lease.is_some()), Ok(shown), "{header}");
         }
     }
 }

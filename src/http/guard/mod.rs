@@ -20,6 +20,7 @@ mod watched;
 
 pub(crate) use self::access::{Access, AllowedHosts};
 pub(crate) use self::token::Token;
+pub(super) use self::token::TokenLease;
 
 /// The one route that needs no token; what it reveals to a stranger is that something answers, and
 /// to a nonce the proof that it is the service.
@@ -125,10 +126,12 @@ async fn judge(
     let goes_by_user = !is_forwarded(headers);
     let is_owner = goes_by_user
         && connection.is_some_and(|connection| connection.is_local_process_of(access.owner));
-    let known = if shows_token(access, headers).await? {
-        Some(Caller::TokenHolder)
-    } else {
-        (is_owner && !access.require_token).then_some(Caller::Known)
+    let known = match lease_by(access, headers).await? {
+        Some(lease) => {
+            request.extensions_mut().insert(lease);
+            Some(Caller::TokenHolder)
+        }
+        None => (is_owner && !access.require_token).then_some(Caller::Known),
     };
     if let Some(known) = known {
         return match connection.is_none_or(|connection| connection.watch().recognize()) {
@@ -150,19 +153,32 @@ async fn judge(
         let detail = "the system does not say now whose connection this is; try again";
         return Err(Kind::Overloaded.refuse(detail));
     }
+    if goes_by_user && !access.require_token && connection.is_some_and(Connection::may_descend) {
+        log::warn!(
+            "a process that a command may have started was refused {} {}",
+            request.method(),
+            request.path()
+        );
+        let detail = "what a tool starts may not use the service: it would decide for the operators; \
+                      a command runs that can reach the service, and the system does not show that \
+                      another process is this client: send the header `Authorization: Bearer TOKEN`; \
+                      the token is in the file `token` in the service's state folder";
+        return Err(Kind::FromTool.refuse(detail));
+    }
     let detail = "send the header `Authorization: Bearer TOKEN`; \
                   the token stands in the file `token` in the service's state folder";
     Err(Kind::Unauthorized.refuse(detail))
 }
 
-async fn shows_token(access: &Access, headers: &HeaderMap) -> Result<bool, Refusal> {
+/// The right of a client by the token. `None` if it does not show it.
+async fn lease_by(access: &Access, headers: &HeaderMap) -> Result<Option<TokenLease>, Refusal> {
     let mut shown = headers.get_all(header::AUTHORIZATION);
     match (shown.next(), shown.next()) {
         (Some(only), None) => {
-            let is_shown = access.is_shown_by(only.as_bytes()).await;
-            is_shown.map_err(|error| Kind::Overloaded.refuse(error.to_string()))
+            let lease = access.lease_by(only.as_bytes()).await;
+            lease.map_err(|error| Kind::Overloaded.refuse(error.to_string()))
         }
-        (None | Some(_), _) => Ok(false),
+        (None | Some(_), _) => Ok(None),
     }
 }
 

@@ -94,6 +94,22 @@ async fn what_the_service_started_is_refused_on_every_route() {
     }
 }
 
+/// Spec: [SEC-510]
+#[actix_web::test]
+async fn what_a_tool_may_have_started_needs_the_token() {
+    let unproven = Some(Peer::Unproven);
+    for path in ["/prompt", "/v1/conversations"] {
+        let refused = judged(false, unproven, path, &[]).await;
+        assert_eq!(refused, Err(StatusCode::FORBIDDEN), "{path}");
+        let shown = judged(false, unproven, path, &[TOKEN]).await;
+        assert_eq!(shown, Ok(Caller::TokenHolder), "{path}");
+        assert_eq!(judged(true, unproven, path, &[]).await, NOT_LET_IN);
+    }
+    // A client of ours sends the token to a service that has proved itself there.
+    let health = judged(false, unproven, OPEN_ROUTE, &[]).await;
+    assert_eq!(health, Ok(Caller::Stranger));
+}
+
 /// Spec: [SEC-52]
 #[actix_web::test]
 async fn a_request_that_somebody_hands_on_needs_the_token() {

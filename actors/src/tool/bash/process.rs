@@ -203,6 +203,7 @@ pub(crate) fn run_into(
         order: first,
         descriptors,
         is_emptied,
+        running,
     } = launcher.launch(order)?;
     let (input, other_side) = UnixStream::pair()?;
     let spawned = process
@@ -223,6 +224,7 @@ pub(crate) fn run_into(
     // With its input closed it ends.
     lifeline.end();
     child.wait()?;
+    drop(running);
     worked.map(|ended| Ended {
         is_emptied,
         ..ended
@@ -316,6 +318,28 @@ mod tests {
                 order: Vec::new(),
                 descriptors: Arc::default(),
                 is_emptied: false,
+                running: None,
+            })
+        }
+    }
+
+    /// Hands out one more owner of a value with each command.
+    struct CountingLauncher(Arc<()>);
+
+    impl Launcher for CountingLauncher {
+        fn containment(&self, _: Access, _: bool, _: &Path) -> Result<Contained, String> {
+            Err("it only starts".to_owned())
+        }
+
+        fn launch(&self, _: &LaunchOrder) -> io::Result<Launch> {
+            let mut process = Command::new("echo");
+            process.arg("x");
+            Ok(Launch {
+                process,
+                order: Vec::new(),
+                descriptors: Arc::default(),
+                is_emptied: false,
+                running: Some(Box::new(Arc::clone(&self.0))),
             })
         }
     }
@@ -347,6 +371,32 @@ mod tests {
         let ended = running.join().unwrap().unwrap();
         assert_eq!(ended, Ended::default());
         assert!(!lifeline.signal_cut(Signal::SIGCONT));
+    }
+
+    /// Spec: [SEC-510]
+    #[test]
+    fn a_launcher_can_count_the_commands_that_run() {
+        let owned = Arc::new(());
+        let launcher = CountingLauncher(Arc::clone(&owned));
+        let order = LaunchOrder {
+            conversation: None,
+            program: Vec::new(),
+            environment: Vec::new(),
+            folder: "/".into(),
+            workspace: "/".into(),
+            temp: "/".into(),
+            access: Access::Read,
+            network: false,
+            writable: Vec::new(),
+            protected: Vec::new(),
+            closed: Arc::default(),
+        };
+        let mut owners = Vec::new();
+        let mut sink = |_: &[u8]| owners.push(Arc::strong_count(&owned));
+        let ended = run_into(&launcher, &order, &Lifeline::default(), &mut sink);
+        assert_eq!(ended.unwrap(), Ended::default());
+        assert_eq!(owners, [3]);
+        assert_eq!(Arc::strong_count(&owned), 2);
     }
 
     /// Spec: [BASH-02]
