@@ -6,7 +6,7 @@ Bounds on time and memory are ratios to a baseline of the same run (`support/bou
 has all of them.
 
 Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
-Spec: [BASH-534] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
+Spec: [BASH-534] [BASH-535] [EVENT-33] [SEC-57] [SEC-201] [TOOL-52]
 """
 
 import fcntl
@@ -485,6 +485,16 @@ SESSIONS = python("import os, time", "end = time.monotonic() + 20", "while time.
                   "  if os.fork() == 0:", "   os.setsid()", "   if os.fork(): os._exit(0)", " except OSError: pass")
 
 
+# One whose processes do nothing but copy themselves, which takes the locks of the files that they have mapped.
+COPIES = python("import os, time", "end = time.monotonic() + 20", "while time.monotonic() < end:", " try: os.fork()",
+                " except OSError: pass")
+
+
+def copies_without_end(bench):
+    """B12: a bomb that keeps the process from ending that would end it."""
+    too_much(bench, COPIES)
+
+
 def ended_after(bench, command):
     """The seconds until a command is ended that takes too much, and how late the pieces of another conversation come
     meanwhile, from the service and from the bare server."""
@@ -642,7 +652,8 @@ def alike(bench):
 
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
-    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, sessions_without_end,
+    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, copies_without_end,
+    sessions_without_end,
     nothing_else_ends, odd_names, halted_holder, left_folders, alike, much_memory, much_shared_memory,
     memory_in_common)}
 # They touch much of the machine's memory, which takes longer than all others.
