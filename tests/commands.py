@@ -6,8 +6,8 @@ Bounds on time and memory are ratios to a baseline of the same run (`support/bou
 has all of them.
 
 Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
-Spec: [BASH-534] [BOX-540] [BOX-541] [BOX-542] [BOX-543] [BOX-545] [EVENT-33] [SEC-57] [SEC-201] [SEC-510]
-Spec: [SEC-511] [TOOL-52]
+Spec: [BASH-534] [BASH-535] [BOX-540] [BOX-541] [BOX-542] [BOX-543] [BOX-545] [EVENT-33] [SEC-57] [SEC-201]
+Spec: [SEC-510] [SEC-511] [TOOL-52]
 """
 
 import ctypes
@@ -496,6 +496,16 @@ SESSIONS = python("import os, time", "end = time.monotonic() + 20", "while time.
                   "  if os.fork() == 0:", "   os.setsid()", "   if os.fork(): os._exit(0)", " except OSError: pass")
 
 
+# One whose processes do nothing but copy themselves, which takes the locks of the files that they have mapped.
+COPIES = python("import os, time", "end = time.monotonic() + 20", "while time.monotonic() < end:", " try: os.fork()",
+                " except OSError: pass")
+
+
+def copies_without_end(bench):
+    """B12: a bomb that keeps the process from ending that would end it."""
+    too_much(bench, COPIES)
+
+
 def ended_after(bench, command):
     """The seconds until a command is ended that takes too much."""
     begun = time.monotonic()
@@ -880,9 +890,11 @@ def one_world(bench):
 
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
-    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, sessions_without_end,
-    nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world, hidden_clients,
-    hidden_clients_of_a_user, much_memory, much_shared_memory, memory_in_common)}
+    many_processes_with_full_access, many_processes_by_landlock, fork_bomb, copies_without_end,
+    sessions_without_end, nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world,
+    hidden_clients, hidden_clients_of_a_user, much_memory, much_shared_memory, memory_in_common)}
+# They touch much of the machine's memory, which takes longer than all others.
+ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
 # They touch much of the machine's memory, which takes longer than all others.
 ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
 

@@ -1,9 +1,9 @@
-//! The meter of what a command takes.
+//! The meter of what a command takes, which knows its processes and can end them.
 //!
 //! Under `namespaces` one folder lists the processes of a command. Elsewhere they are found from parent to child: among a
 //! thousand processes that want to run, that takes so long that the command does what it likes for seconds.
 //!
-//! Source: `proc(5)`, `pid_namespaces(7)`.
+//! Source: `proc(5)`, `pid_namespaces(7)`, `pidfd_send_signal(2)`.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -11,12 +11,15 @@ use std::path::{Path, PathBuf};
 
 use harness_protocol::Backend;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustix::process::{Signal, pidfd_send_signal};
 
 use super::policy::{Limits, Policy};
 use crate::processes::{MACHINE, Taken, descendants_until, listed, memory_counted_once, taken};
 
 /// The processes that are this program's, and not the command's.
 pub(super) const OWN: u64 = 1;
+/// The number of the first process of a namespace.
+const FIRST: u32 = 1;
 /// The number of processes by which a command may grow between two looks, beside twice what it had, before the look that
 /// follows is only a count.
 const GROWTH: u64 = 64;
@@ -85,6 +88,13 @@ impl<'a> UsageMeter<'a> {
         };
         self.last
     }
+
+    /// Ends the processes of the command that its namespace lists, but for the init.
+    pub(super) fn end_listed(&self) {
+        if let Some(view) = &self.view {
+            view.end_others();
+        }
+    }
 }
 
 fn has_ended(end: &OwnedFd) -> bool {
@@ -101,8 +111,24 @@ impl NamespaceView {
         let process = Path::new(MACHINE).join(first.to_string());
         let view = Self(File::open(process.join("root/proc")).ok()?);
         let namespace = |process: &Path| fs::read_link(process.join("ns/pid")).ok();
-        let is_own = namespace(&view.path().join("1"))? == namespace(&process)?;
+        let is_own = namespace(&view.path().join(FIRST.to_string()))? == namespace(&process)?;
         is_own.then_some(view)
+    }
+
+    /// Ends all processes but the first one. With that one all end, too, but only once it has given up the files that it
+    /// has mapped, and a thousand processes that copy themselves hold the locks of those for seconds.
+    fn end_others(&self) {
+        let view = self.path();
+        for pid in listed(&view).into_iter().filter(|pid| *pid != FIRST) {
+            // The open folder of a process is that process, also when its number is given again.
+            let Ok(process) = File::open(view.join(pid.to_string())) else {
+                continue;
+            };
+            match pidfd_send_signal(&process, Signal::KILL) {
+                // It has ended, or ends with the first one.
+                Ok(()) | Err(_) => {}
+            }
+        }
     }
 
     fn path(&self) -> PathBuf {

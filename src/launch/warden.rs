@@ -80,6 +80,7 @@ fn watch(
             Word::End => {
                 // The init ends everything as well, should this one be slow.
                 drop(input.take());
+                meter.end_listed();
                 tree::end_all(scope);
                 return Ok(());
             }
@@ -88,6 +89,7 @@ fn watch(
         let now = meter.look();
         if let Some(what) = over(now, policy.limits) {
             report(&Report::Over(what));
+            meter.end_listed();
             tree::end_all(scope);
             return Ok(());
         }
