@@ -127,7 +127,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Appends are done in the order in which they were asked for. The first one takes the
     /// journal for this process alone, and mends its end.
     ///
-    /// # Errors See [`AppendError`]; the journal is unchanged.
+    /// # Errors
+    /// See [`AppendError`]; the journal is unchanged.
     fn append(
         &self,
         expected: u64,
@@ -144,6 +145,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Checks for room for about `bytes` more bytes. The caller asks before it takes an order, not before each append:
     /// a run that began must be recorded up to its end. Never waits.
     ///
+    /// # Errors
     /// Fails with the reason for the lack of room.
     fn room(&self, bytes: u64) -> Result<(), StorageError> {
         let _ = bytes;
@@ -156,7 +158,8 @@ pub trait Journal: Send + Sync + 'static {
     /// handed to the journal before; it must be called in the order of appends. A journal that
     /// keeps nothing costs its users what was shown of a reply when the process dies.
     ///
-    /// # Errors When the storage refuses. Pieces that were kept before are unchanged.
+    /// # Errors
+    /// When the storage refuses. Pieces that were kept before are unchanged.
     fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
         drop((handed, pieces));
         Box::pin(std::future::ready(Ok(())))
@@ -187,7 +190,8 @@ pub trait Journal: Send + Sync + 'static {
     /// [`Entry::json`]. The old journal is kept as an archive. A reader that reads meanwhile tells the old records from
     /// the new ones by the epoch of their positions.
     ///
-    /// # Errors See [`AppendError`]; the journal is unchanged.
+    /// # Errors
+    /// See [`AppendError`]; the journal is unchanged.
     fn replace(
         &self,
         expected: u64,

@@ -50,8 +50,8 @@ impl Format {
 
 /// Reads a file.
 ///
-/// # Errors Every problem of the file, in the order of its lines. Text that is not TOML or JSON gives that problem
-/// alone.
+/// # Errors
+/// Every problem of the file, in the order of its lines. Text that is not TOML or JSON gives that problem alone.
 pub fn read(bytes: &[u8], format: Format, list: FeatureList) -> Result<Manifest, Vec<FileProblem>> {
     let given = parse(bytes, format)?;
     let mut problems = Vec::new();

@@ -45,6 +45,7 @@ impl SettingsFile {
 
     /// Changes one setting in the present content of the file.
     ///
+    /// # Errors
     /// If the file cannot be read or written; it is unchanged then.
     pub(crate) fn keep(&self, name: &str, value: &str) -> io::Result<()> {
         let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();

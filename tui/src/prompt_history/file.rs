@@ -70,7 +70,8 @@ impl HistoryFile {
 
     /// Adds a prompt to what the file has by now, and returns all of it.
     ///
-    /// # Errors If the file cannot be read or written; it is unchanged then.
+    /// # Errors
+    /// If the file cannot be read or written; it is unchanged then.
     pub(crate) fn add(&self, prompt: &str) -> io::Result<PromptHistory> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         DirBuilder::new()

@@ -1,5 +1,7 @@
 //! Takes the terminal and restores it, in whatever way the client ends.
 //!
+//! Invariant: the modes that the client set are left in the reverse order, and once: at the end, on an error, on a
+//! panic, on a signal, and while the shell or an editor has the terminal.
 //! Invariant: a writer does not wait. Bytes that the terminal does not take are kept, and the end waits for them only
 //! for a moment.
 
@@ -46,6 +48,7 @@ struct State {
 impl<D: Device> Guard<D> {
     /// Takes the terminal.
     ///
+    /// # Errors
     /// If the terminal cannot be taken; it is unchanged then.
     pub(crate) fn take(device: D, capabilities: &Capabilities) -> io::Result<Self> {
         let is_wanted = |mode: &Mode| *mode != Mode::KittyKeyboard || capabilities.is_kitty_allowed;
@@ -94,6 +97,7 @@ impl<D: Device> Guard<D> {
 
     /// Restores the terminal. Nothing happens if the client does not have it.
     ///
+    /// # Errors
     /// If it cannot be restored, for example because its other end closed; `TimedOut` if its other end reads nothing.
     pub(crate) fn leave(&self) -> io::Result<()> {
         self.shared.leave()
@@ -101,6 +105,7 @@ impl<D: Device> Guard<D> {
 
     /// Says a last thing behind [`Guard::leave`], without waiting long.
     ///
+    /// # Errors
     /// If it cannot be written; `TimedOut` if the terminal's other end reads nothing.
     pub(crate) fn say_last(&self, line: &str) -> io::Result<()> {
         let mut state = self.shared.state();

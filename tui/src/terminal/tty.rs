@@ -19,6 +19,7 @@ use nix::unistd::ttyname;
 pub(crate) trait Device: Send + Sync + 'static {
     /// Writes as much as there is room for; how much that was.
     ///
+    /// # Errors
     /// If it cannot be written, above all because the other end closed, or `WouldBlock` if there is no room.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 

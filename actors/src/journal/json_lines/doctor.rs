@@ -139,8 +139,9 @@ impl Doctor {
     /// Rebuilds a journal from the records that can be read, under a new epoch, and keeps the old file unchanged as an
     /// archive.
     ///
-    /// # Errors When there is no such journal, when a newer version or another process writes it, or when the storage
-    /// fails. The journal is unchanged then.
+    /// # Errors
+    /// When there is no such journal, when a newer version or another process writes it, or when the storage fails. The
+    /// journal is unchanged then.
     pub fn repair(&self, id: &ConversationId) -> Result<Repaired, OpenError> {
         let id = id.as_str();
         let path = self.0.journal(id);
