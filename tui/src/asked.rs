@@ -24,7 +24,7 @@ pub(crate) fn head(approval: &Approval, folder: Option<&str>) -> String {
     format!("{}: {about}", approval.tool)
 }
 
-/// A path below that folder; as it is, if it is elsewhere.
+/// A path relative to that folder; unchanged, if it is elsewhere.
 fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
     let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
     below.unwrap_or(path)

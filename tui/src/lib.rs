@@ -6,8 +6,8 @@
 //! timers   ---------> ┘     (no IO, no clock) └--> Effect --> Order to the service, clipboard, files
 //! ```
 //!
-//! Invariant: nothing here speaks HTTP. Whoever runs the client hands it a link: what it wants goes
-//! out as [`Order`], what happens comes in as [`News`].
+//! Invariant: nothing here speaks HTTP. The program that runs the client passes it a link: the client's orders go out
+//! as [`Order`], the service's news come in as [`News`].
 
 mod app;
 mod asked;

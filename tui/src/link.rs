@@ -13,8 +13,8 @@ use crate::service::Service;
 /// The client's orders to the service. The link carries out each, and answers with [`News`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Be attached to this conversation and no other: a snapshot, then its events. Also asked of
-    /// the conversation that is open, when an event was missed: the snapshot is taken anew.
+    /// Be attached to this conversation and no other: a snapshot, then its events. Also asked of the conversation that
+    /// is open, when an event was missed: the service sends a new snapshot.
     Open {
         /// The conversation.
         conversation: String,
@@ -52,7 +52,7 @@ pub enum Order {
     Queue {
         /// The conversation.
         conversation: String,
-        /// Where it waits.
+        /// The queue in which it waits.
         queue: Queue,
         /// Names the message; makes a repetition safe.
         key: String,
@@ -80,14 +80,14 @@ pub enum Order {
     Withdraw {
         /// The conversation.
         conversation: String,
-        /// Which; all if none.
+        /// The message to withdraw. `None` for all.
         item: Option<u64>,
     },
-    /// Go on without a prompt, or ask for the last reply again; answered with [`News::GoesOn`].
+    /// Continue without a prompt, or ask for the last reply again; answered with [`News::GoesOn`].
     GoOn {
         /// The conversation.
         conversation: String,
-        /// Whether the last reply is asked for again.
+        /// True if the last reply is asked for again.
         is_retry: bool,
     },
     /// The settings of a conversation; answered with [`News::Settings`].
@@ -124,14 +124,14 @@ pub enum Order {
         /// The folder whose skills or templates are wanted, absolute; the service's own if none.
         folder: Option<String>,
     },
-    /// Run a command in the folder of a conversation; answered with [`News::CommandEnded`]. Its event
-    /// tells all clients what came of it.
+    /// Run a command in the folder of a conversation; answered with [`News::CommandEnded`]. All clients receive its
+    /// result as an event.
     Command {
         /// The conversation.
         conversation: String,
         /// The text that the shell is given.
         command: String,
-        /// Whether the model is not to be told of it.
+        /// True if the model does not receive it.
         is_hidden: bool,
     },
     /// End the command that was ordered last.
@@ -150,7 +150,7 @@ pub enum Order {
         conversation: String,
         /// The run; one that is over is not mistaken for the next. None for what is no run.
         run_id: Option<u64>,
-        /// Whether what waits in the queues is withdrawn, too.
+        /// True if the messages in the queues are withdrawn, too.
         clear_queue: bool,
     },
     /// Take back what tools changed in the last run that changed something; answered with
@@ -189,7 +189,7 @@ pub enum Order {
         /// The last record that the copy has; all of them if none.
         seq: Option<u64>,
     },
-    /// Give a conversation another title. Whoever is attached to it sees a `renamed` event.
+    /// Give a conversation another title. All clients that are attached to it receive a `renamed` event.
     Rename {
         /// The conversation.
         conversation: String,
@@ -238,7 +238,7 @@ pub enum Recipe {
 pub enum Change {
     /// The model to ask.
     Model(Option<String>),
-    /// How much it thinks.
+    /// The thinking level.
     Thinking(Option<ThinkingLevel>),
     /// The body of an order, whose name the service knows.
     Order(AnyOrder),
@@ -276,20 +276,20 @@ pub struct Offer {
 /// News from the link to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
-    /// The service that the client is attached to. Told before anything else of it, and again when the service
-    /// was started anew.
+    /// The service that the client is attached to. It comes before anything else from the service, and again when the
+    /// service was restarted.
     Service(Box<Service>),
     /// Something to know that is no failure.
     Remark {
         /// That.
         text: String,
     },
-    /// The conversation as it is now. Sent on each [`Order::Open`], and when a position could not
-    /// be served after a break. Events follow from its position on.
+    /// The present state of the conversation. Sent on each [`Order::Open`], and when a position could not be served
+    /// after a break. Events follow from its position on.
     Snapshot {
         /// The conversation.
         snapshot: Box<Snapshot>,
-        /// Why it was sent anew, if it was.
+        /// The reason for a new snapshot, if it is not the first.
         reset: Option<String>,
     },
     /// An event of the open conversation.
@@ -306,11 +306,11 @@ pub enum News {
     },
     /// The connection to the service is lost, and will be tried again.
     Down {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How many tries in a row have failed.
+        /// Number of tries in a row that have failed.
         tries: u32,
-        /// How long until the next.
+        /// Delay before the next try.
         wait: Duration,
     },
     /// The stream is open again.
@@ -319,7 +319,7 @@ pub enum News {
     Older {
         /// The conversation.
         conversation: String,
-        /// Which was asked for: the records before this one.
+        /// The page that was asked for: the records before this one.
         before: u64,
         /// The page; none if it could not be had.
         page: Option<Box<History>>,
@@ -351,21 +351,21 @@ pub enum News {
     Withdrawn {
         /// The conversation.
         conversation: String,
-        /// Which was asked for; all if none.
+        /// The message that was to be withdrawn. `None` for all.
         item: Option<u64>,
         /// Those that waited.
         withdrawn: Vec<u64>,
     },
-    /// Nothing was withdrawn, as far as is known.
+    /// Nothing was withdrawn, or the client does not know.
     NotWithdrawn {
         /// The conversation.
         conversation: String,
-        /// Which was asked for; all if none.
+        /// The message that was to be withdrawn. `None` for all.
         item: Option<u64>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A conversation goes on without a prompt.
+    /// A conversation continues without a prompt.
     GoesOn {
         /// The run that was started.
         run_id: u64,
@@ -395,14 +395,14 @@ pub enum News {
     Compacted {
         /// The conversation.
         conversation: String,
-        /// How it went.
+        /// The outcome.
         answer: CompactAnswer,
     },
     /// The service's entries of a kind.
     Offered {
         /// The kind.
         kind: OfferKind,
-        /// The folder that was looked in, as it was asked for.
+        /// The folder that was searched, as the order named it.
         folder: Option<String>,
         /// All of them, as the service sorts them.
         offers: Vec<Offer>,
@@ -411,7 +411,7 @@ pub enum News {
     },
     /// A command that was ordered has ended, or was not run.
     CommandEnded {
-        /// Why it was not run, if it was not, or why that is not known.
+        /// The reason why the command was not run, or why that is not known. `None` if it ran.
         reason: Option<String>,
     },
     /// Files of the folder of a conversation.
@@ -425,24 +425,24 @@ pub enum News {
     NotOffered {
         /// The kind.
         kind: OfferKind,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A prompt or a message for a queue was not accepted.
     NotAccepted {
         /// The key of the prompt.
         key: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The answer to a cancel.
     CancelAnswered {
-        /// Whether a run was stopped.
+        /// True if a run was stopped.
         cancelled: bool,
     },
     /// A cancel was not carried out.
     NotCancelled {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Changes were taken back, or left.
@@ -467,7 +467,7 @@ pub enum News {
         conversation: String,
         /// The approval.
         approval: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The conversations, the last active first.
@@ -476,21 +476,21 @@ pub enum News {
     Deleted {
         /// The conversation.
         conversation: String,
-        /// Where its journal is now.
+        /// The new place of its journal.
         trash: String,
     },
     /// Something of workflows.
     Board(BoardNews),
     /// An order was not carried out.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The open conversation cannot be had at all: it does not exist, or cannot be read.
     Refused {
         /// The conversation.
         conversation: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

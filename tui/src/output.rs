@@ -5,7 +5,7 @@
 
 use crate::text::{Hidden, sanitize};
 
-/// How much of one line is kept, in bytes.
+/// Maximum size of one line that is kept, in bytes.
 const MAX_LINE: usize = 4 * 1024;
 
 /// A line of an output.
@@ -33,11 +33,11 @@ impl OutputLine {
 pub(crate) struct OutputLines {
     /// The line that is not finished, as it came.
     open: String,
-    /// How many bytes of it are not kept.
+    /// Number of its bytes that are not kept.
     more: usize,
-    /// Whether the program went back to the start of the line.
+    /// True if the program went back to the start of the line.
     is_back: bool,
-    /// Where the next piece begins, if nothing is left out.
+    /// Offset of the next piece, if nothing is left out.
     end: u64,
 }
 

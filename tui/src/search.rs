@@ -1,6 +1,6 @@
 //! Finds words in the conversation.
 //!
-//! It looks at the texts as they are shown, but lays out only parts that may have the words.
+//! It looks at the texts in their shown form, but lays out only parts that may have the words.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::viewport::{Place, Viewport};
 /// In how many parts hits are counted.
 const MAX_COUNTED: usize = 200;
 
-/// Where to look next.
+/// Direction of the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// Towards the end.
@@ -23,11 +23,11 @@ pub(crate) enum Direction {
 /// The outcome of the look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A hit; it is where the search stands now.
+    /// A hit, which is the current one of the search now.
     At {
-        /// Where it begins.
+        /// The beginning of the hit.
         place: Place,
-        /// Whether it was found by going round.
+        /// True if the search wrapped around the end of the conversation.
         is_wrapped: bool,
     },
     /// There is none up to the oldest part that is loaded: load the page before and look again.
@@ -36,7 +36,7 @@ pub(crate) enum Found {
     Nowhere,
 }
 
-/// A search, and the hit that it stands at.
+/// A search, and its current hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Search {
     needle: Needle,
@@ -56,7 +56,7 @@ impl Search {
         }
     }
 
-    /// The hit that it stands at.
+    /// The current hit.
     #[cfg(test)]
     pub(crate) fn current(&self) -> Option<Place> {
         self.current
@@ -151,8 +151,8 @@ impl Search {
         self.needle.all_in(&viewport.block(part).source)
     }
 
-    /// Which hit it stands at, counted from 1, and how many there are of those that are loaded;
-    /// none if it stands at none, or if so many parts may have one that to count takes long.
+    /// Number of the current hit, counted from 1, and of all loaded hits. `None` without a current hit, or if so many
+    /// parts may have one that to count takes long.
     pub(crate) fn count(
         &self,
         conversation: &Conversation,
@@ -177,7 +177,7 @@ impl Search {
         Some((place?, count))
     }
 
-    /// Whether the search stands at this hit.
+    /// True if this hit is the current one.
     pub(crate) fn is_current(&self, part: PartId, hit: &Range<usize>) -> bool {
         self.current
             == Some(Place {
@@ -232,7 +232,7 @@ impl Needle {
         hits
     }
 
-    /// How much of the text is the needle, if it begins with it.
+    /// Length of the needle in the text, in bytes, if the text begins with it.
     fn length_at(&self, text: &str) -> Option<usize> {
         let mut left = self.words.as_slice();
         for (at, c) in text.char_indices() {
@@ -251,8 +251,8 @@ impl Needle {
         left.is_empty().then_some(text.len())
     }
 
-    /// Whether a part may have it: a layout may add and leave out blanks and control characters,
-    /// but nothing else.
+    /// True if a part may have the needle: a layout may add and leave out blanks and control characters, but nothing
+    /// else.
     fn may_be_in(&self, part: &Part) -> bool {
         let texts: [&str; 4] = match &part.kind {
             PartKind::User { content, .. }
@@ -288,7 +288,7 @@ impl Needle {
         })
     }
 
-    /// Whether the text begins with the needle, but for blanks; or ends within it.
+    /// True if the text begins with the needle, but for blanks; or ends within it.
     fn is_bare_at(&self, text: &str) -> bool {
         let mut left = self.bare.as_slice();
         for c in text.chars().filter(|c| !c.is_whitespace()) {
@@ -308,15 +308,15 @@ impl Needle {
     }
 }
 
-/// A letter as it is compared.
+/// A letter in the form in which it is compared.
 fn fold(c: char, has_capitals: bool) -> impl Iterator<Item = char> + use<> {
     let small = (!has_capitals).then(|| c.to_lowercase());
     let same = has_capitals.then_some(c);
     small.into_iter().flatten().chain(same)
 }
 
-/// Whether a layout may leave the character out or show something else in its place. A tab is a
-/// blank, which is left out of the comparison anyway.
+/// True if a layout may leave the character out or show something else in its place. A tab is a blank, which is left
+/// out of the comparison anyway.
 fn is_strange(c: char) -> bool {
     c != '\t' && is_special(c)
 }

@@ -1,7 +1,7 @@
 //! The selection, and its text.
 //!
-//! Invariant: a selection is of the text, not of the screen: scrolling, another width and what
-//! grows elsewhere leave it as it is.
+//! Invariant: a selection is of the text, not of the screen: scrolling, another width and growth elsewhere do not
+//! change it.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl Selection {
         self.is_open |= self.head != self.anchor;
     }
 
-    /// Whether nothing is selected.
+    /// True if nothing is selected.
     pub(crate) fn is_empty(&self) -> bool {
         let (from, to) = self.ends();
         !self.is_open || from == to
@@ -120,7 +120,7 @@ fn around(unit: Unit, place: Place, source: &str) -> (Place, Place) {
     (at(range.start), at(range.end))
 }
 
-/// The word, or what stands between words.
+/// The word at an offset, or the text between words.
 fn word(offset: usize, source: &str) -> Range<usize> {
     let line = source[..offset].rfind('\n').map_or(0, |end| end + 1);
     source[line..]

@@ -1,4 +1,4 @@
-//! The service that the client is attached to, and how it is told.
+//! The service that the client is attached to, and its description for the operator.
 
 use crate::text::one_line;
 
@@ -14,7 +14,7 @@ pub struct Service {
     pub version: String,
     /// The folder of conversations that were made without one, as a person writes it.
     pub folder: String,
-    /// Whether rules answer and no model.
+    /// True if rules answer instead of a model.
     pub is_demo: bool,
     /// The host of the API.
     pub host: Option<String>,
@@ -22,7 +22,7 @@ pub struct Service {
     pub model: String,
     /// Its process.
     pub pid: u32,
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: String,
     /// The containment of its tools.
     pub sandbox: String,
@@ -30,7 +30,7 @@ pub struct Service {
     pub state: String,
     /// Its log, as a person writes it.
     pub log: Option<String>,
-    /// Where it is not what the shell says in which the client was started.
+    /// Differences from the environment of the shell in which the client was started.
     pub differences: Vec<Difference>,
 }
 
@@ -122,8 +122,8 @@ impl Service {
         (!changes.is_empty()).then(|| format!("the service was restarted: {changes}"))
     }
 
-    /// Where it is not what the shell says, and where that was not known before, in one line of at
-    /// most so many columns.
+    /// A remark on differences from the shell's environment that were not known before, in one line of at most so many
+    /// columns.
     pub(crate) fn remark(&self, before: Option<&Self>, columns: usize) -> Option<String> {
         let is_new = |it: &&Difference| before.is_none_or(|then| !then.differences.contains(it));
         let new: Vec<&Difference> = self.differences.iter().filter(is_new).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Replaces a file by one that is on the disk, for its owner alone. The caller holds the lock. Blocks.
 ///
 /// # Errors
-/// The disk's error; the file is then as it was.
+/// The disk's error; the file is unchanged then.
 pub(crate) fn replace(path: &Path, content: &str) -> io::Result<()> {
     let unfinished = path.with_extension("new");
     // A client that died in between may have left one.

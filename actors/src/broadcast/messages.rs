@@ -45,7 +45,7 @@ pub struct Join {
 /// The result of attaching a client.
 #[derive(Debug)]
 pub enum Joined {
-    /// It was: the subscription yields all that it has not, and then what happens.
+    /// The client is attached: the subscription yields all events that it lacks, and then new ones.
     Live {
         /// Its subscription.
         subscription: Subscription,

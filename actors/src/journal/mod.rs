@@ -146,7 +146,7 @@ pub trait Journal: Send + Sync + 'static {
     /// a run that began must be recorded up to its end. Never waits.
     ///
     /// # Errors
-    /// The reason for the lack of room.
+    /// Fails with the reason for the lack of room.
     fn room(&self, bytes: u64) -> Result<(), StorageError> {
         let _ = bytes;
         Ok(())

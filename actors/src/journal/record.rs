@@ -477,7 +477,7 @@ pub enum Activity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// As it should, or at a limit.
+    /// It completed as it should, or at a limit.
     Completed,
     /// An operator cancelled it.
     Cancelled,

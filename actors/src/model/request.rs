@@ -88,7 +88,7 @@ impl HeadSettings<'_> {
 /// Source: the API's documentation of prompt caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Caching {
-    /// Nothing.
+    /// No caching.
     Off,
     /// Everything, for 5 minutes behind its last use.
     #[default]

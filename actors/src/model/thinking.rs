@@ -33,7 +33,7 @@ enum Way {
 enum Off {
     /// It thinks only when asked to.
     Unasked,
-    /// It has to be told.
+    /// It stops when the request disables thinking.
     Disabled,
     /// It always thinks; the lowest effort is as close as it gets.
     Lowest,

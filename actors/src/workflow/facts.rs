@@ -208,11 +208,11 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sandbox {
-    /// Nothing.
+    /// No sandbox.
     None,
-    /// It has gaps.
+    /// A sandbox with gaps.
     Partly,
-    /// All that is promised.
+    /// A sandbox that keeps all its promises.
     Held,
 }
 

@@ -11,7 +11,7 @@ use crate::part_view::Fold;
 use crate::terminal::{Key, KeyPress};
 use crate::viewport::Step;
 
-/// How many rows the help moves by.
+/// Number of rows that the help moves by.
 const HELP_STEP: u16 = 5;
 
 impl App {
@@ -300,7 +300,7 @@ impl App {
         self.list();
     }
 
-    /// Goes through the conversation; as far as older parts have to be had for it, when they come.
+    /// Goes through the conversation. A step that needs older parts continues when they come.
     pub(super) fn go(&mut self, step: Step) {
         self.journey = None;
         self.viewport.go(step, &self.conversation);
@@ -314,7 +314,7 @@ impl App {
         }
     }
 
-    /// Goes on to where one wants to be, when older parts have come.
+    /// Continues the step that waited for older parts.
     pub(super) fn travel_on(&mut self) {
         if let Some(step) = self.journey {
             self.go(step);

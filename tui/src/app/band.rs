@@ -17,10 +17,10 @@ use crate::link::Order;
 use crate::text::{self, Hidden, break_anywhere, one_line, sanitize, someone};
 use crate::theme::{Look, Token};
 
-/// How long a band has to be on the screen before a key is for it.
+/// Minimum time that a band must be on the screen before a key is for it.
 const SETTLES: Duration = Duration::from_millis(400);
 
-/// How many columns of the head's row may be taken by how much is below.
+/// Maximum number of columns of the head's row for the count of rows below.
 const BESIDE_HEAD: usize = 20;
 
 /// The band of one approval.
@@ -29,16 +29,16 @@ pub(crate) struct Band {
     approval: Approval,
     /// Its subject, in one line.
     subject: String,
-    /// When it came onto the screen.
+    /// The time at which it appeared on the screen.
     since: Duration,
     /// The rows below its head, of the screen's width.
     block: Block,
     width: u16,
-    /// How many rows are above its window.
+    /// Number of rows above its window.
     above: usize,
-    /// Whether the last row was in its window.
+    /// True if the last row was in its window.
     is_read: bool,
-    /// Whether the keys are for it.
+    /// True if the keys are for it.
     pub(crate) has_focus: bool,
     pub(crate) asks: BandAsks,
     /// The answer that is on its way.
@@ -48,11 +48,11 @@ pub(crate) struct Band {
 /// The question of a band to the operator.
 #[derive(Debug)]
 pub(crate) enum BandAsks {
-    /// Whether the tool may.
+    /// The verdict for the tool.
     Answer,
-    /// How far it may.
+    /// The scope of an allowance.
     Scope,
-    /// Why it may not.
+    /// The reason of a denial.
     Reason(Field),
 }
 
@@ -78,7 +78,7 @@ impl Band {
         &self.subject
     }
 
-    /// How many rows it has below its head.
+    /// Number of rows below its head.
     pub(crate) fn len(&self) -> usize {
         self.block.rows.len()
     }
@@ -104,7 +104,7 @@ impl Band {
         self.window(height).iter().map(of_row).collect()
     }
 
-    /// How many rows are below a window of that height.
+    /// Number of rows below a window of that height.
     pub(crate) fn below(&self, height: usize) -> usize {
         self.len().saturating_sub(self.above + height)
     }
@@ -208,7 +208,7 @@ fn count(files: usize) -> String {
 }
 
 impl App {
-    /// Shows the approval that is open, as far as one is.
+    /// Shows the open approval, or removes the band if there is none.
     pub(super) fn settle_band(&mut self) {
         let Some(open) = self.conversation.approval() else {
             self.band = None;
@@ -231,18 +231,18 @@ impl App {
         }
     }
 
-    /// How many rows of the band are in its window.
+    /// Number of rows of the band that are in its window.
     fn band_window(&self) -> usize {
         let height = Regions::of_screen(self).band.height;
         usize::from(height.saturating_sub(super::regions::BAND_FRAME))
     }
 
-    /// Whether the keys are for the band.
+    /// True if the keys are for the band.
     pub(super) fn answers(&self) -> bool {
         self.band_place().is_some()
     }
 
-    /// Where a key is pressed, if it is for the band.
+    /// The place of the keys, if they are for the band.
     pub(super) fn band_place(&self) -> Option<Place> {
         let band = self.band.as_ref().filter(|band| band.has_focus)?;
         Some(match band.asks {
@@ -453,8 +453,7 @@ impl App {
         self.complain(one_line(reason));
     }
 
-    /// Says what became of an approval, if this client did not answer it. To be asked before the event is
-    /// taken.
+    /// Reports the outcome of an approval that this client did not answer. The caller asks before it applies the event.
     pub(super) fn notice_answer(&mut self, event: &Event) {
         let open = self.band.as_ref().map(|band| band.approval.id);
         match event {

@@ -46,7 +46,7 @@ impl App {
         goes
     }
 
-    /// Which keys the board has.
+    /// The place of the board's keys.
     pub(super) fn board_place(board: &Board) -> Place {
         match board.asks {
             Asks::Gate(_) => Place::BoardGate,

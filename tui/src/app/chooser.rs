@@ -4,7 +4,7 @@ use super::{App, Field, Overlay};
 use crate::keys::Action;
 use crate::link::{Change, Offer, OfferKind};
 
-/// How many rows a page of the list has.
+/// Number of rows of a page of the list.
 const PAGE: isize = 10;
 
 /// The entries of a kind.
@@ -36,12 +36,12 @@ impl Chooser {
         self.offers = Some(offers);
     }
 
-    /// Whether the service has told yet.
+    /// True until the service has answered.
     pub(crate) fn is_loading(&self) -> bool {
         self.offers.is_none()
     }
 
-    /// How many there are, whatever the filter.
+    /// Number of all entries, whatever the filter.
     pub(crate) fn count(&self) -> usize {
         self.offers.as_ref().map_or(0, Vec::len)
     }
@@ -54,7 +54,7 @@ impl Chooser {
         self.offers.iter().flatten().filter(fits).collect()
     }
 
-    /// Which of those shown is chosen: the first, unless another was.
+    /// Index of the chosen entry among those shown: the first, unless another was chosen.
     pub(crate) fn chosen(&self) -> Option<usize> {
         let shown = self.shown();
         let is_chosen = |offer: &&Offer| Some(&offer.name) == self.chosen.as_ref();
@@ -62,7 +62,7 @@ impl Chooser {
         found.or((!shown.is_empty()).then_some(0))
     }
 
-    /// Goes on in the list.
+    /// Moves in the list.
     pub(super) fn step(&mut self, by: isize) {
         let Some(chosen) = self.chosen() else { return };
         let shown = self.shown();

@@ -102,7 +102,7 @@ impl App {
         })
     }
 
-    /// Which of so many completions is chosen.
+    /// Index of the chosen completion among so many.
     pub(crate) fn chosen_command(&self, count: usize) -> usize {
         self.chosen_command.min(count.saturating_sub(1))
     }
@@ -152,7 +152,7 @@ struct OwnArgument<'a> {
     written: &'a str,
     /// The words that it may be, each with its meaning.
     values: Vec<(&'static str, &'static str)>,
-    /// Whether nothing follows it.
+    /// True if nothing follows it.
     is_last: bool,
 }
 

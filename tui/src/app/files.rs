@@ -1,4 +1,4 @@
-//! Files that go with a prompt: their names as they are written, and paths that are pasted.
+//! Files that go with a prompt: their names while the operator writes them, and paths that are pasted.
 
 use harness_protocol::FoundFiles;
 
@@ -112,7 +112,7 @@ impl App {
         true
     }
 
-    /// Whether a paste may be of files that were dropped; then it is looked for them.
+    /// True if a paste may be of files that were dropped; then the client looks for them.
     pub(super) fn drop_files(&mut self, text: &str) -> bool {
         let lists = pasted_paths(text, self.home.as_deref());
         if lists.is_empty() {

@@ -5,13 +5,13 @@ use crate::keys::{BINDINGS, Place};
 use crate::text::{self, broken};
 use crate::theme::{Look, Token};
 
-/// How wide the box is at most with one column, and with two.
+/// Maximum width of the box with one column, and with two, in columns of the screen.
 pub(crate) const WIDTHS: (u16, u16) = (100, 120);
 /// The columns between two columns.
 pub(crate) const GAP: usize = 2;
-/// From this width on keys and what they do stand beside each other.
+/// Minimum width at which keys and their meanings are beside each other.
 const BESIDE_FROM: usize = 50;
-/// How far what the keys do is set in, beside them and below them.
+/// Indentation of the meanings, beside the keys and below them, in columns.
 const BESIDE: usize = 24;
 const BELOW: usize = 4;
 
@@ -41,7 +41,7 @@ const CARD: [(&str, &str); 12] = [
     ("Ctrl+O, Ctrl+F", "fold the tools, search"),
 ];
 
-/// All rows: every binding of the table stands in one of them.
+/// All rows: every binding of the table is in one of them.
 fn rows() -> Vec<Row> {
     let mut rows = vec![Row::Heading("To begin with")];
     rows.extend(CARD.iter().map(|(keys, text)| Row::Entry {
@@ -106,14 +106,14 @@ fn rows() -> Vec<Row> {
 /// The pieces of a row of the screen, from left to right.
 pub(crate) type Words = Vec<(String, Look)>;
 
-/// How many rows of the help do not fit on a screen of that size.
+/// Number of rows of the help that do not fit on a screen of that size.
 pub(crate) fn overflow(size: (u16, u16)) -> u16 {
     let rows = columns(size.0).iter().map(Vec::len).max().unwrap_or(0);
     let rows = u16::try_from(rows).unwrap_or(u16::MAX);
     rows.saturating_sub(size.1.saturating_sub(2))
 }
 
-/// How wide the box is on a screen of that width.
+/// Width of the box on a screen of that width.
 pub(crate) fn box_width(screen: u16) -> u16 {
     if screen < WIDTHS.1 {
         screen.min(WIDTHS.0)
@@ -122,7 +122,7 @@ pub(crate) fn box_width(screen: u16) -> u16 {
     }
 }
 
-/// The help as it is drawn on a screen of that width: in one column, or in two.
+/// The help for a screen of that width: in one column, or in two.
 pub(crate) fn columns(screen: u16) -> Vec<Vec<Words>> {
     let inner = usize::from(box_width(screen).saturating_sub(4));
     if screen < WIDTHS.1 {

@@ -20,7 +20,7 @@ pub enum Msg {
     Focused(bool),
     /// The terminal's background is light, or is not.
     Background {
-        /// Whether it is.
+        /// True for a light background.
         is_light: bool,
     },
     /// The link to the service says something.
@@ -35,11 +35,11 @@ pub enum Msg {
     Copied(String),
     /// The text of another editor, if it ended well.
     Written(Option<String>),
-    /// Which files there are of those that were looked for, if all of them are; and what to do else.
+    /// The files that were looked for, if all of them exist; and the alternative.
     Looked {
         /// Their absolute paths.
         files: Option<Vec<String>>,
-        /// The way to go on if they are not there.
+        /// The alternative if they do not exist.
         missing: Missing,
     },
     /// Code that was asked about has been read.
@@ -65,7 +65,7 @@ pub enum Effect {
     Look {
         /// Absolute paths, the likeliest list first.
         lists: Vec<Vec<String>>,
-        /// The way to go on if they are not.
+        /// The alternative if they do not exist.
         missing: Missing,
     },
     /// Read code for its colours.
@@ -81,11 +81,11 @@ pub enum Effect {
     },
     /// Take the mouse, or leave it to the terminal.
     TakeMouse(bool),
-    /// Draw everything anew.
+    /// Draw the whole screen again.
     Redraw,
-    /// Ring, for somebody who looks elsewhere.
+    /// Ring, for an operator who looks elsewhere.
     Ring,
-    /// Let the terminal notify somebody who looks elsewhere of this.
+    /// Let the terminal notify an operator who looks elsewhere of this.
     Notify(String),
     /// Go back to the shell for now.
     Suspend,
@@ -95,11 +95,11 @@ pub enum Effect {
     Fail(String),
 }
 
-/// The way to go on if there are no files of the paths that were looked for.
+/// The alternative if there are no files at the paths that were looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
     /// It was text, and pasted.
     Text(String),
-    /// Somebody named that path.
+    /// The operator named that path.
     Path(String),
 }

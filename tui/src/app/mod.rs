@@ -61,12 +61,12 @@ use crate::text::one_line;
 use crate::theme::{Scheme, Theme};
 use crate::viewport::{Step, Viewport};
 
-/// How often what moves by itself is drawn: the spinner and the seconds beside it.
+/// Time between two frames of parts that move by themselves: the spinner and the seconds beside it.
 const TICK: Duration = Duration::from_millis(125);
-/// How often the wait for the next try to attach is drawn.
+/// Time between two frames of the wait for the next try to attach.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How long to wait before a page of the past is asked for again that could not be had.
+/// Delay before a page of the past that failed to load is asked for again.
 const OLDER_WAIT: Duration = Duration::from_secs(5);
 
 /// The conversation that the service always has.
@@ -83,7 +83,7 @@ pub struct Start {
     pub conversation: String,
     /// The colours.
     pub theme: Theme,
-    /// Whether the colours are to suit the terminal's background, once it is known.
+    /// True if the colours must suit the terminal's background, once it is known.
     pub follows_background: bool,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
@@ -93,7 +93,7 @@ pub struct Start {
     pub home: Option<String>,
 }
 
-/// How the link to the service is.
+/// State of the link to the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LinkState {
     /// Nothing was heard yet.
@@ -102,11 +102,11 @@ pub(crate) enum LinkState {
     Up,
     /// It is lost.
     Down {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How many tries in a row have failed.
+        /// Number of tries in a row that have failed.
         tries: u32,
-        /// When the next is made.
+        /// The time of the next try.
         next_at: Duration,
     },
 }
@@ -116,7 +116,7 @@ pub(crate) enum LinkState {
 pub(crate) enum Overlay {
     /// The keys; any key closes it.
     Help {
-        /// How many rows of it are above its window.
+        /// Number of its rows that are above its window.
         above: u16,
     },
     /// The list of conversations.
@@ -139,7 +139,7 @@ pub struct App {
     /// Presence of this client, as the others see it.
     name: String,
     client_key: String,
-    /// How many prompts this client has sent.
+    /// Number of prompts that this client has sent.
     prompts: u64,
     pub(crate) conversation: Conversation,
     pub(crate) viewport: Viewport,
@@ -162,13 +162,13 @@ pub struct App {
     pub(crate) theme: Theme,
     /// The settings of this client.
     own: ClientSettings,
-    /// Nobody has chosen the colours, so they suit the terminal's background.
+    /// The operator has chosen no colours, so they suit the terminal's background.
     follows_background: bool,
     /// Prompts that were sent and not yet accepted, by their keys.
     sent: HashMap<String, prompts::Sent>,
-    /// Messages that are being taken off a queue to be written anew.
+    /// Messages that this client takes off a queue so that the operator can rewrite them.
     taking_back: Vec<queue::TakingBack>,
-    /// The service's entries to choose from, as far as it was asked.
+    /// The service's entries to choose from, where the client has asked for them.
     offers: offers::Offers,
     /// The files that the name fits which is being written.
     files: files::FileOffers,
@@ -176,17 +176,17 @@ pub struct App {
     pub(crate) cancelling: Option<u64>,
     /// The command that was run from here and has not ended.
     pub(crate) command: Option<String>,
-    /// When this client cancelled last.
+    /// The time at which this client cancelled last.
     cancelled_at: Option<Duration>,
-    /// Which command is chosen in the list of those that fit.
+    /// Index of the chosen command in the list of those that fit.
     pub(crate) chosen_command: usize,
     /// The text for which the list of commands was closed.
     closed_commands: Option<String>,
     pub(crate) size: (u16, u16),
     pub(crate) is_focused: bool,
-    /// Whether the terminal tells when it loses the focus, as far as is known.
+    /// True if the terminal is known to report a loss of focus.
     is_focus_known: bool,
-    /// Whether the person at the terminal sits at another machine.
+    /// True if the operator is connected from another machine.
     is_remote: bool,
     /// The run that is going, and when it was first heard of.
     run_began: Option<(u64, Duration)>,
@@ -194,9 +194,9 @@ pub struct App {
     clicks: mouse::Clicks,
     /// A page of the past is on its way.
     pub(crate) is_loading_older: bool,
-    /// Where one wants to be that is not loaded yet.
+    /// The step that continues when older parts are loaded.
     journey: Option<Step>,
-    /// When a page of the past may be asked for again, after one could not be had.
+    /// The time at which a page of the past may be asked for again, after one failed to load.
     older_again_at: Duration,
     /// The records of results that were asked for in full.
     wanted_results: HashSet<u64>,
@@ -207,19 +207,19 @@ pub struct App {
     way_back: Option<board::WayBack>,
     /// A conversation is being made, to be opened then.
     is_making: bool,
-    /// This client had the past summarized: that the conversation is loaded anew then is no news.
+    /// True if this client ordered a summary of the past: the new snapshot is no news then.
     awaits_summary: bool,
     /// Another client of this name is attached.
     has_namesake: bool,
-    /// The prompt that is to be written anew in the branch that is being made.
+    /// The prompt to rewrite in the branch that is being made.
     going_back: Option<String>,
     /// The conversation on the screen was deleted.
     is_gone: bool,
-    /// How many times an event was missed.
+    /// Number of events that were missed.
     missed: u64,
-    /// How many events came twice and were dropped.
+    /// Number of events that came twice and were dropped.
     duplicates: u64,
-    /// How many events were dropped that are none.
+    /// Number of events that were invalid and were dropped.
     invalid: u64,
     pub(crate) now: Duration,
     /// The work to do.
@@ -329,7 +329,7 @@ impl App {
         std::mem::take(&mut self.effects)
     }
 
-    /// When something on the screen changes by itself; never, if nothing does.
+    /// The time at which something on the screen changes by itself. `None` if nothing does.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Duration> {
         let tick = match self.is_focused {
@@ -342,17 +342,17 @@ impl App {
         [tick, toast].into_iter().flatten().min()
     }
 
-    /// Whether a run is going, as far as this client knows.
+    /// True if this client knows of an active run.
     pub(crate) fn is_busy(&self) -> bool {
         self.conversation.status().run_id.is_some()
     }
 
-    /// Whether the past is being summarized.
+    /// True while the past is being summarized.
     fn is_compacting(&self) -> bool {
         self.conversation.status().is_compacting
     }
 
-    /// Whether the service cannot be reached.
+    /// True if the service cannot be reached.
     pub(crate) fn is_down(&self) -> bool {
         matches!(self.link, LinkState::Down { .. })
     }
@@ -362,8 +362,7 @@ impl App {
         &self.conversation.status().conversation
     }
 
-    /// Whether what is ordered of the open conversation would reach another than the one that is on
-    /// the screen.
+    /// True if an order for the open conversation would reach another one than the one on the screen.
     fn is_switching(&self) -> bool {
         let opening = self.opening.as_deref();
         opening.is_some_and(|opening| opening != self.open_id())

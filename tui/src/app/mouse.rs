@@ -11,7 +11,7 @@ use crate::viewport::{Place, Shown, Step, is_bare};
 
 /// Presses on the same cell count as one after the other within this time.
 const DOUBLE: Duration = Duration::from_millis(400);
-/// How many rows one step of the wheel moves.
+/// Number of rows that one step of the wheel moves.
 pub(super) const WHEEL_ROWS: usize = 3;
 
 /// The presses that went before.
@@ -23,7 +23,7 @@ pub(super) struct Clicks {
 }
 
 impl Clicks {
-    /// Counts a press: the second and the third on the same cell are told apart.
+    /// Counts presses on the same cell: the second and the third have meanings of their own.
     fn press(&mut self, mouse: Mouse, now: Duration) -> u8 {
         let is_again = self.last.is_some_and(|(at, column, row)| {
             (column, row) == (mouse.column, mouse.row) && now.saturating_sub(at) <= DOUBLE
@@ -65,7 +65,7 @@ impl App {
         self.overlay.is_none() && (band.top()..band.bottom()).contains(&mouse.row)
     }
 
-    /// The wheel moves what lies on top.
+    /// Scrolls the topmost overlay, or the conversation.
     fn wheel(&mut self, steps: i32) {
         let rows = usize::try_from(steps.unsigned_abs()).unwrap_or(0) * WHEEL_ROWS;
         match &mut self.overlay {

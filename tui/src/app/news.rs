@@ -300,7 +300,7 @@ impl App {
         });
     }
 
-    /// Opens a conversation, or this one anew.
+    /// Opens a conversation, or this one again.
     pub(super) fn open(&mut self, conversation: String) {
         self.opening = Some(conversation.clone());
         self.is_making = false;

@@ -43,8 +43,8 @@ impl App {
         one_line(title.unwrap_or(&status.conversation))
     }
 
-    /// From now on it is not taken for granted that somebody looks until the terminal says that
-    /// nobody does: tmux may say nothing at all.
+    /// Assumes no longer that an operator looks, until the terminal reports a loss of focus: tmux may report nothing at
+    /// all.
     pub(crate) fn doubt_focus(&mut self) {
         self.is_focus_known = false;
     }

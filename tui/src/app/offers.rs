@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::{App, Overlay};
 use crate::link::{Offer, OfferKind, Order};
 
-/// How long it is taken to be as the service said last.
+/// Time for which the service's last answer holds.
 const FRESH: Duration = Duration::from_secs(30);
 
-/// The service's entries, as far as it was asked.
+/// The service's entries, where the client has asked for them.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     known: HashMap<OfferKind, Vec<Offer>>,
-    /// When it was asked last.
+    /// The time of the last question, for each kind.
     asked: HashMap<OfferKind, Duration>,
 }
 

@@ -25,7 +25,7 @@ impl App {
         std::mem::take(&mut self.effects)
     }
 
-    /// Whether addresses are links that the terminal opens.
+    /// True if addresses are links that the terminal opens.
     pub(crate) fn shows_links(&self) -> bool {
         self.own.links
     }
@@ -63,7 +63,7 @@ impl App {
         }
     }
 
-    /// Keeps one as it is set.
+    /// Stores the present value of a setting.
     pub(super) fn keep_own(&mut self, name: &str) {
         if let Some(row) = ROWS.iter().find(|row| row.name == name) {
             let (name, value) = (row.name, self.own.value(name));

@@ -1,11 +1,11 @@
-//! Prompts of the past to choose from: to write them again, or to go back to one and go on from there.
+//! Prompts of the past to choose from: to write them again, or to go back to one and continue from there.
 
 use super::{App, Field, Overlay};
 use crate::conversation::PartKind;
 use crate::keys::Action;
 use crate::link::Order;
 
-/// How many rows a page of the list has.
+/// Number of rows of a page of the list.
 const PAGE: isize = 10;
 
 /// The place that the prompts come from.
@@ -39,7 +39,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// How many there are, whatever the filter.
+    /// Number of all prompts, whatever the filter.
     pub(crate) fn count(&self) -> usize {
         self.prompts.len()
     }
@@ -51,12 +51,12 @@ impl Past {
         self.prompts.iter().filter(fits).collect()
     }
 
-    /// Which of those shown is chosen.
+    /// Index of the chosen prompt among those shown.
     pub(crate) fn chosen(&self) -> usize {
         self.chosen.min(self.shown().len().saturating_sub(1))
     }
 
-    /// Goes on in the list.
+    /// Moves in the list.
     pub(super) fn step(&mut self, by: isize) {
         self.chosen = self.chosen().saturating_add_signed(by);
         self.chosen = self.chosen();
@@ -81,7 +81,7 @@ impl App {
         self.open_past(PastKind::Written, prompts);
     }
 
-    /// Shows the prompts of this conversation that one can go back to, as far as they are loaded.
+    /// Shows the loaded prompts of this conversation that the operator can go back to.
     pub(super) fn open_rewind(&mut self) {
         let prompts = self.conversation.parts().rev().filter_map(|part| {
             let PartKind::User {
@@ -140,8 +140,8 @@ impl App {
         }
     }
 
-    /// Puts a prompt into the input, which sends nothing; one of this conversation when the branch
-    /// is there that goes on from before it.
+    /// Puts a prompt into the input, which sends nothing. A prompt of this conversation waits for the branch that
+    /// continues from before it.
     fn take_past(&mut self, PastPrompt { text, seq }: PastPrompt) {
         let Some(seq) = seq else {
             self.put_in_place_of_draft(&text);
@@ -157,7 +157,7 @@ impl App {
         self.order(Order::Fork { conversation, seq });
     }
 
-    /// The branch is there: its prompt is to be written anew.
+    /// Puts the prompt into the input, now that its branch exists.
     pub(super) fn went_back(&mut self) {
         if let Some(text) = self.going_back.take() {
             self.put_in_place_of_draft(&text);

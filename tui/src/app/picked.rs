@@ -4,7 +4,7 @@ use super::App;
 use crate::conversation::{Part, PartId};
 use crate::viewport::{Place, can_fold};
 
-/// Where to look for the next one.
+/// Direction of the search for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// Above.

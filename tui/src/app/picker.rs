@@ -18,7 +18,7 @@ pub(crate) enum Mode {
     Trashing,
 }
 
-/// Which conversations are listed.
+/// The conversations that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Those of the folder of the conversation that is shown.
@@ -71,7 +71,7 @@ impl Picker {
         self.summaries = Some(summaries);
     }
 
-    /// How many there are, whatever the filter.
+    /// Number of all conversations in scope, whatever the filter.
     pub(crate) fn count(&self) -> usize {
         self.in_scope().count()
     }
@@ -82,8 +82,8 @@ impl Picker {
         folder.filter(|_| self.scope == Scope::Folder)
     }
 
-    /// Which are listed, and the folder that there is to choose, as a person writes it; nothing if
-    /// the service does not tell of folders.
+    /// The listed conversations, and the folder to choose, in the form in which a person writes it. `None` if the
+    /// service reports no folders.
     pub(crate) fn scope(&self) -> Option<(Scope, String)> {
         let folder = self.folder.as_deref()?;
         Some((self.scope, self.shown_folder(folder)))
@@ -107,7 +107,7 @@ impl Picker {
         all.filter(move |it| only.is_none() || it.workspace.as_deref() == only)
     }
 
-    /// Whether a title is being written.
+    /// True while a title is being written.
     fn is_renaming(&self) -> bool {
         matches!(self.mode, Mode::Renaming(_))
     }
@@ -120,7 +120,7 @@ impl Picker {
         }
     }
 
-    /// Whether the service has told yet.
+    /// True until the service has answered.
     pub(crate) fn is_loading(&self) -> bool {
         self.summaries.is_none()
     }
@@ -137,7 +137,7 @@ impl Picker {
         self.in_scope().filter(fits).collect()
     }
 
-    /// Which of those shown is chosen: the first, unless another was.
+    /// Index of the chosen conversation among those shown: the first, unless another was chosen.
     pub(crate) fn chosen(&self) -> Option<usize> {
         let shown = self.shown();
         let is_chosen = |summary: &&Summary| Some(&summary.id) == self.chosen.as_ref();
@@ -177,9 +177,9 @@ impl Picker {
     }
 }
 
-/// How many characters a title may have; the service takes no longer ones.
+/// Maximum length of a title, in characters; the service refuses longer ones.
 const MAX_TITLE: usize = 200;
-/// How many rows a page of the list has.
+/// Number of rows of a page of the list.
 const PAGE: isize = 10;
 
 impl App {

@@ -15,17 +15,17 @@ const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// A prompt that was sent and not yet accepted.
 #[derive(Debug)]
 pub(super) struct Sent {
-    /// Where to.
+    /// The conversation that gets it.
     pub(super) conversation: String,
-    /// Which of this client's prompts it is.
+    /// Number of this client's prompt.
     pub(super) number: u64,
-    /// As it was sent.
+    /// The text that was sent.
     pub(super) content: String,
-    /// As it was written.
+    /// The draft that was written.
     pub(super) draft: Draft,
     /// The queue that it is to wait in, if any.
     pub(super) queue: Option<Queue>,
-    /// The files that go with it, as they are shown.
+    /// The files that go with it, in their shown form.
     pub(super) files: Vec<String>,
 }
 

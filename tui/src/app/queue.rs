@@ -8,13 +8,13 @@ use crate::conversation::{Author, Waits};
 use crate::link::Order;
 use crate::text::someone;
 
-/// A message that is being taken off a queue, to be written anew.
+/// A message that the client takes off a queue, so that the operator can rewrite it.
 #[derive(Debug)]
 pub(super) struct TakingBack {
     conversation: String,
     item: u64,
     content: String,
-    /// The service said no, or nobody knows: it may be tried again.
+    /// The service refused, or its answer was lost: the operator may try again.
     is_failed: bool,
 }
 
@@ -49,8 +49,8 @@ impl App {
         }
     }
 
-    /// Says it if somebody else withdraws what was sent from here. To be asked before the event is
-    /// taken.
+    /// Reports that another client withdrew a message that was sent from here. The caller asks before it applies the
+    /// event.
     pub(super) fn notice_withdrawal(&mut self, event: &Event) {
         let Event::Withdrawn { items, by, .. } = event else {
             return;
@@ -102,7 +102,7 @@ impl App {
         }
     }
 
-    /// Takes one's last message off its queue, to be written anew.
+    /// Takes the operator's last message off its queue, to be rewritten.
     pub(super) fn take_back(&mut self) {
         let is_taken = |waits: &Waits| {
             let mut taking = self.taking_back.iter();
@@ -152,7 +152,7 @@ impl App {
         }
     }
 
-    /// Nothing was withdrawn, as far as is known.
+    /// Reports that nothing was withdrawn, or that it is not known.
     pub(super) fn not_withdrawn(&mut self, conversation: &str, item: Option<u64>, reason: &str) {
         for taking in &mut self.taking_back {
             if Some(taking.item) == item && taking.conversation == conversation {
@@ -220,7 +220,7 @@ pub(crate) fn author_name(by: &Author) -> String {
     }
 }
 
-/// When a message is said.
+/// The time at which a waiting message is sent to the model, in words.
 pub(crate) fn when(waits: &Waits, is_busy: bool) -> &'static str {
     match waits.queue {
         _ if !is_busy => "with the next run: /continue",

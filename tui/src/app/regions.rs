@@ -1,4 +1,4 @@
-//! Where things are on the screen.
+//! The layout of the screen.
 
 use ratatui::layout::Rect;
 
@@ -12,7 +12,7 @@ const HEADER_FROM: u16 = 10;
 /// The width that the border and the spaces within it take.
 const INPUT_MARGIN: u16 = 4;
 
-/// How many messages that wait have a row.
+/// Maximum number of waiting messages that have a row.
 const MAX_QUEUED: usize = 3;
 /// On a narrower or a lower screen only their count is shown, in columns and rows.
 const QUEUE_FROM: (u16, u16) = (60, 16);
@@ -22,7 +22,7 @@ pub(crate) const BAND_FRAME: u16 = 2;
 /// The columns before what a band shows.
 const BAND_MARGIN: u16 = 4;
 
-/// Where things are on the screen, from top to bottom.
+/// The areas of the screen, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Regions {
     /// The title and who is attached.
@@ -92,24 +92,24 @@ impl Regions {
         }
     }
 
-    /// How many columns what a band shows has on a screen of that size.
+    /// Number of columns for the content of a band on a screen of that size.
     pub(crate) fn band_width(size: (u16, u16)) -> u16 {
         size.0.saturating_sub(BAND_MARGIN).max(1)
     }
 }
 
-/// How many rows of what is written fit.
+/// Maximum number of rows for the input in an area.
 fn rows(area: Rect) -> u16 {
     let most = area.height.saturating_sub(2) / 2;
     most.clamp(1, MAX_ROWS)
 }
 
-/// How many columns what is written has on a screen of that size.
+/// Number of columns for the input on a screen of that size.
 pub(crate) fn input_width(size: (u16, u16)) -> u16 {
     size.0.saturating_sub(INPUT_MARGIN).max(1)
 }
 
-/// How many rows the band wants on a screen: at most half of it, and none where it cannot be answered.
+/// Number of rows that the band wants on a screen: at most half of it, and none where it cannot be answered.
 fn band_rows(app: &App, screen: Rect) -> u16 {
     let Some(band) = &app.band else {
         return 0;
@@ -118,13 +118,13 @@ fn band_rows(app: &App, screen: Rect) -> u16 {
     wanted.saturating_add(BAND_FRAME).min(screen.height / 2)
 }
 
-/// How many rows the queue wants on a screen: the last one has the count of what is not shown.
+/// Number of rows that the queue wants on a screen: the last one has the count of hidden messages.
 fn queue_rows(app: &App, screen: Rect) -> u16 {
     let count = app.conversation.waiting().len();
     u16::try_from(count.min(shown_in_queue(screen) + 1)).unwrap_or(0)
 }
 
-/// How many messages that wait have a row on a screen.
+/// Maximum number of waiting messages that have a row on a screen.
 pub(crate) fn shown_in_queue(screen: Rect) -> usize {
     if screen.width < QUEUE_FROM.0 || screen.height < QUEUE_FROM.1 {
         0

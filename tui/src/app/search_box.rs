@@ -1,4 +1,4 @@
-//! A search in the conversation, as it is written and walked.
+//! A search in the conversation, while the operator writes it and steps through it.
 
 use super::{App, Field, Overlay};
 use crate::keys::Action;
@@ -10,17 +10,17 @@ use crate::viewport::{Standing, Step};
 pub(crate) struct SearchBox {
     /// The search text.
     pub(crate) field: Field,
-    /// Where it stands.
+    /// The search with its current hit.
     pub(crate) search: Search,
     /// The last outcome.
     found: Option<Found>,
-    /// Which hit that is, and of how many, if they were counted.
+    /// Number of the current hit and of all hits, if they were counted.
     count: Option<(usize, usize)>,
     /// The older part could not be loaded.
     lacks_older: bool,
-    /// Which way it went last: on that way it goes on when older parts came.
+    /// Direction of the last step: the search continues in it when older parts came.
     direction: Direction,
-    /// Where one was before.
+    /// The place of the window before the search.
     origin: Standing,
 }
 
@@ -45,7 +45,7 @@ impl SearchBox {
         words.to_owned()
     }
 
-    /// Whether it waits for older parts.
+    /// True if it waits for older parts.
     pub(super) fn wants_older(&self) -> bool {
         self.found == Some(Found::WantsOlder) && !self.lacks_older
     }
@@ -94,7 +94,7 @@ impl App {
         }
     }
 
-    /// Goes on where it waited for older parts.
+    /// Continues the search that waited for older parts.
     pub(super) fn search_in_older(&mut self) {
         if let Some(Overlay::Search(open)) = &self.overlay
             && open.wants_older()

@@ -74,7 +74,8 @@ impl App {
         }
     }
 
-    /// Gives an order to the conversation; whether that could be tried. All clients are told by an event.
+    /// Gives an order to the conversation, and returns true if it could be tried. All clients receive the change as an
+    /// event.
     pub(super) fn give<O: harness_protocol::Order>(&mut self, order: &O) -> bool {
         match AnyOrder::of(order) {
             Ok(order) => self.change(Change::Order(order)),
@@ -109,7 +110,7 @@ impl App {
         }));
     }
 
-    /// Goes on without a prompt, or asks for the last reply again; whether that could be tried.
+    /// Continues without a prompt, or asks for the last reply again; returns true if that could be tried.
     pub(super) fn go_on(&mut self, is_retry: bool) -> bool {
         let Some(conversation) = self.there() else {
             return false;

@@ -31,7 +31,7 @@ impl App {
         true
     }
 
-    /// The command has ended. What came of it is an event, which all clients are told.
+    /// The command has ended. All clients receive its result as an event.
     pub(super) fn command_ended(&mut self, reason: Option<String>) {
         self.command = None;
         if let Some(reason) = reason {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::App;
 
-/// How long a remark stays, unless another replaces it.
+/// Time that a remark stays, unless another replaces it.
 pub(super) const TOAST: Duration = Duration::from_secs(6);
 
 /// A remark that passes.
@@ -12,11 +12,11 @@ pub(super) const TOAST: Duration = Duration::from_secs(6);
 pub(crate) struct Toast {
     /// Its text.
     pub(crate) text: String,
-    /// Whether something went wrong.
+    /// True if the remark reports a failure.
     pub(crate) is_error: bool,
-    /// Whether it is about the service, of more weight than that it is there again.
+    /// True if it is about the service, and weighs more than the remark that the service is back.
     pub(crate) is_of_service: bool,
-    /// When it goes.
+    /// The time at which it disappears.
     pub(crate) until: Duration,
 }
 

@@ -7,7 +7,7 @@ use crate::layout::Row;
 use crate::link::Order;
 use crate::part_view::Fold;
 
-/// How many screens below what is shown colours are asked for.
+/// Number of screens below the shown one for which colours are asked for.
 const NEAR_SCREENS: usize = 2;
 
 impl App {

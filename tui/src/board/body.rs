@@ -1,4 +1,4 @@
-//! How far a workflow is, in rows: what it is and does, its features, its last checks and commits.
+//! The progress of a workflow, in rows: its state and work, its features, its last checks and commits.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use super::words;
 use crate::text::{self, broken, one_line, shown_path};
 use crate::theme::{Look, Token};
 
-/// From this width on the checks stand beside the features.
+/// Minimum width at which the checks are beside the features.
 const BESIDE_FROM: usize = 110;
 /// The columns between both.
 const GAP: usize = 2;
-/// How far what is said of the workflow is set in.
+/// Indentation of the facts about the workflow, in columns.
 const SET_IN: usize = 8;
-/// How many rows what a gate asks, and the remark of a pause, have at most.
+/// Maximum number of rows of a gate's question, and of the remark of a pause.
 const MAX_BROKEN: usize = 3;
 /// The rows that the features, the checks and the commits get first, with their headings, and those that they
 /// get then, if they have so many.
 const LEAST: [usize; 3] = [4, 3, 2];
 const FAIR: [usize; 3] = [8, 6, 4];
-/// How wide the state of a feature and the result of a check are.
+/// Width of the state of a feature and of the result of a check, in columns.
 const STATE: usize = 9;
 
 const DIM: Look = Look::new(Token::Quiet);
@@ -64,7 +64,7 @@ pub(super) fn rows(
     rows
 }
 
-/// How many rows the features, the checks and the commits have with their headings, if there is room.
+/// Number of rows that the features, the checks and the commits have with their headings, if there is room.
 fn wanted(detail: &Detail) -> [usize; 3] {
     let notes = |count: usize| if count == 0 { 0 } else { count + 1 };
     [
@@ -177,7 +177,7 @@ fn doing(detail: &Detail) -> Option<&str> {
     detail.snapshot.step.as_ref()?.feature.as_deref()
 }
 
-/// How many features are above a window of that height, and how many can be.
+/// Number of features above a window of that height, and the maximum of that number.
 pub(super) fn window(board: &Board, detail: &Detail, height: usize) -> (usize, usize) {
     let all = &detail.snapshot.features;
     let most = all.len().saturating_sub(height);
@@ -193,7 +193,7 @@ pub(super) fn window(board: &Board, detail: &Detail, height: usize) -> (usize, u
     (above.min(most), most)
 }
 
-/// How many features are shown at once in a room of so many columns and rows.
+/// Number of features that are shown at once in a room of so many columns and rows.
 pub(super) fn features_height(
     board: &Board,
     detail: &Detail,

@@ -10,15 +10,15 @@ use super::noted::{CheckNote, CommitNote};
 use crate::conversation::Output;
 use crate::text::one_line;
 
-/// How many of the last checks, and of the last commits, are kept.
+/// Maximum number of the last checks, and of the last commits, that are kept.
 const MAX_NOTES: usize = 20;
 
 /// The workflow that is followed.
 #[derive(Debug)]
 pub(crate) struct Detail {
-    /// How it is.
+    /// The state of the workflow.
     pub(crate) snapshot: WorkflowSnapshot,
-    /// When that was told.
+    /// The time at which the snapshot came.
     seen_at: Duration,
     /// The checks that ended last, the newest last.
     pub(crate) checks: VecDeque<CheckNote>,
@@ -30,7 +30,7 @@ pub(crate) struct Detail {
     conversation: Option<String>,
     /// The output of the running check, if there is any.
     pub(crate) running: Option<Running>,
-    /// Why the stream is lost, if it is.
+    /// The reason for the loss of the stream, if it is lost.
     pub(crate) lost: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl Detail {
         detail
     }
 
-    /// How it is now.
+    /// Takes a newer state.
     pub(super) fn looked(&mut self, snapshot: WorkflowSnapshot, now: Duration) {
         // An answer may be older than what is known, unless the journal began a new life.
         if is_older(&snapshot.position, &self.snapshot.position) {
@@ -145,7 +145,7 @@ fn keep<T>(notes: &mut VecDeque<T>, note: T) {
     }
 }
 
-/// Whether a position is before another one in the same life of a journal.
+/// True if a position is before another one in the same life of a journal.
 fn is_older(position: &str, known: &str) -> bool {
     let parts = |position: &str| {
         let mut parts = position.split('-');

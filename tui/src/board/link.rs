@@ -37,9 +37,9 @@ pub enum WorkflowOrder {
     Run,
     /// Pause.
     Pause(PauseAt),
-    /// Go on after a pause.
+    /// Continue after a pause.
     Resume {
-        /// Whether stuck features are tried again.
+        /// True if stuck features are tried again.
         retries_stuck: bool,
     },
     /// End it for good, which may take minutes.
@@ -53,12 +53,12 @@ pub enum WorkflowOrder {
     },
 }
 
-/// How soon a workflow pauses.
+/// The point at which a workflow pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PauseAt {
     /// At once: the attempt is rolled back, which costs no retry.
     Once,
-    /// When the iteration has ended.
+    /// After the end of the iteration.
     IterationEnd,
 }
 
@@ -69,17 +69,17 @@ pub enum BoardNews {
     Listed(Vec<WorkflowSnapshot>),
     /// It is not known which there are.
     NotListed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The workflow that is followed, as it is. Told first, and again if something may have been missed.
+    /// The state of the followed workflow. It comes first, and again if something may have been missed.
     Followed {
-        /// How it is.
+        /// The state of the workflow.
         snapshot: Box<WorkflowSnapshot>,
         /// Its last records before that, the oldest first.
         recent: Vec<Event>,
     },
-    /// How the workflow that is followed is, after something happened in it.
+    /// The state of the followed workflow, after something happened in it.
     Looked(Box<WorkflowSnapshot>),
     /// Something happened in the workflow that is followed.
     Happened {
@@ -92,7 +92,7 @@ pub enum BoardNews {
     Down {
         /// The workflow.
         workflow: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The stream is open again.
@@ -104,23 +104,23 @@ pub enum BoardNews {
     Refused {
         /// The workflow.
         workflow: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// An order was carried out.
     Given {
-        /// How the workflow is then.
+        /// The state of the workflow after the order.
         snapshot: Box<WorkflowSnapshot>,
         /// The order.
         order: WorkflowOrder,
     },
-    /// An order was not carried out, as far as is known.
+    /// An order was not carried out, or the client does not know.
     NotGiven {
         /// The workflow.
         workflow: String,
         /// The order.
         order: WorkflowOrder,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The end of the output of a check.
@@ -129,7 +129,7 @@ pub enum BoardNews {
         workflow: String,
         /// The SHA-256 of the whole output.
         sha256: String,
-        /// Where what is told begins in it, in bytes.
+        /// Offset of the text in the output, in bytes.
         offset: u64,
         /// Its text from there on.
         text: String,
@@ -140,7 +140,7 @@ pub enum BoardNews {
         workflow: String,
         /// The SHA-256 of the output.
         sha256: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

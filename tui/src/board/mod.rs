@@ -1,6 +1,6 @@
-//! The board of workflows: which there are, and how far the chosen one is.
+//! The board of workflows: their list, and the progress of the chosen one.
 //!
-//! Invariant: no IO and no clock, and what is kept is bounded, however long a workflow goes on.
+//! Invariant: no IO and no clock, and the kept state is bounded, however long a workflow runs.
 
 mod body;
 mod detail;

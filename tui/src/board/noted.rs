@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use crate::text::one_line;
 
-/// How many characters of a hash tell it from another.
+/// Number of characters that tell one hash from another.
 pub(super) const HASH: usize = 8;
 
 /// A check that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckNote {
-    /// Where it ran, such as `2.1`.
+    /// The place where it ran, such as `2.1`.
     pub(crate) place: String,
     /// Its name.
     pub(crate) check: String,
-    /// Whether it is good enough to accept.
+    /// True if it is good enough to accept.
     pub(crate) is_green: bool,
-    /// Whether more tries follow.
+    /// False if more tries follow.
     pub(crate) counts: bool,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub(crate) ms: u64,
-    /// Why it failed, with the first line of its output; empty if it did not.
+    /// The reason of a failure, with the first line of its output; empty if it did not fail.
     pub(crate) why: String,
     /// The SHA-256 of its output.
     pub(crate) output: String,
@@ -83,7 +83,7 @@ pub(super) fn short(hash: &str) -> String {
     one_line(&hash.chars().take(HASH).collect::<String>())
 }
 
-/// Where in a workflow something is: an attempt as in `2.1`, or a verification as in `v1`.
+/// A place in a workflow: an attempt as in `2.1`, or a verification as in `v1`.
 pub(super) fn place(data: &Value) -> String {
     match (number(data, "n"), number(data, "attempt")) {
         (0, number) => format!("v{number}"),

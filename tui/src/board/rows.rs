@@ -25,13 +25,13 @@ const LIST_SHARE: u16 = 5;
 /// The pieces of a row, from left to right.
 pub(crate) type Words = Vec<(String, Look)>;
 
-/// How many rows the list has on a screen of that height.
+/// Number of rows of the list on a screen of that height.
 pub(crate) fn list_height(board: &Board, height: u16) -> usize {
     let count = board.list().map_or(0, <[_]>::len);
     count.min(usize::from(height / LIST_SHARE)).max(1)
 }
 
-/// How many columns and rows are below the list on a screen of that size.
+/// Number of columns and rows below the list on a screen of that size.
 pub(crate) fn room(board: &Board, size: (u16, u16)) -> (usize, usize) {
     let taken = list_height(board, size.1) + FRAME;
     let width = usize::from(size.0.saturating_sub(MARGIN));
@@ -43,7 +43,7 @@ pub(crate) fn room(board: &Board, size: (u16, u16)) -> (usize, usize) {
 pub(crate) struct ListRow {
     /// The name.
     pub(crate) name: String,
-    /// Its state and how far it is.
+    /// Its state and progress.
     pub(crate) state: String,
     pub(crate) token: Token,
     /// Its folder, if it is another one than that one works in.
@@ -124,7 +124,7 @@ fn output(name: &str, output: &Output, at: Option<usize>, height: usize) -> Vec<
     rows
 }
 
-/// How many rows of an output are below its window: it is scrolled from its end.
+/// Number of rows of an output below its window: it is scrolled from its end.
 fn scrolled(at: Option<usize>, rows: usize, room: usize) -> usize {
     at.unwrap_or(0).min(rows.saturating_sub(room))
 }
@@ -156,7 +156,7 @@ pub(crate) fn scroll(board: &mut Board, pages: isize, room: (usize, usize), now:
     );
 }
 
-/// How many rows a page of a window of that height has.
+/// Number of rows of a page of a window of that height.
 fn page(height: usize) -> isize {
     isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(isize::MAX)
 }

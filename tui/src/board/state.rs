@@ -15,7 +15,7 @@ use crate::conversation::Output;
 pub(crate) enum Asks {
     /// Nothing.
     Nothing,
-    /// Whether the workflow is to be ended for good.
+    /// The confirmation of a cancel, which ends the workflow for good.
     Cancel,
     /// The answer to this gate.
     Gate(String),
@@ -24,13 +24,13 @@ pub(crate) enum Asks {
 /// The view below the list.
 #[derive(Debug)]
 pub(crate) enum Shows {
-    /// How far the workflow is.
+    /// The progress of the workflow.
     Workflow,
     /// The output of the running check.
     Running,
     /// The output of a check that ended.
     Ended {
-        /// Where it ran and its name.
+        /// The place where it ran and its name.
         name: String,
         /// The SHA-256 of its output.
         sha256: String,
@@ -57,14 +57,14 @@ pub(crate) struct Board {
     home: Option<String>,
     /// All workflows; none until the service has told.
     list: Option<Vec<WorkflowSnapshot>>,
-    /// Why it is not known which there are.
+    /// The reason why the list is not known.
     pub(crate) problem: Option<String>,
     /// The id of the chosen one.
     chosen: Option<String>,
     pub(crate) detail: Option<Detail>,
     pub(crate) asks: Asks,
     pub(crate) shows: Shows,
-    /// How many features are above their window, or rows of an output below its; none where the window moves
+    /// Number of features above their window, or of rows of an output below its window. `None` where the window moves
     /// by itself.
     pub(super) scrolled: Option<usize>,
     /// The orders that are on their way.
@@ -102,13 +102,13 @@ impl Board {
         self.home.as_deref()
     }
 
-    /// Whether a workflow is of the folder that one works in.
+    /// True if a workflow is of the client's working folder.
     pub(crate) fn is_here(&self, workflow: &WorkflowSnapshot) -> bool {
         let folder = self.folder.as_deref();
         folder.is_some_and(|folder| Path::new(folder).starts_with(&workflow.folder))
     }
 
-    /// Which of the list is chosen.
+    /// Index of the chosen workflow in the list.
     pub(crate) fn place(&self) -> Option<usize> {
         let list = self.list()?;
         list.iter()
@@ -120,7 +120,7 @@ impl Board {
         self.chosen.as_deref()
     }
 
-    /// The chosen one, as far as it is known.
+    /// The chosen workflow, with the latest known state.
     pub(crate) fn workflow(&self) -> Option<&WorkflowSnapshot> {
         match &self.detail {
             Some(detail) => Some(&detail.snapshot),
@@ -163,7 +163,7 @@ impl Board {
         Some(workflow)
     }
 
-    /// Goes back to how far the workflow is, asking nothing; whether something else was shown or asked.
+    /// Returns to the progress of the workflow, and asks nothing. True if something else was shown or asked.
     pub(crate) fn back(&mut self) -> bool {
         let was_elsewhere = self.asks != Asks::Nothing || !matches!(self.shows, Shows::Workflow);
         self.asks = Asks::Nothing;
@@ -292,7 +292,7 @@ impl Board {
         Some(sha256).filter(|hash| !hash.is_empty())
     }
 
-    /// Whether something of it changes by itself: the age of a step.
+    /// True if something of it changes by itself: the age of a step.
     pub(crate) fn ticks(&self) -> bool {
         self.workflow().is_some_and(|it| it.step.is_some())
     }

@@ -1,16 +1,16 @@
-//! How a workflow is, in words: never by colour alone.
+//! The state of a workflow, in words: never by colour alone.
 
 use harness_protocol::{WorkflowFeature, WorkflowSnapshot, WorkflowStep, words};
 
 use crate::text::{one_line, shown_path};
 use crate::theme::Token;
 
-/// Whether nothing comes after the state that it has.
+/// True if its state is final.
 pub(crate) fn is_over(it: &WorkflowSnapshot) -> bool {
     matches!(it.state.as_str(), "completed" | "cancelled" | "failed")
 }
 
-/// Whether it works.
+/// True if it works.
 pub(crate) fn is_working(it: &WorkflowSnapshot) -> bool {
     matches!(it.state.as_str(), "initializing" | "running")
 }
@@ -43,7 +43,7 @@ pub(super) fn pause(it: &WorkflowSnapshot) -> Option<(String, &'static str)> {
     })
 }
 
-/// How many of its features are done.
+/// Number of its features that are done, in words.
 pub(crate) fn features_done(it: &WorkflowSnapshot) -> String {
     let done = it.features.iter().filter(|it| it.state == "passing");
     format!("{} of {} done", done.count(), it.features.len())

@@ -43,10 +43,10 @@ impl SettingsFile {
         }
     }
 
-    /// Changes one setting in the file as it is by now.
+    /// Changes one setting in the present content of the file.
     ///
     /// # Errors
-    /// If the file cannot be read or written; it is then as it was.
+    /// If the file cannot be read or written; it is unchanged then.
     pub(crate) fn keep(&self, name: &str, value: &str) -> io::Result<()> {
         let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
         let lock = OpenOptions::new()

@@ -14,28 +14,28 @@ pub(crate) use file::SettingsFile;
 pub(crate) struct ClientSettings {
     /// The colours, if they do not follow the terminal's background.
     pub(crate) theme: Option<Scheme>,
-    /// How much of the results of tools is shown.
+    /// The part of tool results that is shown.
     pub(crate) tool_results: Fold,
-    /// How many lines are shown where only their head is.
+    /// Number of lines that are shown where only the head is.
     pub(crate) head_lines: u16,
-    /// Whether the client rings for somebody who looks elsewhere.
+    /// True if the client rings for an operator who looks elsewhere.
     pub(crate) bell: bool,
-    /// Whether the mouse scrolls and selects in the client.
+    /// True if the mouse scrolls and selects in the client.
     pub(crate) mouse: bool,
-    /// Whether code has colours.
+    /// True if code has colours.
     pub(crate) highlight: bool,
-    /// Whether addresses are links that the terminal opens.
+    /// True if addresses are links that the terminal opens.
     pub(crate) links: bool,
-    /// Whether the title of the terminal says how the conversation is.
+    /// True if the title of the terminal shows the state of the conversation.
     pub(crate) terminal_title: bool,
-    /// When the terminal is asked to notify.
+    /// The times at which the terminal is asked to notify.
     pub(crate) notify: Notify,
 }
 
-/// When the terminal is asked to notify somebody of what happened.
+/// The times at which the terminal is asked to notify the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Notify {
-    /// When nobody looks at it.
+    /// While the terminal does not have the focus.
     #[default]
     Unfocused,
     /// Always.
@@ -44,8 +44,7 @@ pub(crate) enum Notify {
     Off,
 }
 
-/// A setting: its name, the values that it takes, the value that it has if nobody sets it, and its
-/// meaning.
+/// A setting: its name, the values that it takes, its default, and its meaning.
 pub(crate) struct Row {
     /// The name.
     pub(crate) name: &'static str,
@@ -183,7 +182,7 @@ impl ClientSettings {
         Ok(())
     }
 
-    /// The value of a setting, as it is written.
+    /// The value of a setting, in its written form.
     pub(crate) fn value(&self, name: &str) -> &'static str {
         let switch = |is_set| if is_set { "true" } else { "false" };
         match name {
@@ -239,7 +238,7 @@ pub(crate) fn fold_name(fold: Fold) -> &'static str {
     }
 }
 
-/// The text of a file with one setting changed: comments and all else stay as they are.
+/// The text of a file with one setting changed; comments and all else stay unchanged.
 pub(crate) fn edited(text: &str, name: &str, value: &str) -> String {
     let value = match value {
         "true" | "false" => value.to_owned(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::text::without_sequences;
 
-/// The blanks in place of a tab, so that the caret stands where the eye expects it.
+/// The blanks in place of a tab, so that the caret is where the eye expects it.
 const TAB: &str = "    ";
 
 /// The text with line feeds as its only line breaks, tabs as spaces, and neither escape

@@ -10,15 +10,15 @@ const MAX_PASTED_BYTES: usize = 4 * 1024;
 /// More lines than this are kept beside the text.
 const MAX_PASTED_LINES: usize = 20;
 
-/// A large piece that was pasted, or a file that goes along. It stands above the text and never in
-/// it, so that it can be neither damaged by editing nor sent as the name of itself.
+/// A large piece that was pasted, or a file that goes along. It is above the text and never in it, so that it can be
+/// neither damaged by editing nor sent as its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chip {
     /// The pasted text, or the path of the file.
     pub(crate) text: Arc<str>,
-    /// How many lines it has.
+    /// Number of lines.
     pub(crate) lines: usize,
-    /// How long it is.
+    /// Length in bytes.
     pub(crate) bytes: usize,
     /// The file that it is, if it is one.
     pub(crate) file: Option<ChipFile>,
@@ -27,9 +27,9 @@ pub(crate) struct Chip {
 /// A file that goes along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChipFile {
-    /// Where it is.
+    /// The path of the file.
     pub(crate) file: PromptFile,
-    /// Whether the text names it: without its name there, it does not go along.
+    /// True if the text names it: without its name there, it does not go along.
     pub(crate) is_mention: bool,
 }
 
@@ -62,7 +62,7 @@ impl Chip {
 pub(crate) struct Draft {
     /// The text.
     pub(super) text: String,
-    /// Where the caret stands: a place in the text between two graphemes.
+    /// The offset of the caret in the text, between two graphemes.
     pub(super) caret: usize,
     /// The pastes, in the order in which they came.
     pub(super) chips: Vec<Chip>,
@@ -78,7 +78,7 @@ impl Draft {
         }
     }
 
-    /// Whether there is nothing in it at all. Spaces are something.
+    /// True if the draft has neither text nor paste. Spaces count as text.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.chips.is_empty()
     }
@@ -138,8 +138,8 @@ impl Draft {
         whole
     }
 
-    /// Puts another draft in front of this one. The caret stays at the letter where it is, so that
-    /// whoever is writing writes on.
+    /// Puts another draft in front of this one. The caret stays at the letter where it is, so that the operator can
+    /// continue to write.
     pub(super) fn prepend(&mut self, other: Self) {
         if self.is_empty() {
             *self = other;

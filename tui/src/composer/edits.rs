@@ -4,7 +4,7 @@ use super::place;
 use super::rows::Rows;
 use super::state::Composer;
 
-/// One thing to do. Which key stands for it is not known here.
+/// One edit. The key for it is not known here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Edit {
     /// One grapheme to the left.

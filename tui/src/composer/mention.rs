@@ -5,13 +5,13 @@ use std::ops::Range;
 /// A name of a file that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mention {
-    /// Where in the text it is, from its `@` to the caret.
+    /// Its range in the text, from its `@` to the caret.
     pub(super) range: Range<usize>,
     /// The part of the name that is written.
     pub(crate) query: String,
 }
 
-/// How a text names a file.
+/// The mention of a file in a text.
 pub(super) fn token(path: &str) -> String {
     match path.contains(|c: char| c.is_whitespace() || c == '"') {
         true => format!("@\"{path}\""),
@@ -19,7 +19,7 @@ pub(super) fn token(path: &str) -> String {
     }
 }
 
-/// Whether a text names a file.
+/// True if a text names a file.
 pub(super) fn is_mentioned(text: &str, path: &str) -> bool {
     let token = token(path);
     let mut found = text.match_indices(&token);
@@ -46,7 +46,7 @@ pub(super) fn open(text: &str, caret: usize) -> Option<Mention> {
     })
 }
 
-/// Whether a name of a file may begin there: not in `me@host`.
+/// True if a name of a file may begin there: not in `me@host`.
 fn may_begin(text: &str, at: usize) -> bool {
     text[..at]
         .chars()

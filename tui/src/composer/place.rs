@@ -1,4 +1,4 @@
-//! The places in a text where the caret may stand: between graphemes, and at words.
+//! The places in a text where the caret may be: between graphemes, and at words.
 
 use std::ops::Range;
 
@@ -17,13 +17,13 @@ pub(super) fn after(text: &str, place: usize) -> Option<usize> {
     cursor.next_boundary(text, 0).ok().flatten()
 }
 
-/// Whether the caret may stand here.
+/// True if the caret may be here.
 fn is_boundary(text: &str, place: usize) -> bool {
     let mut cursor = GraphemeCursor::new(place, text.len(), true);
     cursor.is_boundary(text, 0).unwrap_or(true)
 }
 
-/// This place, or the next if the caret may not stand here.
+/// This place, or the next if the caret may not be here.
 pub(super) fn at_or_after(text: &str, place: usize) -> usize {
     if is_boundary(text, place) {
         place
@@ -32,7 +32,7 @@ pub(super) fn at_or_after(text: &str, place: usize) -> usize {
     }
 }
 
-/// This place, or the last before it if the caret may not stand here.
+/// This place, or the last before it if the caret may not be here.
 fn at_or_before(text: &str, place: usize) -> usize {
     if is_boundary(text, place) {
         place
@@ -41,7 +41,7 @@ fn at_or_before(text: &str, place: usize) -> usize {
     }
 }
 
-/// Where the word begins that the place is in or behind.
+/// The beginning of the word that the place is in or after.
 pub(super) fn word_before(text: &str, place: usize) -> usize {
     let mut end = line_end(text, place);
     loop {
@@ -61,7 +61,7 @@ pub(super) fn word_before(text: &str, place: usize) -> usize {
     }
 }
 
-/// Where the word ends that the place is in or before.
+/// The end of the word that the place is in or before.
 pub(super) fn word_after(text: &str, place: usize) -> usize {
     let mut start = line_start(text, place);
     loop {
@@ -90,12 +90,12 @@ fn words(line: &str) -> impl Iterator<Item = Range<usize>> {
         .map(|(start, word)| start..start + word.len())
 }
 
-/// Where the line begins that the place is in.
+/// The beginning of the line that the place is in.
 pub(super) fn line_start(text: &str, place: usize) -> usize {
     text[..place].rfind('\n').map_or(0, |found| found + 1)
 }
 
-/// Where the line ends that the place is in.
+/// The end of the line that the place is in.
 pub(super) fn line_end(text: &str, place: usize) -> usize {
     text[place..]
         .find('\n')

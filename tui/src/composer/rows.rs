@@ -1,19 +1,18 @@
 //! A text as the rows of an input of some width.
 //!
-//! Words stay within all columns but the last, which belongs to the caret: it stands there behind
-//! a full row. One space may stand there too; further spaces go on in the next row, so that each
-//! that is typed is seen.
+//! Words stay within all columns but the last, which belongs to the caret: it is there after a full row. One space may
+//! be there too; further spaces continue in the next row, so that each typed space is visible.
 
 use std::ops::Range;
 
 use super::place;
 
-/// Where something stands on the screen, counted from the upper left corner of the input.
+/// A place on the screen, counted from the upper left corner of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
-    /// Which row.
+    /// The row, counted from 0.
     pub(crate) row: usize,
-    /// Which column.
+    /// The column, counted from 0.
     pub(crate) column: u16,
 }
 
@@ -24,9 +23,9 @@ pub(crate) struct Window {
     pub(crate) rows: Vec<Range<usize>>,
     /// The caret, counted from the first row that is shown.
     pub(crate) caret: Place,
-    /// How many rows there are above.
+    /// Number of rows above the window.
     pub(crate) above: usize,
-    /// How many rows there are below.
+    /// Number of rows below the window.
     pub(crate) below: usize,
 }
 
@@ -83,8 +82,8 @@ impl<'text> Rows<'text> {
             .push(line_start + row_start..line_start + line.len());
     }
 
-    /// Where a place in the text is shown. Where a row ends because the text went on below, that
-    /// is the beginning of the next.
+    /// The place on the screen of an offset in the text. Where a row ends because the text continues below, that is the
+    /// beginning of the next row.
     pub(super) fn place(&self, offset: usize) -> Place {
         let row = self
             .ranges
@@ -167,7 +166,7 @@ impl Kind {
         }
     }
 
-    /// Whether a row may end between the two.
+    /// True if a row may end between the two.
     fn may_break(last: Self, next: Self) -> bool {
         match (last, next) {
             (_, Self::Space) => last == Self::Space,

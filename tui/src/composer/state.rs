@@ -16,7 +16,7 @@ use crate::link::PromptFile;
 /// An input is no higher than this, however long the text.
 pub(crate) const MAX_ROWS: u16 = 10;
 
-/// An editor for prompts. It knows no screen: whoever draws it says how wide it is.
+/// An editor for prompts. It knows no screen: the code that draws it passes the width.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
     pub(super) draft: Draft,
@@ -25,17 +25,17 @@ pub(crate) struct Composer {
     pub(super) killed: String,
     /// The column that Up and Down try to keep.
     pub(super) goal: Option<u16>,
-    /// Where the last typed character ended. A grapheme may arrive in pieces: while its first
-    /// pieces join what stands behind them, the caret has to be elsewhere.
+    /// The end of the last typed character. A grapheme may arrive in pieces: while its first pieces join the text after
+    /// them, the caret must be elsewhere.
     pub(super) typed_to: Option<usize>,
-    /// Where in the history this is, if it is not the draft.
+    /// The place in the history, if the composer does not show the draft.
     pub(super) walk: Option<Walk>,
     /// The beginning of the text was pasted.
     is_begun_by_paste: bool,
 }
 
 impl Composer {
-    /// Whether there is nothing in it: no text and no paste.
+    /// True if the composer has neither text nor paste.
     pub(crate) fn is_empty(&self) -> bool {
         self.draft.is_empty()
     }
@@ -45,12 +45,12 @@ impl Composer {
         &self.draft.text
     }
 
-    /// The pastes that stand above the text.
+    /// The pastes above the text.
     pub(crate) fn chips(&self) -> &[Chip] {
         &self.draft.chips
     }
 
-    /// Whether something that was pasted stands above the text.
+    /// True if a paste is above the text.
     pub(crate) fn has_pastes(&self) -> bool {
         self.draft.chips.iter().any(|chip| chip.file.is_none())
     }
@@ -60,7 +60,7 @@ impl Composer {
         self.draft.live_chips()
     }
 
-    /// Whether the draft has a file that goes along.
+    /// True if the draft has a file that goes along.
     pub(crate) fn has_files(&self) -> bool {
         self.live_chips().any(|chip| chip.file.is_some())
     }
@@ -95,7 +95,7 @@ impl Composer {
         self.apply(mention.range, &words, Some(chips), false);
     }
 
-    /// Whether somebody typed the beginning of the text, or took it from the history.
+    /// True if the beginning of the text was typed, or came from the history.
     pub(crate) fn begins_typed(&self) -> bool {
         !self.is_begun_by_paste
     }
@@ -194,7 +194,7 @@ impl Composer {
         self.replace(all, &clean(text), false);
     }
 
-    /// Whether Enter means a new line, since a backslash stands before the caret.
+    /// True if Enter means a new line, since a backslash is before the caret.
     pub(crate) fn ends_with_backslash_before_caret(&self) -> bool {
         self.draft.text[..self.draft.caret].ends_with('\\')
     }
@@ -213,7 +213,7 @@ impl Composer {
         Rows::of(&self.draft.text, width).ranges
     }
 
-    /// Where the caret stands among [`Self::rows`].
+    /// The place of the caret in [`Self::rows`].
     #[cfg(test)]
     pub(crate) fn caret(&self, width: u16) -> Place {
         Rows::of(&self.draft.text, width).place(self.draft.caret)

@@ -12,15 +12,15 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// A piece of the text replaced by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Where the piece was.
+    /// The offset of the piece.
     pub(super) at: usize,
     /// The former content.
     pub(super) removed: String,
     /// The present content.
     pub(super) inserted: String,
-    /// Where the caret stood before.
+    /// The offset of the caret before.
     pub(super) caret: usize,
-    /// The pastes as they were before, if they changed.
+    /// The pastes before, if they changed.
     pub(super) chips: Option<Vec<Chip>>,
 }
 

@@ -7,14 +7,14 @@ use super::draft::Draft;
 use super::state::Composer;
 use crate::prompt_history::PromptHistory;
 
-/// Where the composer is while it shows a prompt of the past.
+/// The place of the composer while it shows a prompt of the past.
 #[derive(Debug)]
 pub(super) struct Walk {
-    /// The history as it was at the first step: what other clients add meanwhile moves nothing.
+    /// The history at the first step: prompts that other clients add meanwhile move nothing.
     history: PromptHistory,
-    /// Which entry is shown.
+    /// Index of the shown entry.
     at: usize,
-    /// Whether nothing was done to the entry since it was recalled.
+    /// True if the entry was not changed since it was recalled.
     pub(super) is_pristine: bool,
     /// The draft before.
     draft: Draft,
@@ -23,7 +23,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// An entry as it is first shown; none if this is where the draft is.
+    /// An entry in its first form. `None` if this is the place of the draft.
     fn entry(&self, at: usize) -> Option<Draft> {
         let entry = self.history.entries().get(at)?;
         Some(Draft::of(&clean(entry)))
@@ -69,7 +69,7 @@ impl Composer {
         true
     }
 
-    /// Goes on with a walk, to another entry.
+    /// Continues a walk, to another entry.
     fn step(&mut self, mut walk: Walk, at: usize) {
         let shown = walk.changed.remove(&at);
         let shown = shown.or_else(|| walk.entry(at)).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Composer {
         self.walk = Some(walk);
     }
 
-    /// Whether what is shown was recalled and nothing done to it.
+    /// True if the shown text was recalled and not changed.
     pub(super) fn is_pristine(&self) -> bool {
         self.walk.as_ref().is_some_and(|walk| walk.is_pristine)
     }

@@ -1,4 +1,4 @@
-//! Which calls wait for what, and results whose calls are on an older page.
+//! The state of open calls, and results whose calls are on an older page.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,7 +19,7 @@ pub(super) struct Calls {
     ids: HashMap<String, PartId>,
     /// Those that nothing came of yet, in their order: they run one by one.
     open: VecDeque<PartId>,
-    /// Whether a run is going, so that the first of them runs.
+    /// True if a run is active, so that the first of them runs.
     is_running: bool,
     /// The outcomes of calls that were made before the first event that is loaded.
     earlier: Earlier,
@@ -29,7 +29,7 @@ pub(super) struct Calls {
 struct Earlier {
     results: HashMap<String, Told>,
     skipped: Option<(String, u64)>,
-    /// Whether their turn is over: what has no result gets none.
+    /// True if their turn is over: a call without a result gets none any longer.
     is_over: bool,
 }
 
@@ -95,7 +95,7 @@ impl Calls {
         self.earlier.is_over = true;
     }
 
-    /// Whether a run is going.
+    /// Notes that a run is active, or is not.
     pub(super) fn set_running(&mut self, is_running: bool, entries: &mut Entries) {
         self.is_running = is_running;
         self.mark(entries);

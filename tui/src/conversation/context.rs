@@ -1,4 +1,4 @@
-//! How much of the model's window a conversation takes: the number that decides about a summary.
+//! The part of the model's window that a conversation uses: the number that decides about a summary.
 
 use harness_protocol::{ContextWindow, Usage};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ impl Context {
         }
     }
 
-    /// The use behind a summary: so many tokens by estimate, in the window as it was.
+    /// The use after a summary: so many tokens by estimate, in the same window.
     pub(super) fn summarized(self, tokens: u64) -> Self {
         Self {
             tokens,

@@ -15,9 +15,9 @@ pub(super) struct Entry {
     pub(super) part: Part,
     /// The sum of the event that the part began with, in full.
     pub(super) made: u64,
-    /// The sum of what came of a call, in full; 0 if nothing did.
+    /// The sum of a call's whole outcome; 0 without one.
     pub(super) outcome: u64,
-    /// The record that said what came of a call.
+    /// The record of a call's outcome.
     pub(super) closed_at: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Entries {
     known: VecDeque<Known>,
     /// The revision that new parts begin with.
     revision: u32,
-    /// How many of the known ones came.
+    /// Number of known entries that came again.
     pub(super) recognised: usize,
 }
 
@@ -65,7 +65,7 @@ impl Entries {
         self.entries.iter()
     }
 
-    /// How many parts stand before that id.
+    /// Number of parts before that id.
     pub(super) fn before(&self, id: PartId) -> usize {
         self.entries.partition_point(|entry| entry.part.id < id)
     }
@@ -158,7 +158,7 @@ impl Entries {
         }
     }
 
-    /// Keeps of what was taken off what came again as it was, so that it need not be laid out.
+    /// Keeps entries that were taken off and came again unchanged, so that they need not be laid out again.
     pub(super) fn settle(&mut self, taken: VecDeque<Entry>) {
         self.known.clear();
         for old in taken {

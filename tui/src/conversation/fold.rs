@@ -20,7 +20,7 @@ pub(super) struct Fold {
     failure: Option<(String, Stamp)>,
 }
 
-/// When something was recorded.
+/// The record of an event, and its time.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
     seq: Option<u64>,

@@ -43,7 +43,7 @@ impl Live {
         }
     }
 
-    /// How many there are.
+    /// Number of live blocks.
     pub(super) fn len(&self) -> usize {
         self.blocks.len()
     }

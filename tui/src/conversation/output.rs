@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use crate::output::{OutputLine, OutputLines};
 
-/// How many finished lines are kept.
+/// Maximum number of finished lines that are kept.
 const MAX_LINES: usize = 200;
-/// How many bytes of them.
+/// Maximum size of those lines, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The output of a running call so far, as far as it is kept.
+/// The kept part of a running call's output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Output {
     reading: OutputLines,
     lines: VecDeque<OutputLine>,
     bytes: usize,
-    /// How many lines were there before those.
+    /// Number of lines before those.
     earlier: usize,
 }
 
@@ -39,7 +39,7 @@ impl Output {
         true
     }
 
-    /// How many lines there are.
+    /// Number of all lines.
     pub(crate) fn len(&self) -> usize {
         self.earlier + self.lines.len() + usize::from(self.reading.open().is_some())
     }

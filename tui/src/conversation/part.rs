@@ -18,7 +18,7 @@ pub(crate) struct Part {
     pub(crate) revision: u32,
     /// The record that it began with; none while there is no record of it.
     pub(crate) seq: Option<u64>,
-    /// When that was, in Unix seconds.
+    /// The time of the record, in Unix seconds.
     pub(crate) at: Option<u64>,
     /// The value itself.
     pub(crate) kind: PartKind,
@@ -35,7 +35,7 @@ pub(crate) enum PartKind {
         by: Author,
         /// True until the service has it on record.
         is_pending: bool,
-        /// Whether it waited in a queue, and so began no run.
+        /// True if it waited in a queue, and so began no run.
         is_queued: bool,
         /// The files that go with it, in words.
         files: Vec<String>,
@@ -55,10 +55,10 @@ pub(crate) enum PartKind {
         content: String,
         /// True while it grows.
         is_live: bool,
-        /// How long the model thought, if that is known.
+        /// Time that the model thought, in milliseconds, if it is known.
         duration_ms: Option<u64>,
     },
-    /// A tool call with what came of it.
+    /// A tool call with its outcome.
     Tool(Tool),
     /// A command that an operator ran.
     Command(Command),
@@ -67,7 +67,7 @@ pub(crate) enum PartKind {
         /// The line.
         facts: String,
     },
-    /// The past before it was replaced by a summary, as far as the model is told.
+    /// The past before a summary replaced it for the model.
     Summary {
         /// The operation.
         title: String,
@@ -80,14 +80,14 @@ pub(crate) enum PartKind {
         title: String,
         /// The lines that are new and gone.
         diff: String,
-        /// Whether the diff goes on.
+        /// True if the diff is longer than shown.
         is_cut: bool,
     },
     /// A remark: how a run ended, what could not be read.
     Note {
         /// The text.
         text: String,
-        /// Whether something went wrong.
+        /// True if the note reports a failure.
         is_error: bool,
     },
 }
@@ -112,7 +112,7 @@ pub(crate) struct Tool {
     pub(crate) name: String,
     /// Its input in short; empty while the call is being written.
     pub(crate) asked: String,
-    /// Its input as JSON text, as far as it is known.
+    /// Its input as JSON text, with the part that is known.
     pub(crate) input: String,
     /// The outcome.
     pub(crate) outcome: ToolOutcome,
@@ -129,7 +129,7 @@ pub(crate) struct Command {
     pub(crate) result: ToolResult,
     /// The name of the client that ran it.
     pub(crate) by: Option<String>,
-    /// Whether the model is not told of it.
+    /// True if the model does not receive it.
     pub(crate) is_hidden: bool,
 }
 
@@ -146,28 +146,28 @@ pub(crate) enum ToolOutcome {
     Ended(ToolResult),
     /// It was not run.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// The result of a tool, as it is shown: a JSON object with one text in it is that text.
+/// The result of a tool in its shown form: a JSON object with one text in it is that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
     /// Its lines; no more than the first [`crate::part_view::MAX_RESULT_LINES`] and one, unless
     /// `is_whole`.
     pub(crate) text: String,
-    /// How many lines there are in all.
+    /// Number of lines of the whole result.
     pub(crate) lines: usize,
-    /// Whether `text` has them all.
+    /// True if `text` has all lines.
     pub(crate) is_whole: bool,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub(crate) is_error: bool,
     /// Its last line, or the beginning of that: how a command ended.
     pub(crate) last_line: String,
-    /// How much came, if the tool counted it.
+    /// Size of the result, if the tool counted it.
     pub(crate) extent: Option<Extent>,
-    /// How long the tool ran, if that is known.
+    /// Time that the tool ran, in milliseconds, if it is known.
     pub(crate) duration_ms: Option<u64>,
     /// The record of the result.
     pub(crate) seq: u64,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::part::{Author, Part, PartId, PartKind};
 
-/// Where the ids of pending prompts begin: they stand behind all else.
+/// The first id of pending prompts, which come after all else.
 const FIRST: i64 = i64::MAX / 2;
 
 /// The prompts of this client.
@@ -124,7 +124,7 @@ impl Pending {
         }
     }
 
-    /// Whether the prompt of that key waits.
+    /// True if the prompt of that key waits.
     pub(super) fn has(&self, key: &str) -> bool {
         self.waiting.iter().any(|waiting| waiting.key == key)
     }
@@ -137,7 +137,7 @@ impl Pending {
         self.waiting.get(index).map(|waiting| &waiting.part)
     }
 
-    /// How many stand before that id.
+    /// Number of pending prompts before that id.
     pub(super) fn before(&self, id: PartId) -> usize {
         self.waiting.partition_point(|waiting| waiting.part.id < id)
     }

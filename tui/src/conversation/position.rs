@@ -1,4 +1,4 @@
-//! Where in a conversation a client is.
+//! The position of a client in a conversation.
 
 /// Right behind a record of one life of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]

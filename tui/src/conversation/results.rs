@@ -3,13 +3,13 @@
 use super::part::ToolResult;
 use crate::part_view::{MAX_RESULT_LINES, shown_result};
 
-/// How long a line may be, in bytes, unless the whole result is asked for.
+/// Maximum length of a line, in bytes, unless the whole result is asked for.
 pub(super) const MAX_LINE: usize = 16 * 1024;
 
-/// How much is kept of the last line, in bytes.
+/// Maximum size of the last line that is kept, in bytes.
 const MAX_LAST_LINE: usize = 1024;
 
-/// A result as it is kept until somebody wants all of it.
+/// A result in its short form, until the operator asks for all of it.
 pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ToolResult {
     let shown = shown_result(raw);
     let lines = shown.lines().count();
@@ -40,7 +40,7 @@ pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ToolResult {
     }
 }
 
-/// The last line of a result, as far as it is of interest.
+/// The last line of a result, or its beginning.
 fn last_line(text: &str) -> String {
     let last = text.trim_end().lines().next_back().unwrap_or_default();
     last[..last.floor_char_boundary(MAX_LAST_LINE)].to_owned()

@@ -24,11 +24,11 @@ pub(crate) struct Status {
     pub(crate) message: String,
     /// The tool that runs.
     pub(crate) tool: Option<String>,
-    /// When the state was entered, on the clock of the one who told it.
+    /// The time at which the state was entered, on the clock of the caller.
     pub(crate) since: Duration,
     /// The run that is going.
     pub(crate) run_id: Option<u64>,
-    /// When that run began, on the same clock; none if that was before it was told of.
+    /// The time at which that run began, on the same clock. `None` if it began before the client learned of it.
     pub(crate) run_since: Option<Duration>,
     /// The run that a client began without a prompt, and its name.
     pub(crate) starter: Option<(u64, String)>,
@@ -38,13 +38,13 @@ pub(crate) struct Status {
     pub(crate) model: Option<String>,
     /// The token counts of all runs that have ended.
     pub(crate) usage: Usage,
-    /// How much of the model's window is taken; none before the first reply that is loaded.
+    /// The part of the model's window that is used. `None` before the first loaded reply.
     pub(crate) context: Option<Context>,
-    /// How many clients are attached.
+    /// Number of clients that are attached.
     pub(crate) clients: usize,
     /// The names of those that gave one.
     pub(crate) names: Vec<String>,
-    /// How many events were of no known type.
+    /// Number of events of no known type.
     pub(crate) unknown: u64,
     /// The differences from the service's settings.
     pub(crate) settings: Settings,
@@ -86,7 +86,7 @@ impl Status {
         (Some(*run) == self.run_id).then_some(by)
     }
 
-    /// Whether a run is going.
+    /// True if a run is active.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(
             self.state,
@@ -197,7 +197,7 @@ impl Status {
         true
     }
 
-    /// A state that goes on keeps its beginning.
+    /// Enters a state. A state that continues keeps its beginning.
     fn enter(&mut self, state: State, message: &str, now: Duration) {
         // The word that the service says while it summarizes.
         self.is_compacting = state == State::Thinking && message == COMPACTING;

@@ -21,7 +21,7 @@ use super::waiting::{Waiting, Waits};
 /// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Applied {
-    /// Something is to be shown anew.
+    /// Something must be shown again.
     Changed,
     /// There is nothing new to show.
     Unchanged,
@@ -96,12 +96,12 @@ impl Conversation {
         self.asked.open()
     }
 
-    /// How many parts there are, with the prompts that are not on record yet.
+    /// Number of parts, with the prompts that are not on record yet.
     pub(crate) fn len(&self) -> usize {
         self.fold.entries.len() + self.pending.len()
     }
 
-    /// Whether there is nothing to show.
+    /// True if there is no part.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -120,7 +120,7 @@ impl Conversation {
         self.at(self.index(id)).filter(|part| part.id == id)
     }
 
-    /// The place of a part; if it is gone, of the one that follows.
+    /// The place of a part; if it was removed, of the one that follows.
     pub(crate) fn index(&self, id: PartId) -> usize {
         self.fold.entries.before(id) + self.pending.before(id)
     }
@@ -136,7 +136,7 @@ impl Conversation {
         self.fold.entries.at(last).map(|part| part.id)
     }
 
-    /// The author of the active run, or of the last one, as far as it is loaded.
+    /// The author of the active run, or of the last one that is loaded.
     pub(crate) fn run_author(&self) -> Option<&super::Author> {
         self.parts().rev().find_map(|part| match &part.kind {
             PartKind::User {
@@ -148,7 +148,7 @@ impl Conversation {
         })
     }
 
-    /// Whether the prompt of that key is on its way.
+    /// True if the prompt of that key is on its way.
     pub(crate) fn is_pending(&self, key: &str) -> bool {
         self.pending.has(key)
     }
@@ -158,7 +158,7 @@ impl Conversation {
         self.last.as_ref().map_or(0, |last| last.seq)
     }
 
-    /// Whether older pages can be had.
+    /// True if there are older pages.
     pub(crate) fn has_older(&self) -> bool {
         self.older.is_some()
     }
@@ -196,9 +196,8 @@ impl Conversation {
         self.pending.refuse(key)
     }
 
-    /// Begins with a snapshot, or goes on from one. Parts of records that are known keep their ids;
-    /// what grew goes, prompts that are not on record stay. `now` is the time of whoever asks how
-    /// long something takes.
+    /// Begins with a snapshot, or continues from one. Parts of records that are known keep their ids; unfinished blocks
+    /// are removed, prompts that are not on record stay. `now` is the caller's time, from which durations count.
     pub(crate) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
         if let Some(said) = self.damage.take() {
             self.fold.entries.remove(said);

@@ -27,8 +27,8 @@ impl Fold {
         self.stretch(history, last.saturating_add(1), pending)
     }
 
-    /// Takes the records of a stretch that come before record `end`. Returns the first record that
-    /// is accounted for then: what lies before it is on an older page.
+    /// Takes the records of a stretch that come before record `end`. Returns the first record that is accounted for
+    /// then: earlier ones are on an older page.
     pub(super) fn stretch(&mut self, history: &History, end: u64, pending: &Pending) -> u64 {
         let mut first = history.before.map_or(1, |_| end);
         let mut reached = history.before.is_none().then_some(0);
@@ -48,8 +48,8 @@ impl Fold {
         first
     }
 
-    /// Says that the records between two cannot be read, if there are any between them. The remark
-    /// stands in place of the first of them, so that it is known again when it comes again.
+    /// Says that the records between two cannot be read, if there are any between them. The remark takes the place of
+    /// the first of them, so that it is known again when it comes again.
     pub(super) fn missing(&mut self, after: u64, before: u64) -> Option<PartId> {
         let seq = after.saturating_add(1);
         let new = New {

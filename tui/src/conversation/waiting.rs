@@ -8,16 +8,16 @@ use harness_protocol::{Event, Queue, QueueItem};
 use super::part::Author;
 use super::pending::Pending;
 
-/// A message that waits, as it is shown. All texts are as they arrived.
+/// A message that waits, in its shown form. All texts are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Waits {
     /// Names it within its conversation.
     pub(crate) item: u64,
-    /// Where it waits.
+    /// The queue in which it waits.
     pub(crate) queue: Queue,
     /// The text.
     pub(crate) content: String,
-    /// How many files go with it.
+    /// Number of files that go with it.
     pub(crate) files: usize,
     /// The author.
     pub(crate) by: Author,
@@ -27,7 +27,7 @@ pub(crate) struct Waits {
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     items: Vec<Waits>,
-    /// The greatest name that was told of.
+    /// The greatest name that has come.
     last: u64,
 }
 

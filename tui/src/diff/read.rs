@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::words::{changed, emphasis, pairs};
 use crate::text::{Hidden, sanitize};
 
-/// How much is compared to find changes of blanks alone.
+/// Maximum amount of comparison to find changes of blanks alone.
 const MAX_WORK: usize = 4_000_000;
 
-/// A diff as it is shown.
+/// A diff in its shown form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Diff {
     /// Its lines, with nothing in them that would steer a terminal.
@@ -20,24 +20,24 @@ pub(crate) struct Diff {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) kind: Kind,
-    /// Its number in the new file, or in the old one if it is gone.
+    /// Its number in the new file, or in the old one if the line was removed.
     pub(super) number: Option<u32>,
-    /// Where in the text it is, with its sign.
+    /// Its range in the text, with its sign.
     pub(super) range: Range<usize>,
     /// The words of it that are new or gone, in the text.
     pub(super) words: Vec<Range<usize>>,
-    /// How many hunks began up to it.
+    /// Number of hunks that began up to it.
     pub(super) hunk: usize,
 }
 
 /// The kind of a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is as it was.
+    /// The line is unchanged.
     Same,
     /// It is new.
     Added,
-    /// It is gone.
+    /// The line was removed.
     Removed,
     /// It says where a hunk is.
     Hunk,

@@ -14,8 +14,8 @@ const QUIET: Look = Look::new(Token::Quiet);
 /// From how many columns on there is room for numbers.
 const MIN_WIDTH_WITH_NUMBERS: usize = 24;
 
-/// How the sign and the rest of a line of a diff look that stands on a ground, in a text in which
-/// lines with the names of files may be among the others.
+/// The looks of the sign and of the rest of a line of a diff on a ground, in a text in which lines with the names of
+/// files may be among the others.
 pub(crate) fn looks(line: &str, ground: Token) -> (Look, Look) {
     let names = ["+++ ", "--- ", "diff ", "index ", "@@", "\\"];
     if names.iter().any(|name| line.starts_with(name)) {
@@ -61,7 +61,7 @@ impl Diff {
         rows
     }
 
-    /// How many lines there are behind the first ones, and in how many hunks.
+    /// Number of lines after the first ones, and of their hunks.
     pub(crate) fn rest(&self, lines: usize) -> (usize, usize) {
         let rest = self.lines.iter().skip(lines);
         let rest = rest.filter(|line| line.kind != Kind::Hunk);

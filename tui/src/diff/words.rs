@@ -1,4 +1,4 @@
-//! Which words of a line that was changed are others than before.
+//! Finds the words of a changed line that differ from before.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// The longest line of which words are compared, in words.
 const MAX_WORDS: usize = 400;
-/// How much is compared of one diff: the words of the old line times those of the new one, for
-/// each pair. That is at most 50 ms, and the same on a slow machine.
+/// Maximum amount of comparison for one diff: the words of the old line times those of the new one, for each pair. That
+/// is at most 50 ms, and the same on a slow machine.
 const MAX_WORK: usize = 4_000_000;
-/// How much of a pair has to be the same, in hundredths; of less the whole line is another.
+/// Minimum part of a pair that must be the same, in hundredths; with less the whole line is another one.
 const MIN_SAME: usize = 30;
 /// Among how many lines the one is looked for that a line became.
 const MAX_NEAR: usize = 20;
@@ -37,7 +37,7 @@ pub(crate) fn emphasis(lines: &[&str]) -> Vec<(usize, Range<usize>)> {
     words
 }
 
-/// The lines that are gone, each with the one that is there in its place.
+/// The removed lines, each with the line that replaces it.
 pub(super) fn pairs(lines: &[&str]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut start = 0;

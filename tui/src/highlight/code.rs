@@ -9,7 +9,7 @@ use super::Language;
 pub(crate) struct Code {
     /// The language that is said; none if it is not, or means no language.
     language: Option<Language>,
-    /// Where each line is, without what ends it, in bytes of the source.
+    /// The range of each line, without its line break, in bytes of the source.
     lines: Vec<Range<u32>>,
 }
 
@@ -33,12 +33,12 @@ impl Code {
         self.lines.truncate(lines);
     }
 
-    /// How many lines there are.
+    /// Number of lines.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether it is a diff.
+    /// True if it is a diff.
     pub(crate) fn is_diff(&self) -> bool {
         self.language.as_ref().is_some_and(Language::is_diff)
     }
@@ -55,7 +55,7 @@ impl Code {
         source.get(range).unwrap_or_default()
     }
 
-    /// Where a line is.
+    /// The range of a line in the source, in bytes.
     pub(crate) fn range(&self, line: usize) -> Option<Range<usize>> {
         let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
         let range = self.lines.get(line)?;

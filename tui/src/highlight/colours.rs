@@ -10,16 +10,16 @@ use super::{Answer, Code, Key, Language, Request, Span};
 use crate::conversation::{Part, PartId};
 use crate::layout::{Block, Mark};
 
-/// How many stretches are kept, of whatever was on the screen last.
+/// Maximum number of stretches that are kept; those shown last stay.
 const MAX_SPANS: usize = 100_000;
-/// How many codes are kept.
+/// Maximum number of codes that are kept.
 const MAX_CODES: usize = 256;
 
-/// The colours of codes, each as far as they came.
+/// The colours of codes that have come so far.
 #[derive(Debug, Default)]
 pub(crate) struct Colours {
     codes: HashMap<Key, Colour>,
-    /// How many requests were made.
+    /// Number of requests that were made.
     number: u64,
     /// Counts up with each look at the screen.
     clock: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Colours {
 struct Colour {
     language: Language,
     spans: Vec<Span>,
-    /// How many whole lines were read, and the sum of what they say.
+    /// Number of whole lines that were read, and the sum of their texts.
     lines: usize,
     sum: u64,
     /// The part and the lines that were looked at last: if they are the same, so is all else.

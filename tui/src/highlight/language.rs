@@ -129,7 +129,7 @@ impl Language {
         &self.0
     }
 
-    /// Whether it is that of diffs, which have a look of their own.
+    /// True if it is the language of diffs, which have a look of their own.
     pub(crate) fn is_diff(&self) -> bool {
         self.0 == "diff"
     }

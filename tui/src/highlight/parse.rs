@@ -1,4 +1,4 @@
-//! Reads lines of code one after the other, within limits, and goes on where it stopped.
+//! Reads lines of code one after the other, within limits, and continues where it stopped.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use super::scopes::Scopes;
 use crate::conversation::PartId;
 use crate::theme::Token;
 
-/// How much of a block is read, in bytes.
+/// Maximum size of a block that is read, in bytes.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
-/// How many lines of a block are read.
+/// Maximum number of lines of a block that are read.
 pub(super) const MAX_LINES: usize = 5_000;
 /// The longest line that is read, in bytes. Behind a longer one its block has no colours.
 pub(super) const MAX_LINE: usize = 2_000;
-/// How long the thread works for a block, in time of its processor.
+/// Limit of the thread's processor time for a block.
 pub(super) const MAX_TIME: Duration = Duration::from_millis(100);
 
 /// Names code on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    /// The part that it stands in.
+    /// The part that has the code.
     pub(crate) part: PartId,
-    /// Which code of that part.
+    /// Index of the code in that part.
     pub(crate) code: usize,
 }
 
@@ -34,9 +34,9 @@ pub struct Request {
     /// Names the request, and its answer.
     pub(crate) number: u64,
     pub(crate) language: Language,
-    /// How many lines came in requests before it.
+    /// Number of lines that came in requests before it.
     pub(crate) from: usize,
-    /// The lines, each with what ends it; only the last may have none, and is still being written.
+    /// The lines, each with its line break; only the last may have none, and is still being written.
     pub(crate) text: String,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Lost;
 pub(crate) struct Read {
     /// All but plain text, in the order of the text.
     pub(crate) spans: Vec<Span>,
-    /// Whether the rest of the code stays plain.
+    /// True if the rest of the code stays plain.
     pub(crate) is_over: bool,
 }
 
@@ -66,15 +66,15 @@ pub(crate) struct Read {
 pub(crate) struct Span {
     /// The line, counted from the first of the code.
     pub(crate) line: u32,
-    /// Where in the line it begins, in bytes.
+    /// Offset of its beginning in the line, in bytes.
     pub(crate) start: u16,
-    /// Where it ends.
+    /// Offset of its end in the line, in bytes.
     pub(crate) end: u16,
     /// Its meaning.
     pub(crate) token: Token,
 }
 
-/// A parse that goes on with each request for its code.
+/// A parse that continues with each request for its code.
 #[derive(Clone)]
 pub(super) struct Parse {
     state: ParseState,
@@ -99,7 +99,7 @@ impl Parse {
         })
     }
 
-    /// How many whole lines were read.
+    /// Number of whole lines that were read.
     pub(super) fn lines(&self) -> usize {
         self.lines
     }

@@ -1,4 +1,4 @@
-//! Which token each scope of a syntax means.
+//! The token of each scope of a syntax.
 
 use std::collections::HashMap;
 use std::str::FromStr as _;

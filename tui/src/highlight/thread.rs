@@ -107,7 +107,7 @@ impl CodeReader {
     }
 }
 
-/// How long the processor worked for this thread: a busy machine costs no colours.
+/// Processor time of this thread: a busy machine costs no colours.
 fn thread_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

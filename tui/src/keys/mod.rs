@@ -7,7 +7,7 @@ mod table;
 pub(crate) use chord::Chord;
 pub(crate) use table::{BINDINGS, action};
 
-/// Where a key is pressed.
+/// The context in which a key is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Nothing is written.
@@ -31,9 +31,9 @@ pub(crate) enum Place {
     Search,
     /// The waiting approval has the keys.
     Band,
-    /// How far an answer reaches is chosen.
+    /// The operator chooses the scope of an answer.
     BandScope,
-    /// Why something may not be is being written.
+    /// The operator writes the reason of a denial.
     BandReason,
     /// The board of workflows is open.
     Board,
@@ -52,7 +52,7 @@ pub(crate) enum Action {
     Newline,
     /// Cancel the run, clear the draft, or leave.
     Interrupt,
-    /// Leave; the conversation goes on.
+    /// Leave; the conversation continues.
     Leave,
     /// Copy what is selected.
     Copy,
@@ -131,13 +131,13 @@ pub(crate) enum Action {
     Help,
     /// Leave the mouse to the terminal, or take it.
     Mouse,
-    /// Draw everything anew.
+    /// Draw the whole screen again.
     Redraw,
     /// Back to the shell for now.
     Suspend,
     /// The prompts of the past, or, without a service, attach at once.
     History,
-    /// The prompts of this conversation, to go on from before one of them.
+    /// The prompts of this conversation, to continue from before one of them.
     GoBack,
     /// Close what is open.
     Close,
@@ -161,7 +161,7 @@ pub(crate) enum Action {
     Decide,
     /// Allow it once.
     Allow,
-    /// Choose how far it is allowed.
+    /// Choose the scope of an allowance.
     AllowLonger,
     /// Allow it for the run.
     ForRun,
@@ -183,8 +183,8 @@ pub(crate) enum Action {
     Pause,
     /// Pause it at once.
     PauseNow,
-    /// Let it go on, or begin a run.
+    /// Let the workflow continue, or begin a run.
     Resume,
-    /// Let it go on, and try stuck features again.
+    /// Let the workflow continue, and try stuck features again.
     ResumeStuck,
 }

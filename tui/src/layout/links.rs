@@ -10,9 +10,9 @@ use crate::text;
 pub(crate) struct RowLink {
     /// Its columns.
     pub(crate) columns: Range<usize>,
-    /// Where it leads: an address of [`text::address`].
+    /// The target: an address of [`text::address`].
     pub(crate) url: String,
-    /// Where in the source the link begins, which tells it from others.
+    /// Offset of the link in the source, which tells it from others.
     pub(crate) start: usize,
 }
 

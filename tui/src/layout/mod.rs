@@ -33,18 +33,18 @@ pub(crate) enum Words {
 pub(crate) struct Piece {
     /// Its text.
     pub(crate) words: Words,
-    /// How it looks.
+    /// The look of the words.
     pub(crate) look: Look,
-    /// Where it leads, if that is not what it says.
+    /// The target of a link, if its text is not the address.
     pub(crate) target: Option<Arc<Target>>,
 }
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// The address, as it was written.
+    /// The address, in its written form.
     pub(crate) url: String,
-    /// Where in the source the link begins, which tells it from others.
+    /// Offset of the link in the source, which tells it from others.
     pub(crate) start: usize,
 }
 

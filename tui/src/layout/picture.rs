@@ -9,8 +9,8 @@ use ratatui::style::Style;
 use super::{Block, Mark};
 use crate::theme::Theme;
 
-/// The block as it is drawn, a line of letters for the styles below each row, and what the
-/// letters mean. A wide character covers the column behind it, which is shown as `·`.
+/// The drawn block, a line of letters for the styles below each row, and the meaning of the letters. A wide character
+/// covers the column behind it, which is shown as `·`.
 pub(crate) fn picture(block: &Block, theme: &Theme, width: u16, marks: &[Mark]) -> String {
     let mut styles: Vec<Style> = Vec::new();
     let mut out = String::new();

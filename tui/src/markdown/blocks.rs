@@ -16,8 +16,7 @@ use crate::theme::{Look, Token};
 const TEXT: Look = Look::new(Token::Text);
 const BORDER: Look = Look::new(Token::Border);
 
-/// How many columns prose takes at most: longer rows are hard to read. Code and tables take what
-/// there is.
+/// Maximum width of prose, in columns: longer rows are hard to read. Code and tables take the whole width.
 const PROSE: usize = 100;
 
 /// Appends the rows of a chunk.
@@ -55,11 +54,11 @@ pub(super) fn lay_out(
     }
 }
 
-/// How many lists and quotes may begin on one line. The parser looks at all that are open for each
-/// line that follows.
+/// Maximum number of lists and quotes that begin on one line. The parser looks at all that are open for each line that
+/// follows.
 const MAX_DEPTH: usize = 100;
 
-/// Whether more of them begin on a line.
+/// True if more of them begin on a line.
 fn is_too_deep(line: &str) -> bool {
     let mut rest = line;
     for _ in 0..=MAX_DEPTH {
@@ -78,16 +77,16 @@ fn is_too_deep(line: &str) -> bool {
 struct Blocks<'a> {
     source: &'a str,
     rows: &'a mut Vec<Row>,
-    /// The codes of the text, of which the last may go on.
+    /// The codes of the text. The last may continue.
     codes: &'a mut Vec<Code>,
-    /// How many rows there were before.
+    /// Number of rows before the first one of this text.
     first: usize,
     inside: Containers,
     inline: Inline,
     table: Option<Table>,
     /// The lines of a code block that is open.
     code: Option<Vec<Range<usize>>>,
-    /// Where the last block ended that has rows.
+    /// The end of the last block that has rows.
     ended: usize,
     /// Up to where the outermost blocks reach.
     shown: usize,
@@ -120,8 +119,8 @@ impl Blocks<'_> {
         self.passed_over(chunk.end);
     }
 
-    /// Shows as it is what the parser did not see, or took for something without a look of its own,
-    /// such as the definition of a link.
+    /// Shows text unchanged that the parser did not see, or took for something without a look of its own, such as the
+    /// definition of a link.
     fn passed_over(&mut self, end: usize) {
         let range = self.shown..end;
         let text = self.source.get(range.clone()).unwrap_or_default();

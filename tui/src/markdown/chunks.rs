@@ -1,5 +1,4 @@
-//! Where a text is cut, so that each piece can be laid out alone and only the last one changes
-//! while the text grows.
+//! Cuts a text so that each piece can be laid out alone and only the last one changes while the text grows.
 //!
 //! A cut is made before and behind the lines of a fenced block, and behind a blank line where a
 //! line begins that cannot belong to anything before it.
@@ -16,7 +15,7 @@ pub(super) struct Chunk {
     pub(super) range: Range<usize>,
     /// The value itself.
     pub(super) kind: Kind,
-    /// Whether a blank line is before it.
+    /// True if a blank line is before it.
     pub(super) has_gap: bool,
 }
 
@@ -29,21 +28,21 @@ pub(super) enum Kind {
     Opening,
     /// Lines in one, each less so many spaces.
     Code {
-        /// How far the block is indented.
+        /// Indentation of the block, in columns.
         indent: usize,
     },
     /// The line that closes one.
     Closing,
 }
 
-/// Where the next chunk begins, and in what.
+/// The beginning of the next chunk, and the kind of text that it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Place {
     at: usize,
     fence: Option<Fence>,
 }
 
-/// How an open fenced block began.
+/// The beginning of an open fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fence {
     mark: u8,
@@ -56,9 +55,9 @@ struct Fence {
 pub(super) struct Cut {
     /// The chunk.
     pub(super) chunk: Chunk,
-    /// Where the next one begins.
+    /// The beginning of the next one.
     pub(super) after: Place,
-    /// Whether nothing that is written behind can change it.
+    /// True if no text after it can change it.
     pub(super) is_final: bool,
 }
 
@@ -180,7 +179,7 @@ fn opening(source: &str, line: Range<usize>, fence: Fence, is_final: bool) -> Cu
     }
 }
 
-/// Whether the line before the one that begins at a place is blank.
+/// True if the line before the one that begins at a place is blank.
 fn follows_blank(source: &str, start: usize) -> bool {
     source
         .get(..start)
@@ -303,7 +302,7 @@ fn closes(line: &str, fence: Fence) -> bool {
             .is_some_and(|rest| rest.trim().is_empty())
 }
 
-/// Whether a line begins an item of a list, or may when more of it is written.
+/// True if a line begins an item of a list, or may when more of it is written.
 fn may_begin_item(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.get(digits..).unwrap_or_default();

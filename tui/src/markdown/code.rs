@@ -1,4 +1,4 @@
-//! Blocks of code: each line as it is, on a ground of its own.
+//! Blocks of code: each line unchanged, on a ground of its own.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const LANGUAGE: Look = Look::new(Token::Comment).on(Token::Code);
 /// From how many columns on there is room for a margin on either side.
 const MIN_WIDTH_WITH_MARGIN: usize = 12;
 
-/// Where on the line that opens a fenced block its language stands. `line` begins at `start`.
+/// The range of the language on the line that opens a fenced block. `line` begins at `start`.
 pub(super) fn language(line: &str, start: usize) -> Range<usize> {
     let info = line
         .trim_start()
@@ -42,10 +42,10 @@ pub(super) fn heading(
     }
 }
 
-/// How a line of code looks.
+/// The look of a line of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As it is.
+    /// Plain.
     Plain,
     /// As a line of a diff, by its sign.
     Diff,

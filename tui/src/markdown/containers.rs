@@ -19,13 +19,13 @@ enum Container {
     },
 }
 
-/// All that a block stands in, the innermost last.
+/// All containers of a block, the innermost last.
 pub(super) struct Containers {
     open: Vec<Container>,
     width: usize,
-    /// How many columns they take together.
+    /// Number of columns that they take together.
     indent: usize,
-    /// How many marks have not been shown.
+    /// Number of marks that have not been shown.
     marks: usize,
 }
 
@@ -83,7 +83,7 @@ impl Containers {
         self.open.push(container);
     }
 
-    /// Whether it is an item that has shown nothing, not even its mark.
+    /// True if it is an item that has shown nothing, not even its mark.
     pub(super) fn is_empty_item(&self) -> bool {
         matches!(
             self.open.last(),
@@ -136,7 +136,7 @@ impl Containers {
         }
     }
 
-    /// Whether more would be indent than text; then nothing is indented.
+    /// True if more would be indent than text; then nothing is indented.
     fn is_too_deep(&self) -> bool {
         self.indent > self.width / 2
     }

@@ -24,16 +24,16 @@ pub(super) struct Inline {
 
 #[derive(Debug)]
 struct Link {
-    /// Where it leads; none if that is its text.
+    /// The address of the link. `None` if its text is the address.
     url: Option<String>,
     /// Its text so far.
     text: String,
-    /// Where its words lead.
+    /// The target of its words.
     target: Arc<Target>,
 }
 
 impl Inline {
-    /// Whether there is nothing in it.
+    /// True if there is no text in it.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -43,8 +43,7 @@ impl Inline {
         std::mem::take(&mut self.lines)
     }
 
-    /// Whether the event was one of a paragraph's inside. `range` is that of the event in
-    /// `source`.
+    /// True if the event was one of a paragraph's inside. `range` is that of the event in `source`.
     pub(super) fn take_event(
         &mut self,
         source: &str,
@@ -172,8 +171,8 @@ impl Inline {
             .unwrap_or(0)
     }
 
-    /// Text with its line breaks. What stands for something else, such as `&amp;`, is shown as
-    /// that, and made fit to be shown: it may stand for anything.
+    /// Adds text with its line breaks. An entity such as `&amp;` is shown as its character, sanitized since it may be
+    /// any character.
     fn text(&mut self, source: &str, text: &str, range: Range<usize>) {
         self.note(text);
         let look = self.look();
@@ -243,7 +242,7 @@ impl Inline {
     }
 }
 
-/// Where within its marks the text of a code span stands.
+/// The range of a code span's text within its marks.
 fn code_range(source: &str, code: &str, range: Range<usize>) -> Option<Range<usize>> {
     let whole = source.get(range.clone())?;
     let marks = whole.bytes().take_while(|byte| *byte == b'`').count();

@@ -4,8 +4,8 @@
 //! source -> chunks (cut where nothing behind can change them) -> blocks -> rows
 //! ```
 //!
-//! Invariant: what is shown of the source stands in the rows in its order. Nothing of it is left
-//! out but the marks that became a look, and what a mark of its own stands for.
+//! Invariant: the shown parts of the source are in the rows in its order. Nothing of it is left out but the marks that
+//! became a look, and text that a mark of its own replaces.
 
 mod blocks;
 mod chunks;
@@ -28,20 +28,20 @@ pub(crate) use inline::wrap;
 pub(crate) struct Growing {
     /// Up to where the rows are final.
     settled: Place,
-    /// How many rows that is.
+    /// Number of those rows.
     rows: usize,
-    /// How many codes, and lines of the last of them.
+    /// Number of codes, and of lines of the last of them.
     code: (usize, usize),
 }
 
 impl Growing {
-    /// How many rows will not change any more.
+    /// Number of rows that no longer change.
     pub(crate) fn final_rows(&self) -> usize {
         self.rows
     }
 
-    /// Lays out `source`, which begins with what it was at the last call, in so many columns.
-    /// The rows and codes are those of the last call; the final ones are left as they are.
+    /// Lays out `source`, which begins with the source of the last call, in so many columns. The rows and codes are
+    /// those of the last call; the final ones are unchanged.
     pub(crate) fn layout(
         &mut self,
         source: &str,

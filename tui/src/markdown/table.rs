@@ -14,7 +14,7 @@ const BORDER: Look = Look::new(Token::Border);
 /// A table, while its events come.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// How the columns are aligned.
+    /// The alignments of the columns.
     pub(super) alignments: Vec<Alignment>,
     /// The rows, the heading first.
     pub(super) rows: Vec<Vec<Cell>>,
@@ -37,7 +37,7 @@ impl Table {
         }
     }
 
-    /// How wide each column is.
+    /// The widths of the columns.
     fn columns(&self, source: &str) -> Vec<usize> {
         let mut columns = vec![1; self.alignments.len()];
         for row in &self.rows {

@@ -9,7 +9,7 @@ use crate::theme::{Look, Token};
 
 const QUIET: Look = Look::new(Token::Quiet);
 
-/// How many lines of a diff are shown before it is unfolded.
+/// Maximum number of lines of a diff that are shown before it is unfolded.
 const MAX_LINES: usize = 40;
 
 /// The changed files, and below them the lines that are new and gone, each with its sign.

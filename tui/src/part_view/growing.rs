@@ -6,7 +6,7 @@ use crate::layout::{Block, Piece};
 use crate::markdown;
 use crate::text::{Hidden, sanitize};
 
-/// How a text that grows is shown.
+/// The form in which a text that grows is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// As Markdown.
@@ -21,12 +21,12 @@ pub(super) enum Form {
 pub(crate) struct Growing {
     form: Form,
     width: usize,
-    /// How much of what arrived is in the source for good: whole lines.
+    /// Number of bytes of the content that are in the source for good: whole lines.
     taken: usize,
-    /// How much of the source that is.
+    /// Length of that part of the source, in bytes.
     clean: usize,
     markdown: markdown::Growing,
-    /// How many rows of thinking are final.
+    /// Number of rows of thinking that are final.
     rows: usize,
     block: Block,
 }
@@ -59,9 +59,9 @@ impl Growing {
         }
     }
 
-    /// The same as [`super::layout`] of that part while it is not cut short. `content` must begin
-    /// with the content of the last call: for another part, or for a text that was replaced, take
-    /// another of these. Another width begins anew by itself.
+    /// The same as [`super::layout`] of that part while it is not cut short. `content` must begin with the content of
+    /// the last call: for another part, or for a text that was replaced, take another of these. Another width starts
+    /// the layout again by itself.
     pub(crate) fn layout(&mut self, content: &str, width: u16) -> &Block {
         self.lay_out(content, usize::from(width).max(1));
         &self.block
@@ -116,7 +116,7 @@ impl Growing {
         }
     }
 
-    /// Thinking is text as it is, a row at a time.
+    /// Lays out thinking: plain text, a row at a time.
     fn thinking(&mut self, first_dirty: usize) {
         let Block { source, rows, .. } = &mut self.block;
         rows.truncate(self.rows);

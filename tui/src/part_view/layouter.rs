@@ -4,7 +4,7 @@ use super::{Fold, Growing, layout};
 use crate::conversation::{Part, PartId, PartKind};
 use crate::layout::Block;
 
-/// How many parts grow at the same time at most; a reply has one, as a rule.
+/// Maximum number of parts that grow at the same time; a reply has one, as a rule.
 const MAX_GROWING: usize = 4;
 
 /// Lays out parts. One that grows is not read again from its beginning each time.

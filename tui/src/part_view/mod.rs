@@ -1,4 +1,4 @@
-//! How each part of a conversation is shown.
+//! Lays out each part of a conversation.
 //!
 //! Invariant: nothing is said by a colour alone; a word or a sign says it too.
 
@@ -26,7 +26,7 @@ pub(crate) use prompt::is_long;
 pub(crate) use result::shown_result;
 pub(crate) use tool::MAX_TAIL;
 
-/// How much of a part is shown that can be folded.
+/// The shown amount of a part that can be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Fold {
     /// Its heading only; of a prompt the first lines.
@@ -39,13 +39,13 @@ pub(crate) enum Fold {
     Open,
 }
 
-/// How many lines of a tool's result are shown of one that is opened, before all of it is asked for.
+/// Maximum number of lines of an opened tool result that are shown before all of it is asked for.
 pub(crate) const MAX_RESULT_LINES: usize = 100;
 
 /// From how many columns on there is room for the column of signs at the left.
 const MIN_WIDTH_WITH_SIGNS: usize = 12;
 
-/// How much weight thinking has.
+/// The look of thinking.
 const THINKING: Look = Look::new(Token::Reasoning).italic();
 
 /// A part, laid out for a width of at least 1. Without the blank row that separates parts.
@@ -208,7 +208,7 @@ impl Writer {
         }
     }
 
-    /// Lines of the source as they are.
+    /// Adds lines of the source unchanged.
     fn lines(&mut self, sign: Sign, range: Range<usize>, look: Look) {
         let text = self.block.source.get(range.clone()).unwrap_or_default();
         let ranges: Vec<_> = lines_of(text, range.start).collect();

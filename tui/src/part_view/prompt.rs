@@ -8,14 +8,14 @@ use crate::layout::{Block, Piece};
 use crate::text::{self, Hidden, sanitize};
 use crate::theme::{Look, Token};
 
-/// How many lines a prompt may have, and how many bytes, and still be shown whole by itself.
+/// Maximum number of lines, and of bytes, of a prompt that is shown whole by itself.
 const MAX_LINES: usize = 30;
 const MAX_BYTES: usize = 20_000;
-/// How much is shown of a longer one: its first lines, and of them so many bytes.
+/// The shown part of a longer one: its first lines, and so many bytes of them.
 const HEAD_LINES: usize = 10;
 const HEAD_BYTES: usize = 2_000;
 
-/// Whether it is folded unless it is opened.
+/// True if it is folded unless the operator opens it.
 pub(crate) fn is_long(content: &str) -> bool {
     content.len() > MAX_BYTES || content.lines().nth(MAX_LINES).is_some()
 }

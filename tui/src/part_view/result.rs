@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use crate::conversation::Tool;
 use crate::highlight::{Code, Language};
 
-/// The readable form of a result. An object with one text in it is that text; another object is
-/// a line or more for each key; anything else stays as it is. Lines end with `\n` only, and a line
-/// that a program wrote over is what it wrote last.
+/// The readable form of a result. An object with one text in it is that text; another object is a line or more for each
+/// key; anything else stays unchanged. Lines end with `\n` only, and a line that a program wrote over is what it wrote
+/// last.
 pub(crate) fn shown_result(result: &str) -> Cow<'_, str> {
     if result.trim_start().starts_with('{')
         && let Ok(object) = serde_json::from_str::<Map<String, Value>>(result)

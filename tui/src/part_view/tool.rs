@@ -13,16 +13,16 @@ const QUIET: Look = Look::new(Token::Quiet);
 const TEXT: Look = Look::new(Token::Text);
 const ERROR: Look = Look::new(Token::Error);
 
-/// How much of an input is shown while it is being written, in bytes.
+/// Maximum size of an unfinished input that is shown, in bytes.
 const MAX_OPEN_INPUT: usize = 2_000;
 
-/// How much of one line of a result is shown before the result is unfolded, in bytes.
+/// Maximum size of one line of a result that is shown before the result is unfolded, in bytes.
 const MAX_RESULT_LINE: usize = 4_000;
 
-/// How many lines are shown of what a running call shows, before it is unfolded.
+/// Number of lines of a running call's output that are shown before it is unfolded.
 pub(crate) const MAX_TAIL: u16 = 8;
 
-/// How much room what was asked has at least, if how it ended is long.
+/// Minimum number of columns for the question, if the outcome is long.
 const MIN_ASKED: usize = 16;
 
 /// The source of a row and the lines below it.
@@ -33,7 +33,7 @@ struct View<'a> {
     asked: String,
     /// All of what was asked, on one line.
     input: String,
-    /// How it ended or what it is doing.
+    /// The outcome of the call, or its present state.
     state: (String, Look),
     result: Option<&'a ToolResult>,
     output: Option<&'a Output>,
@@ -136,7 +136,7 @@ impl View<'_> {
         writer.block
     }
 
-    /// The sign, the name, what was asked as far as it fits, and how it ended: one row.
+    /// One row: the sign, the name, the beginning of the question that fits, and the outcome.
     fn heading(
         &self,
         writer: &mut Writer,
@@ -194,8 +194,7 @@ impl View<'_> {
     }
 }
 
-/// Which part of a text fits into so many columns with a sign that there is more: its beginning,
-/// or its end.
+/// The range of a text that fits into so many columns with a sign that there is more: its beginning, or its end.
 fn part_of(text: &str, columns: usize, keeps_end: bool) -> (usize, usize, bool) {
     if text::width(text) <= columns {
         return (0, text.len(), false);
@@ -255,8 +254,7 @@ fn shorten(text: &str, columns: usize) -> String {
     )
 }
 
-/// The lines of a result as far as they are shown, and how many there are besides. Those of one
-/// that is not opened have less weight.
+/// The shown lines of a result, and the count of the others. Lines of a result that is not opened have less weight.
 fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fold) {
     let (most, plain) = match fold {
         Fold::Folded => return,

@@ -7,8 +7,8 @@ use super::transcript::asked_about;
 use crate::link::Order;
 
 impl Machine {
-    /// An approval is open from now on. Where nobody can answer it, it is denied: nothing will be typed
-    /// any more, the run is ours, and nobody else is attached.
+    /// Takes an open approval. It is denied where no client can answer it: the input is over, the run is this client's,
+    /// and no other client is attached.
     pub(super) fn asked(&mut self, approval: &Approval) {
         self.approval = Some(Box::new(approval.clone()));
         let is_own = self.own == Some(approval.run_id);

@@ -41,9 +41,9 @@ pub(super) enum Command<'a> {
     Undo,
     /// To refuse it, and tell the model why.
     Deny(Option<&'a str>),
-    /// To go on without a prompt, or to ask for the last reply again.
+    /// To continue without a prompt, or to ask for the last reply again.
     GoOn {
-        /// Whether the last reply is asked for again.
+        /// True if the last reply is asked for again.
         is_retry: bool,
     },
     /// To ask another model.

@@ -28,7 +28,7 @@ impl Machine {
         }
     }
 
-    /// Carries out what waits, as far as it can be now.
+    /// Carries out the waiting lines that can be carried out now.
     pub(super) fn carry_out(&mut self) {
         while let Some(line) = self.lines.pop_front() {
             let command = Command::of(&line);
@@ -87,7 +87,7 @@ impl Machine {
         }
     }
 
-    /// How many prompts wait to be sent.
+    /// Number of prompts that wait to be sent.
     pub(super) fn waiting_prompts(&self) -> usize {
         let lines = self.lines.iter();
         lines
@@ -95,13 +95,13 @@ impl Machine {
             .count()
     }
 
-    /// Whether it was asked to leave, which waits for what was typed before.
+    /// True if the operator asked to leave, which waits for earlier lines.
     pub(super) fn is_leaving(&self) -> bool {
         let mut lines = self.lines.iter();
         lines.any(|line| matches!(Command::of(line), Command::Quit))
     }
 
-    /// Whether everything before it was carried out, and it can be.
+    /// True if everything before the command was carried out, and the command can be.
     fn is_ready_for(&self, command: &Command<'_>) -> bool {
         let is_answered = self.sent.is_none()
             && self.unanswered == 0
@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// Leaves. The run goes on; what could not be sent is said.
+    /// Leaves. The run continues; prompts that could not be sent are reported.
     fn quit(&mut self) {
         // Nobody asks for what stands behind the end.
         self.lines.clear();

@@ -12,11 +12,11 @@ use crate::text::one_line;
 /// The exit code of a run that was cancelled, and of a client that Ctrl-C ended.
 pub(super) const CANCELLED: i32 = 130;
 
-/// How the client behaves.
+/// Behaviour of the client.
 pub(crate) struct Options {
-    /// Whether the past is shown: to a person, not to a program that sends a prompt.
+    /// True if the past is shown: to a person, not to a program that sends a prompt.
     pub(crate) shows_past: bool,
-    /// Makes the key of the next prompt, one that nobody used.
+    /// Makes the key of the next prompt, which must be unused.
     pub(crate) new_key: Box<dyn FnMut() -> String>,
 }
 
@@ -56,21 +56,21 @@ pub(super) struct Machine {
     pub(super) conversation: Option<String>,
     /// The folder that it works in, absolute, if the service tells it.
     pub(super) folder: Option<String>,
-    /// Whether a snapshot came since the last order to open.
+    /// True if a snapshot came since the last order to open.
     pub(super) is_attached: bool,
     /// The last record that was seen.
     pub(super) seq: u64,
-    /// The run that is going, whoever began it.
+    /// The active run, whichever client began it.
     pub(super) running: Option<u64>,
     /// The run that is being cancelled.
     pub(super) cancelling: Option<u64>,
     /// The approvals that wait for an operator's answer.
     pub(super) approval: Option<Box<Approval>>,
-    /// How many clients are attached.
+    /// Number of clients that are attached.
     pub(super) clients: usize,
-    /// Whether the past is being summarized.
+    /// True while the past is being summarized.
     pub(super) is_compacting: bool,
-    /// Whether that was cancelled.
+    /// True if the summary was cancelled.
     pub(super) is_uncompacting: bool,
     /// The prompt that is not accepted yet.
     pub(super) sent: Option<String>,
@@ -78,24 +78,24 @@ pub(super) struct Machine {
     pub(super) own: Option<u64>,
     /// The lines that wait for what was typed before them.
     pub(super) lines: VecDeque<String>,
-    /// How many prompts could not be sent.
+    /// Number of prompts that could not be sent.
     pub(super) unsent: usize,
-    /// The conversations as they were last listed.
+    /// The conversations of the last list.
     pub(super) listed: Vec<String>,
-    /// How many orders are to be answered, without those to cancel and to open.
+    /// Number of orders that await an answer, without those to cancel and to open.
     pub(super) unanswered: usize,
-    /// How many of these are for another title.
+    /// Number of those that are for another title.
     pub(super) renames: usize,
-    /// How many orders to cancel are to be answered.
+    /// Number of orders to cancel that await an answer.
     pub(super) unanswered_cancels: usize,
-    /// Whether another conversation was asked for and is not there yet.
+    /// True if another conversation was asked for and is not there yet.
     pub(super) is_opening: bool,
-    /// Whether the conversation that was asked for cannot be had.
+    /// True if the conversation that was asked for cannot be opened.
     pub(super) is_refused: bool,
-    /// Whether the connection is lost.
+    /// True if the connection is lost.
     pub(super) is_down: bool,
     pub(super) is_input_over: bool,
-    /// How the last run ended that was begun here.
+    /// The exit code of the last run that this client began.
     pub(super) code: i32,
     effects: Vec<Effect>,
 }
@@ -177,8 +177,8 @@ impl Machine {
         self.options.shows_past
     }
 
-    /// Whether a prompt is said while a run is going: by a person, who looks on. A program's waits
-    /// for the end, so that each has a reply of its own.
+    /// True if a prompt is sent while a run is active: a person's, who watches. A program's prompt waits for the end,
+    /// so that each has a reply of its own.
     pub(super) fn steers(&self) -> bool {
         self.options.shows_past && !self.is_input_over
     }
@@ -214,7 +214,7 @@ impl Machine {
         self.unanswered_cancels = self.unanswered_cancels.saturating_sub(1);
     }
 
-    /// A key that nobody used.
+    /// An unused key.
     pub(super) fn new_key(&mut self) -> String {
         (self.options.new_key)()
     }

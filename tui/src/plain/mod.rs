@@ -1,7 +1,7 @@
 //! The client without a screen: lines that are written once, for pipes, for terminals that know no
 //! escape sequences, and for who listens to a screen reader.
 //!
-//! Invariant: what is written has no control character but line ends, whatever anybody said.
+//! Invariant: the output has no control character but line ends, whatever the texts of people and models contain.
 
 mod approvals;
 mod command;

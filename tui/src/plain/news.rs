@@ -8,7 +8,7 @@ use crate::link::News;
 use crate::service::Service;
 use crate::text::one_line;
 
-/// How often the service may be missed before who has nothing more to say leaves.
+/// Number of failed tries to reach the service after which a client without further input leaves.
 const MAX_TRIES: u32 = 10;
 
 impl Machine {
@@ -301,13 +301,13 @@ impl Machine {
         }
     }
 
-    /// Whether the past is being summarized from now on.
+    /// Notes that the past is being summarized, or is not.
     fn compacts(&mut self, is_compacting: bool) {
         self.is_compacting = is_compacting;
         self.is_uncompacting &= is_compacting;
     }
 
-    /// The run that was begun here is over, and nobody told how.
+    /// Reports that the run that was begun here is over, with an unknown outcome.
     fn lost(&mut self) {
         if let Some(run_id) = self.own.take() {
             self.code = exit_code(Outcome::Interrupted);
@@ -321,7 +321,7 @@ fn seq_of(position: &str) -> Option<u64> {
     position.split('-').nth(1)?.parse().ok()
 }
 
-/// Whether the service is summarizing the past, as it says it in a status.
+/// True if a status says that the service summarizes the past.
 fn is_compacting(state: State, message: &str) -> bool {
     state == State::Thinking && message.starts_with("compacting")
 }

@@ -59,7 +59,7 @@ pub(crate) async fn run(
 struct Lines<W>(W);
 
 impl<W: Write> Lines<W> {
-    /// Writes these lines at once: whoever listens wants them as they come.
+    /// Writes these lines at once: a person who listens to them wants no delay.
     fn write(&mut self, lines: &str) -> io::Result<()> {
         // Nothing is here any more that needs this, and nothing ever may be.
         let is_shown = |c: &char| *c == '\n' || !c.is_control();

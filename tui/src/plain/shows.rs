@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::output::OutputLines;
 
-/// How many lines of a call are shown before its result is there.
+/// Maximum number of lines of a call that are shown before its result is there.
 const MAX_LINES: usize = 100;
 
 /// The output of the running calls.

@@ -10,10 +10,10 @@ use crate::asked::subject_lines;
 use crate::part_view::shown_result;
 use crate::text::{Hidden, one_line, sanitize};
 
-/// How many lines of a tool's result are shown.
+/// Maximum number of lines of a tool's result that are shown.
 const MAX_LINES: usize = 100;
 
-/// The words so far, as far as the next lines depend on them.
+/// The facts about written lines on which the next lines depend.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     /// The keys of the prompts that were sent from here.
@@ -32,7 +32,7 @@ pub(super) struct Transcript {
 #[derive(Debug)]
 struct Call {
     name: String,
-    /// How it was asked.
+    /// The question of the call.
     asked: String,
 }
 
@@ -42,12 +42,12 @@ impl Transcript {
         self.own.insert(key.to_owned());
     }
 
-    /// Whether a prompt is ours.
+    /// True if this client sent the prompt.
     pub(super) fn is_own(&self, key: &str) -> bool {
         self.own.contains(key)
     }
 
-    /// Whether a message of this key waits.
+    /// True if a message of this key waits.
     pub(super) fn is_waiting(&self, key: &str) -> bool {
         let mut waiting = self.waiting.values();
         waiting.any(|(known, _)| known.as_deref() == Some(key))
@@ -293,8 +293,7 @@ impl Transcript {
     }
 }
 
-/// A person's words. Lines behind the first are set in, so that none of them looks like the
-/// words of somebody else.
+/// A person's words. Lines behind the first are set in, so that none of them looks like the words of another person.
 fn said(who: &str, text: &str) -> String {
     let text = sanitize(text, Hidden::Dropped);
     let mut lines = text.trim_end().lines();

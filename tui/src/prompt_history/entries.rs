@@ -39,7 +39,7 @@ impl PromptHistory {
 }
 
 impl FromIterator<String> for PromptHistory {
-    /// The last of these prompts, as they are.
+    /// The last of these prompts, unchanged.
     fn from_iter<I: IntoIterator<Item = String>>(prompts: I) -> Self {
         let mut entries: Vec<String> = prompts.into_iter().collect();
         entries.drain(..entries.len().saturating_sub(MAX_ENTRIES));

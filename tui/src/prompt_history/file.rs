@@ -1,7 +1,7 @@
 //! The file that the prompts of the past are kept in.
 //!
-//! One prompt is one line, written as a JSON string so that it may have line breaks. Older files
-//! have the plain text of each prompt; those lines are read as they are.
+//! One prompt is one line, written as a JSON string so that it may have line breaks. Older files have the plain text of
+//! each prompt; those lines are read unchanged.
 //!
 //! Invariant: the file is only ever replaced as a whole, under a lock, by one that is on the disk.
 
@@ -21,7 +21,7 @@ pub(crate) const FILE_NAME: &str = "prompt_history";
 /// Only so much of a file is read, from its end. What we write is smaller.
 const MAX_READ: u64 = 16 * 1024 * 1024;
 
-/// Where the prompts are kept. Its functions wait for the disk and for other clients.
+/// The file of the prompts. Its functions wait for the disk and for other clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HistoryFile {
     path: PathBuf,
@@ -71,7 +71,7 @@ impl HistoryFile {
     /// Adds a prompt to what the file has by now, and returns all of it.
     ///
     /// # Errors
-    /// If the file cannot be read or written; it is then as it was.
+    /// If the file cannot be read or written; it is unchanged then.
     pub(crate) fn add(&self, prompt: &str) -> io::Result<PromptHistory> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         DirBuilder::new()

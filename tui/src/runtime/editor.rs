@@ -15,10 +15,10 @@ use crate::terminal::{Reader, Signal, Signals};
 
 /// The largest draft that is taken back, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// How long an editor may take to end when it is told to.
+/// Time that an editor has to end after SIGTERM.
 const LAST_KEYS: Duration = Duration::from_millis(500);
 
-/// A file for the draft, which is gone with this value.
+/// A file for the draft, which is removed when this value is dropped.
 struct DraftFile(PathBuf);
 
 impl DraftFile {
@@ -60,8 +60,8 @@ fn editor(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
 }
 
 impl Client {
-    /// Lets the operator write in another editor, and takes back what was written. Nobody else
-    /// reads the terminal meanwhile.
+    /// Lets the operator write in another editor, and takes the written text. No other reader takes keys from the
+    /// terminal meanwhile.
     pub(super) async fn write_elsewhere(&mut self, text: &str) -> io::Result<Next> {
         let words = editor(|name| std::env::var(name).ok());
         self.hear_answer().await;
@@ -86,22 +86,22 @@ impl Client {
     }
 }
 
-/// How the editing ended.
+/// Outcome of the editing.
 #[derive(Debug, PartialEq, Eq)]
 enum Edited {
     /// With this text.
     Written(String),
     /// The editor says that it failed.
     Failed,
-    /// The client was told to end.
+    /// The client must end.
     Ended {
         /// With this exit code.
         exit_code: i32,
     },
 }
 
-/// Lets an editor have the terminal. It ends and stops when the client is told to, but the keys of
-/// the terminal that send signals are its own.
+/// Lets an editor have the terminal. It ends and stops when the client must end or stop, but the keys of the terminal
+/// that send signals are its own.
 async fn edit(
     home: &std::path::Path,
     words: &[String],
@@ -136,7 +136,7 @@ async fn edit(
     }
 }
 
-/// Ends the editor, which may give the terminal back as it was.
+/// Ends the editor, which may restore the terminal.
 async fn end(editor: &mut Child) -> io::Result<()> {
     let id = editor.id().and_then(|id| i32::try_from(id).ok());
     if let Some(id) = id

@@ -1,4 +1,4 @@
-//! Gives the terminal to somebody else: for a while, or for good.
+//! Gives the terminal to another program: for a while, or for good.
 
 use std::io::{self, ErrorKind};
 
@@ -7,8 +7,8 @@ use crate::app::Msg;
 use crate::terminal::Input;
 
 impl Client {
-    /// Waits for what the terminal was asked, if that was a moment ago: whoever reads it next
-    /// would take the answer for typed text.
+    /// Waits for the terminal's answer, if it was asked a moment ago: the next reader would take the answer for typed
+    /// text.
     pub(super) async fn hear_answer(&mut self) {
         let (Some(until), Some(reader)) = (self.answer_until.take(), &mut self.reader) else {
             return;
@@ -56,8 +56,8 @@ impl Client {
     }
 }
 
-/// How the client ended whose terminal was not to be given back. If nobody reads it, nothing is
-/// said: to say it would be to wait for ever.
+/// The result of a client that could not restore its terminal. If the terminal's other end reads nothing, nothing is
+/// written: a write would wait for ever.
 fn ended_unread(error: io::Error, result: Result<i32, RunError>) -> Result<i32, RunError> {
     let is_stalled = error.kind() == ErrorKind::TimedOut;
     match result {

@@ -35,15 +35,15 @@ use pace::Pace;
 
 pub use options::{Options, RunError};
 
-/// How many messages are taken in before the keys and the screen are looked at again.
+/// Maximum number of messages that are handled before keys and screen get a turn.
 const MAX_NEWS: usize = 512;
-/// How many keys are taken in a row before the messages get a turn.
+/// Maximum number of keys that are handled in a row before messages get a turn.
 const MAX_INPUTS: usize = 64;
-/// How long to wait for a terminal that cannot be watched to take more.
+/// Delay between two tries to write to a terminal that cannot be watched.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the terminal is given to answer before somebody else reads it.
+/// Time that the terminal has to answer before another program reads it.
 const LAST_ANSWER: Duration = Duration::from_millis(300);
-/// How long the end waits for what is still being written.
+/// Time that the end waits for unfinished writes.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Runs the client until it is left; the exit code.
@@ -68,15 +68,14 @@ pub async fn run(
     }
 }
 
-/// Whether the client takes the whole screen: there is a terminal that can show it, and nobody
-/// wants lines.
+/// True if the client takes the whole screen: a terminal can show it, and the operator does not ask for plain lines.
 #[must_use]
 pub fn takes_screen(is_plain: bool) -> bool {
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     !is_plain && !Capabilities::of_process().is_plain(is_terminal)
 }
 
-/// How the client is to go on.
+/// The next step of the client.
 #[derive(Debug)]
 enum Next {
     Go,
@@ -95,7 +94,7 @@ struct Client {
     reader: Option<Reader>,
     /// Until when the terminal may answer what it was asked, if it did not.
     answer_until: Option<Instant>,
-    /// How many keys and the like were taken in a row.
+    /// Number of inputs that were handled in a row.
     inputs: usize,
     signals: Signals,
     capabilities: Capabilities,
@@ -109,7 +108,7 @@ struct Client {
     colourist: Option<std::sync::mpsc::Sender<Request>>,
     /// The answers that it has read.
     coloured: (UnboundedSender<Answer>, UnboundedReceiver<Answer>),
-    /// How much is being done in the background.
+    /// Number of jobs in the background.
     pending: usize,
     begun: Instant,
     pace: Pace,
@@ -420,7 +419,7 @@ impl Client {
     }
 }
 
-/// Whether it is a piece of a reply, of which many come.
+/// True if it is a piece of a reply, of which many come.
 fn is_text(news: &News) -> bool {
     matches!(
         news,

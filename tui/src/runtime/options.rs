@@ -23,13 +23,12 @@ pub struct Options {
     pub theme: Option<String>,
     /// Lines in place of a screen, also where there is a terminal.
     pub is_plain: bool,
-    /// Whether there are colours; as the environment says if left out.
+    /// True for colours, false for none. `None` leaves it to the environment.
     pub has_colors: Option<bool>,
 }
 
 impl Options {
-    /// A variable of the environment that says what the terminal can, as far as the choice of colours
-    /// leaves it.
+    /// A variable of the environment that describes the terminal, unless the choice of colours replaces it.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         match (name, self.has_colors) {
             ("NO_COLOR", Some(true)) => None,
@@ -39,10 +38,10 @@ impl Options {
     }
 }
 
-/// Why the client ended before it was told to.
+/// The reason why the client ended early.
 #[derive(Debug, Display, Error, From)]
 pub enum RunError {
-    /// The terminal cannot be had, or is gone.
+    /// The terminal cannot be taken, or closed.
     #[display("the terminal: {_0}")]
     Terminal(io::Error),
     /// Something in it panicked; what, was written to standard error.
@@ -60,7 +59,7 @@ pub enum RunError {
     #[display("{reason}")]
     #[from(skip)]
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

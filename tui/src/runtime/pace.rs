@@ -1,12 +1,11 @@
-//! When the screen is drawn: only when something changed, and not too often.
+//! Decides when the screen is drawn: only when something changed, and not too often.
 
 use std::time::Duration;
 
-/// How far frames are apart at least while nothing but text comes: who reads along sees no
-/// difference.
+/// Minimum time between frames while nothing but text comes: a reader sees no difference.
 const TEXT: Duration = Duration::from_millis(50);
 
-/// When the next frame is due. Times are since the start.
+/// The time of the next frame. Times are since the start.
 #[derive(Debug)]
 pub(super) struct Pace {
     interval: Duration,
@@ -15,8 +14,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The first frame is due at once. Between two frames lies at least `interval`, but for those
-    /// that answer a key.
+    /// The first frame is due at once. At least `interval` passes between two frames, but for those that answer a key.
     pub(super) fn new(interval: Duration) -> Self {
         Self {
             interval,
@@ -40,17 +38,17 @@ impl Pace {
         self.due_at = Some(self.due_at.map_or(next, |due| due.min(next)));
     }
 
-    /// Something changed that somebody waits for.
+    /// Notes a change that the operator waits for.
     pub(super) fn touch_now(&mut self) {
         self.due_at = Some(Duration::ZERO);
     }
 
-    /// When the next frame is due, if something changed.
+    /// The time of the next frame, if something changed.
     pub(super) fn due_at(&self) -> Option<Duration> {
         self.due_at
     }
 
-    /// Whether a frame is due.
+    /// True if a frame is due.
     pub(super) fn is_due(&self, now: Duration) -> bool {
         self.due_at.is_some_and(|due| due <= now)
     }

@@ -8,7 +8,7 @@ use crate::app::{App, Regions};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 
-/// How many are shown at once.
+/// Maximum number of commands that are shown at once.
 const MAX_ROWS: usize = 8;
 
 /// Draws them; the area that they take.

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::text::{end_of, one_line, someone};
 use crate::theme::{Look, Token};
 
-/// How many names are shown.
+/// Maximum number of names that are shown.
 const MAX_NAMES: usize = 3;
 /// The columns between the title and the names.
 const GAP: u16 = 2;
@@ -106,7 +106,7 @@ impl Pieces {
     }
 }
 
-/// How many are attached.
+/// Number of clients that are attached, in words.
 fn count(app: &App) -> String {
     match app.conversation.status().clients {
         0 => String::new(),

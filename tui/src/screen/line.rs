@@ -35,7 +35,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// How many columns are free.
+    /// Number of columns that are free.
     pub(super) fn room(&self) -> u16 {
         self.right.saturating_sub(self.left)
     }
@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// How many columns words take.
+/// Width of words, in columns.
 pub(super) fn width(words: &str) -> u16 {
     u16::try_from(text::width(words)).unwrap_or(u16::MAX)
 }

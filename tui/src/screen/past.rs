@@ -10,7 +10,7 @@ use crate::app::{App, Past, PastKind};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 
-/// How large the box is at most.
+/// Maximum size of the box, in columns and rows.
 const SIZE: (u16, u16) = (100, 24);
 /// The rows of the box beside the list: its border, the filter and the keys.
 const FRAME_ROWS: u16 = 4;

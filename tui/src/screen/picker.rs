@@ -10,7 +10,7 @@ use crate::app::{App, Mode, Picker, Regions, Scope};
 use crate::text::{end_of, one_line};
 use crate::theme::{Look, Token};
 
-/// How large the box is at most.
+/// Maximum size of the box, in columns and rows.
 const SIZE: (u16, u16) = (100, 24);
 /// The rows of the box beside the list: its border, the filter and the keys.
 const FRAME_ROWS: u16 = 4;
@@ -91,14 +91,14 @@ pub(super) fn draw(
     Some(Position::new(caret.x.min(last.x), caret.y))
 }
 
-/// Where the box is: above the line with the remarks, unless that is too little.
+/// The area of the box: above the line with the remarks, unless that is too little.
 pub(super) fn place(app: &App, area: Rect) -> Rect {
     let above = Regions::of(app, area).seam.y.saturating_sub(area.y);
     let height = if above < LOWEST { area.height } else { above };
     Rect { height, ..area }
 }
 
-/// Which conversations are listed, in about so many columns; of a folder the end is shown.
+/// The title of the list, in about so many columns; of a folder the end is shown.
 fn title(picker: &Picker, room: u16) -> String {
     let listed = "Conversations";
     match picker.scope() {

@@ -37,7 +37,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     }
 }
 
-/// The status text: none when nothing is going on.
+/// The status text, with its token.
 pub(crate) fn text(app: &App) -> (String, Token) {
     if let LinkState::Down {
         reason,
@@ -83,7 +83,7 @@ pub(crate) fn text(app: &App) -> (String, Token) {
     }
 }
 
-/// The phase of the reply, as far as it shows.
+/// The visible phase of the reply.
 fn phase(app: &App, elapsed: u64) -> &'static str {
     match app.conversation.growing() {
         Some(Growing::Text) => "Writing...",
@@ -106,7 +106,7 @@ fn time(app: &App, elapsed: u64) -> String {
     }
 }
 
-/// Whose run it is.
+/// The owner of the run.
 fn who(app: &App) -> String {
     // Its prompt, if it goes on from one, is another's.
     if let Some(name) = app.conversation.status().begun_by() {

@@ -15,7 +15,7 @@ use crate::text;
 use crate::theme::{Look, Token};
 use crate::viewport::Shown;
 
-/// How many lines of a diff beyond the screen are looked at.
+/// Number of lines of a diff beyond the screen that are looked at.
 const BEYOND: usize = 50;
 
 /// Draws it; which words are links.

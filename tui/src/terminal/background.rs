@@ -39,7 +39,7 @@ fn part(digits: &str) -> Option<f64> {
     Some(f64::from(u32::from_str_radix(digits, 16).ok()?) / f64::from(largest))
 }
 
-/// How light a colour looks.
+/// Luminance of a colour.
 fn luminance(parts: [f64; 3]) -> f64 {
     let [red, green, blue] = parts.map(|part| {
         if part <= 0.04045 {

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::notice::NoticeForm;
 
-/// How often the screen may be drawn.
+/// Minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
-/// How often over a network, where a scrolled screen is 4 kB.
+/// Minimum time between two frames over a network, where a scrolled screen is 4 kB.
 const FRAME_OVER_SSH: Duration = Duration::from_millis(66);
 
 /// The environment's facts about the terminal, and about the clipboard.
@@ -38,7 +38,7 @@ pub(crate) struct Capabilities {
     pub(crate) is_macos: bool,
     /// This is the console of Linux, which shows titles and links as text.
     pub(crate) is_console: bool,
-    /// How the terminal is asked to notify.
+    /// The form in which the terminal is asked to notify.
     notice: Option<NoticeForm>,
 }
 
@@ -83,13 +83,13 @@ impl Capabilities {
         self.notice.map(|form| form.sequence(text, self.is_tmux))
     }
 
-    /// How long to wait from one frame to the next.
+    /// Minimum time from one frame to the next.
     pub(crate) fn frame_interval(&self) -> Duration {
         if self.is_ssh { FRAME_OVER_SSH } else { FRAME }
     }
 
-    /// Whether the screen cannot or should not be drawn, so that plain lines are written.
-    /// `is_terminal` tells that both standard input and standard output are one.
+    /// True if the screen cannot or should not be drawn, so that plain lines are written. `is_terminal` tells that both
+    /// standard input and standard output are one.
     pub(crate) fn is_plain(&self, is_terminal: bool) -> bool {
         !is_terminal || self.is_dumb || self.is_accessible
     }

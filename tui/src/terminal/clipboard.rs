@@ -1,7 +1,7 @@
-//! Puts text on the clipboard of whoever sits at the terminal, and says by which way it went.
+//! Puts text on the clipboard of the operator at the terminal, and reports the way that it took.
 //!
-//! Invariant: the clipboard is never read, and nobody waits for it: a program that helps has
-//! [`LIMIT`], and the client draws on meanwhile.
+//! Invariant: the clipboard is never read, and the client does not wait for it: a helper program has [`LIMIT`], and the
+//! client continues to draw meanwhile.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -18,9 +18,9 @@ use tokio::process::Command;
 
 use super::capabilities::Capabilities;
 
-/// How many bytes of base64 terminals take; some less, none says so.
+/// Maximum size of the base64 that terminals take, in bytes; some take less, and none reports it.
 const MAX_ENCODED: usize = 74_000;
-/// How long a program that helps may take.
+/// Time limit of a helper program.
 const LIMIT: Duration = Duration::from_secs(2);
 /// The file for what is too long, in the state folder.
 const FILE: &str = "copied.txt";
@@ -65,7 +65,7 @@ struct Plan {
     helpers: Vec<Helper>,
 }
 
-/// Which ways there are for a text of so many bytes.
+/// The possible ways for a text of so many bytes.
 fn plan(length: usize, capabilities: &Capabilities) -> Plan {
     let is_short = length.div_ceil(3) * 4 <= MAX_ENCODED;
     let mut plan = Plan {
@@ -91,10 +91,10 @@ fn plan(length: usize, capabilities: &Capabilities) -> Plan {
 /// The outcome of copying a text, in words for a person.
 #[derive(Debug, PartialEq, Eq, Display)]
 pub(crate) enum Copied {
-    /// The terminal was told. It does not answer; some do not obey.
+    /// The terminal received the text. It does not answer; some do not obey.
     #[display("sent to the terminal's clipboard, {}", count(*_0))]
     Sent(usize),
-    /// tmux and its terminal were told.
+    /// tmux and its terminal received the text.
     #[display("sent to the clipboard of tmux and its terminal, {}", count(*_0))]
     SentToTmux(usize),
     /// A program put it there.
@@ -102,15 +102,15 @@ pub(crate) enum Copied {
     Helped {
         /// The program.
         with: &'static str,
-        /// How much.
+        /// Length in characters.
         characters: usize,
     },
-    /// It is too long for a clipboard that is told through the terminal.
+    /// The text is too long for a clipboard that is set through the terminal.
     #[display("too long for the clipboard; written to {}, {}", file.display(), count(*characters))]
     Written {
-        /// Where it is now.
+        /// The file that has the text now.
         file: PathBuf,
-        /// How much.
+        /// Length in characters.
         characters: usize,
     },
     /// There was no way.

@@ -1,7 +1,7 @@
 //! Draws frames: what differs from the last one, in one piece.
 //!
-//! Invariant: the terminal is asked nothing. Its size is what it was said to be, so that no frame
-//! costs a system call, and where the cursor is nobody needs to know.
+//! Invariant: the terminal is asked nothing. Its size is the one that the caller set, so that no frame costs a system
+//! call, and the place of the cursor need not be known.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 /// The parts of a frame beside its cells.
 #[derive(Debug, Default)]
 pub(crate) struct Painted {
-    /// Where the cursor is to be; hidden if nowhere.
+    /// The place of the cursor. `None` hides it.
     pub(crate) caret: Option<Position>,
     /// The links.
     pub(crate) links: Links,
@@ -36,16 +36,16 @@ pub(crate) struct Frames<W> {
     sink: W,
 }
 
-/// The cells that the terminal shows, as far as they are known.
+/// The cells that are known to be on the terminal.
 #[derive(Debug, Default)]
 struct Shown {
     buffer: Buffer,
     links: Links,
-    /// Whether something else may be on the screen.
+    /// True if something else may be on the screen.
     is_foreign: bool,
-    /// Whether the cursor is shown.
+    /// True if the cursor is shown. `None` if that is unknown.
     has_caret: Option<bool>,
-    /// Where the cursor is.
+    /// The place of the cursor.
     caret: Option<Position>,
 }
 

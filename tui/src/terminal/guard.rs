@@ -1,9 +1,9 @@
-//! Takes the terminal and gives it back as it was, however the client ends.
+//! Takes the terminal and restores it, in whatever way the client ends.
 //!
-//! Invariant: what was entered is left in the reverse order, and once: at the end, on an error, on
-//! a panic, on a signal, and while the shell or an editor has the terminal.
-//! Invariant: who writes does not wait. What a terminal that nobody reads does not take is kept,
-//! and the end does not wait for it either, but for a moment.
+//! Invariant: the modes that the client set are left in the reverse order, and once: at the end, on an error, on a
+//! panic, on a signal, and while the shell or an editor has the terminal.
+//! Invariant: a writer does not wait. Bytes that the terminal does not take are kept, and the end waits for them only
+//! for a moment.
 
 use std::io::{self, ErrorKind, Write};
 use std::panic;
@@ -16,9 +16,9 @@ use super::capabilities::Capabilities;
 use super::modes::Mode;
 use super::tty::{Device, Tty};
 
-/// How long the terminal may take to take the last bytes.
+/// Time that the terminal has to take the last bytes.
 const LAST_BYTES: Duration = Duration::from_millis(500);
-/// How much may be waiting when more is written, in bytes.
+/// Maximum size of unwritten bytes that allows another write, in bytes.
 const MAX_UNWRITTEN: usize = 1024 * 1024;
 
 /// Has the terminal, and gives it back when it is dropped.
@@ -49,7 +49,7 @@ impl<D: Device> Guard<D> {
     /// Takes the terminal.
     ///
     /// # Errors
-    /// If it cannot be had; then it is as it was.
+    /// If the terminal cannot be taken; it is unchanged then.
     pub(crate) fn take(device: D, capabilities: &Capabilities) -> io::Result<Self> {
         let is_wanted = |mode: &Mode| *mode != Mode::KittyKeyboard || capabilities.is_kitty_allowed;
         let state = State {
@@ -95,10 +95,10 @@ impl<D: Device> Guard<D> {
         self.shared.write(&mut state, bytes.as_bytes())
     }
 
-    /// Gives the terminal back as it was. Nothing happens if it is not ours.
+    /// Restores the terminal. Nothing happens if the client does not have it.
     ///
     /// # Errors
-    /// If it cannot be given back, as when its other end is gone; `TimedOut` if nobody reads it.
+    /// If it cannot be restored, for example because its other end closed; `TimedOut` if its other end reads nothing.
     pub(crate) fn leave(&self) -> io::Result<()> {
         self.shared.leave()
     }
@@ -106,7 +106,7 @@ impl<D: Device> Guard<D> {
     /// Says a last thing behind [`Guard::leave`], without waiting long.
     ///
     /// # Errors
-    /// If it cannot be written; `TimedOut` if nobody reads it.
+    /// If it cannot be written; `TimedOut` if the terminal's other end reads nothing.
     pub(crate) fn say_last(&self, line: &str) -> io::Result<()> {
         let mut state = self.shared.state();
         state.unwritten = format!("{line}\n").into_bytes();
@@ -115,8 +115,8 @@ impl<D: Device> Guard<D> {
         said
     }
 
-    /// Sets every mode again, after somebody else had the terminal without our leave: the client
-    /// was stopped by force and goes on. The screen must be drawn as a whole.
+    /// Sets every mode again, after another program had the terminal without the client's leave: the client was stopped
+    /// by force and continues. The screen must be drawn as a whole.
     ///
     /// # Errors
     /// If it cannot be had.
@@ -125,7 +125,7 @@ impl<D: Device> Guard<D> {
         self.enter()
     }
 
-    /// Whether the mouse is left to the terminal, for its own way to select text.
+    /// True if the mouse is left to the terminal, for its own way to select text.
     #[cfg(test)]
     pub(crate) fn is_mouse_released(&self) -> bool {
         !self.shared.state().wanted.contains(&Mode::Mouse)
@@ -160,12 +160,12 @@ impl<D: Device> Guard<D> {
         self.shared.write(&mut state, bytes.as_bytes())
     }
 
-    /// Whether the terminal has not taken all that was written. More is better not written.
+    /// True if the terminal has not taken all bytes. A caller better writes no more then.
     pub(crate) fn is_behind(&self) -> bool {
         !self.shared.state().unwritten.is_empty()
     }
 
-    /// Writes on with what the terminal did not take, as far as it does now.
+    /// Writes the bytes that the terminal did not take before, until it takes no more.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -173,7 +173,7 @@ impl<D: Device> Guard<D> {
         self.shared.write_on(&mut self.shared.state())
     }
 
-    /// Where frames and the like are written.
+    /// The writer for frames and other sequences.
     pub(crate) fn port(&self) -> Port<D> {
         Port {
             shared: Arc::clone(&self.shared),
@@ -300,7 +300,7 @@ impl<D: Device> Shared<D> {
     }
 }
 
-/// Writes to the terminal as long as it is ours.
+/// Writes to the terminal while the client has it.
 #[derive(Debug)]
 pub(crate) struct Port<D: Device = Tty> {
     shared: Arc<Shared<D>>,
@@ -315,7 +315,7 @@ impl<D: Device> Clone for Port<D> {
 }
 
 impl<D: Device> Write for Port<D> {
-    /// Takes all of it, or fails: half a frame in somebody else's screen helps nobody.
+    /// Takes all of it, or fails: half a frame on another program's screen is of no use.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Held while writing, so that no other thread gives the terminal back in between.
         let mut state = self.shared.state();

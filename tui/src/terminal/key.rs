@@ -22,31 +22,30 @@ pub(crate) enum Input {
     Focused(bool),
     /// The terminal's background, as it answers when it is asked.
     Background {
-        /// Whether dark text can be read on it.
+        /// True if dark text can be read on it.
         is_light: bool,
     },
-    /// The other end of the terminal is gone. Nothing comes after this.
+    /// The other end of the terminal closed. Nothing comes after this.
     Lost(io::Error),
 }
 
 /// A key with what was held down with it.
 ///
 /// One key has one value, however a terminal writes it:
-/// - With Control, a letter is a small one and `shift` tells the capital, so that the forms of
-///   Ctrl+Shift+C are one. Without Control, a letter is as it was typed and `shift` is false.
+/// - With Control, a letter is a small one and `shift` tells the capital, so that the forms of Ctrl+Shift+C are one.
+///   Without Control, a letter is unchanged and `shift` is false.
 /// - Ctrl+/ and Ctrl+Shift+- are Ctrl+_, which is what most terminals make of them anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyPress {
     /// The key.
     pub code: Key,
-    /// Whether Control was held.
+    /// True if Control was held.
     pub control: bool,
-    /// Whether Alt was held.
+    /// True if Alt was held.
     pub alt: bool,
-    /// Whether Shift was held.
+    /// True if Shift was held.
     pub shift: bool,
-    /// Whether more input was already waiting behind it: perhaps a paste by a terminal that does
-    /// not say so.
+    /// True if more input was already waiting after it: perhaps a paste by a terminal that does not say so.
     pub is_burst: bool,
 }
 
@@ -203,8 +202,8 @@ pub enum Button {
     Right,
 }
 
-/// Makes one of what came together: turns of the wheel add up, and of a drag only the end counts.
-/// The screen is drawn once for all of them, so nobody would see the steps.
+/// Makes one of what came together: turns of the wheel add up, and of a drag only the end counts. The screen is drawn
+/// once for all of them, so the steps would never be visible.
 pub(super) fn coalesce(inputs: impl IntoIterator<Item = Input>) -> Vec<Input> {
     let mut merged: Vec<Input> = Vec::new();
     for input in inputs {

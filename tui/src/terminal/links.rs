@@ -1,4 +1,4 @@
-//! Where on a screen which links are, and what tells the terminal of them (OSC 8).
+//! The links on a screen and their places, and the sequences that announce them to the terminal (OSC 8).
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub(super) const CLOSE: &[u8] = b"\x1b]8;;\x1b\\";
 /// A link on the screen.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ScreenLink {
-    /// Where it leads: an address of [`crate::text::address`].
+    /// The target: an address of [`crate::text::address`].
     pub(crate) url: String,
     /// The same for all rows of one link, so that the terminal shows them as one.
     pub(crate) id: String,
@@ -47,7 +47,7 @@ impl Links {
         });
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -78,7 +78,7 @@ impl Links {
         self.0.sort_by_key(|stretch| stretch.row);
     }
 
-    /// The places where another link stands than in the other frame, or where one of both has none.
+    /// The places where the other frame has another link, or where one of both has none.
     pub(super) fn changes(&self, other: &Self) -> Vec<(u16, u16)> {
         if self == other {
             return Vec::new();

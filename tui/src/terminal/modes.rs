@@ -5,16 +5,16 @@
 pub(super) enum Mode {
     /// A screen of our own; the shell's is kept.
     AlternateScreen,
-    /// Pastes are told from keys.
+    /// The terminal marks pastes.
     BracketedPaste,
     /// The terminal tells when its window has the focus.
     Focus,
-    /// Buttons, drags and the wheel, with places of any size. Moving without a button is not told:
-    /// nobody needs it, and it is much.
+    /// Buttons, drags and the wheel, with places of any size. The terminal does not report moves without a button: the
+    /// client needs none, and there are many.
     Mouse,
-    /// Ctrl+Enter and Shift+Enter are told from Enter: kitty's flag 1 and no other.
+    /// Ctrl+Enter and Shift+Enter differ from Enter: kitty's flag 1 and no other.
     KittyKeyboard,
-    /// The cursor is a bar, as it stands between characters.
+    /// The cursor is a bar, since it is between characters.
     CursorShape,
     /// The cursor is hidden until a frame shows it.
     HiddenCursor,

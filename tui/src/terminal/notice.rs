@@ -1,6 +1,6 @@
-//! Asks the terminal to notify somebody who looks elsewhere, in the one form that it knows.
+//! Asks the terminal to notify an operator who looks elsewhere, in the one form that it knows.
 
-/// How much of a notice is shown, in characters.
+/// Maximum length of a notice that is shown, in characters.
 const MAX_CHARACTERS: usize = 200;
 
 /// A form in which a terminal takes a notice.

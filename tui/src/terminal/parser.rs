@@ -1,12 +1,11 @@
 //! From the bytes of a terminal to keys, pastes and the mouse.
 //!
 //! Written here because of what the reader of crossterm 0.29 does, as seen on a pseudo terminal:
-//! - When the other end is gone it reads the end of the file again and again, in its own loop and
-//!   under its own lock: a core burns, and whoever polls it at that moment hangs.
-//! - `CSI 27;m;c~` is dropped, Ctrl+C included; an answer of the terminal (`ESC ] 11 ; …`) is
-//!   typed as text.
-//! - After a sequence that it does not know it waits in `read`, where neither a new size nor the
-//!   end of the program wakes it, and where it takes a key from whoever reads next.
+//! - When the other end has closed it reads the end of the file again and again, in its own loop and under its own
+//!   lock: a core burns, and a caller that polls it at that moment hangs.
+//! - `CSI 27;m;c~` is dropped, Ctrl+C included; an answer of the terminal (`ESC ] 11 ; …`) is typed as text.
+//! - After a sequence that it does not know it waits in `read`, where neither a new size nor the end of the program
+//!   wakes it, and where it takes a key from the next reader.
 //!
 //! Invariant: the same bytes mean the same, however they are cut into pieces, as long as no piece
 //! lets the time of [`Parser::patience`] pass.
@@ -17,17 +16,16 @@ use super::background;
 use super::key::{Input, Key, KeyPress};
 use super::sequence::{control_character, control_sequence, single_shift};
 
-/// How long what is behind ESC may take; then ESC was the key. It alone is both a key and the
-/// beginning of others, and whoever pressed it is not kept waiting.
+/// Time that the rest of a sequence after ESC may take; then ESC was the key. It alone is both a key and the beginning
+/// of others, so the person who pressed it must not wait long.
 const ESCAPE: Duration = Duration::from_millis(50);
-/// How long behind an ESC that was taken to be the key its rest may come; then it is text that
-/// somebody typed or pasted.
+/// Time after an ESC that was taken for the key in which its rest may come; then it is typed or pasted text.
 const BEHIND_ESCAPE: Duration = Duration::from_secs(1);
-/// How long the rest of a sequence or an answer may take; networks pause.
+/// Time that the rest of a sequence or an answer may take; networks pause.
 const REST: Duration = Duration::from_secs(1);
-/// How long the rest of a sequence that was given up is no text; then keys are keys again.
+/// Time in which the rest of a sequence that was given up is not text; then keys are keys again.
 const LATE: Duration = Duration::from_secs(10);
-/// How long a paste may pause; then its end was lost, and keys are keys again.
+/// Maximum pause inside a paste; then its end was lost, and keys are keys again.
 const PASTE: Duration = Duration::from_secs(5);
 /// No sequence that means something is longer.
 const MAX_SEQUENCE: usize = 128;
@@ -37,7 +35,7 @@ const MAX_ANSWER: usize = 4096;
 const MAX_KEPT: usize = 64;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// Where in the bytes the parser is.
+/// The parser's position in the input.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     /// Between keys.
@@ -52,7 +50,7 @@ enum Place {
     SingleShift,
     /// Behind `CSI [`, as the Linux console writes F1 to F5.
     Console,
-    /// In a control sequence, or behind `ESC O`, that was given up, with what came of it.
+    /// In a control sequence, or after `ESC O`, that was given up, with the bytes since.
     Late(Vec<u8>),
     /// In a string that is no text.
     Answer(Answer),
@@ -67,20 +65,20 @@ enum Place {
 struct Answer {
     /// The byte behind ESC that began it.
     opener: u8,
-    /// How it begins.
+    /// The beginning of the string.
     kept: Vec<u8>,
     length: usize,
 }
 
-/// Whether what comes next may be the rest of an ESC behind which nothing came in time.
+/// The rest that may still come of an ESC that was taken for the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Behind {
-    /// No: something came since.
+    /// None: something came since.
     #[default]
     Nothing,
-    /// Yes, be it a sequence or an answer.
+    /// A sequence or an answer.
     Escape,
-    /// Only an answer, however late.
+    /// An answer alone, however late.
     OldEscape,
 }
 
@@ -135,7 +133,7 @@ impl Parser {
         found
     }
 
-    /// How long to wait for more before [`Parser::expire`]; without end if nothing is begun.
+    /// Time to wait for more before [`Parser::expire`]. `None` if no sequence has begun.
     pub(super) fn patience(&self) -> Option<Duration> {
         match &self.place {
             // The next byte settles what a character is, however late it comes.
@@ -181,8 +179,8 @@ impl Parser {
         std::mem::take(&mut self.found)
     }
 
-    /// Whether this is what should have come right behind an ESC that was taken to be the key: an
-    /// answer, or a sequence in one piece, which no person types that fast.
+    /// True if these bytes belong right after an ESC that was taken for the key: an answer, or a sequence in one piece,
+    /// which no person types that fast.
     fn is_rest(&self, behind: Behind, bytes: &[u8]) -> bool {
         match (behind, bytes) {
             (Behind::Nothing, _) => false,
@@ -306,8 +304,7 @@ impl Parser {
         }
     }
 
-    /// Takes the next byte of a sequence that was given up: nobody typed it, and a key that is this
-    /// late is none any more.
+    /// Takes the next byte of a sequence that was given up. No person typed it, and it is too late for it to be a key.
     fn late(&mut self, mut parameters: Vec<u8>, byte: u8) {
         match byte {
             // Somebody pressed Alt and a bracket and typed on: no key goes on like this.
@@ -361,8 +358,8 @@ impl Parser {
     }
 }
 
-/// Whether a text goes on behind `[` as a control sequence does that means something, or may yet:
-/// `[abc` and `[1] see` are what people write.
+/// True if the text after `[` is a control sequence with a meaning, or may become one: `[abc` and `[1] see` are text
+/// that people write.
 fn begins_sequence(rest: &[u8]) -> bool {
     match rest {
         [] => false,

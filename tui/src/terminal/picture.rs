@@ -1,7 +1,7 @@
 //! Takes the picture that is on the clipboard of this machine, into a file of the client's own.
 //!
-//! Invariant: only a program of this machine is asked, for at most [`LIMIT`], and only when an
-//! operator wants it. The files are gone when the client ends.
+//! Invariant: only a program of this machine is asked, for at most [`LIMIT`], and only when an operator wants it. The
+//! files are removed when the client ends.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use tokio::process::Command;
 
 use super::capabilities::Capabilities;
 
-/// How long a program may take.
+/// Time limit of a program.
 const LIMIT: Duration = Duration::from_secs(5);
 /// The largest picture, in bytes.
 const MAX_BYTES: u64 = 20 * 1024 * 1024;
@@ -33,8 +33,7 @@ const MACOS: [Helper; 2] = [
     ("osascript", &["-e", "get the clipboard as «class PNGf»"]),
 ];
 
-/// The programs to try, the likeliest first. On a machine far away, none: its clipboard is nobody's
-/// who sits here.
+/// The programs to try, the likeliest first. None on a remote machine: its clipboard is not the operator's.
 fn helpers(capabilities: &Capabilities) -> Vec<Helper> {
     if capabilities.is_ssh {
         return Vec::new();
@@ -52,7 +51,7 @@ fn helpers(capabilities: &Capabilities) -> Vec<Helper> {
     helpers
 }
 
-/// The folder of the pictures that were taken, which is gone with this value.
+/// The folder of the pictures that were taken, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Pictures {
     folder: PathBuf,

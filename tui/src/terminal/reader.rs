@@ -1,8 +1,7 @@
 //! Reads the terminal on a thread of its own.
 //!
-//! Invariant: the thread waits for the terminal and for the order to end at the same time, so that
-//! it never takes a key that is meant for the shell or an editor; and it ends when the other end
-//! of the terminal is gone.
+//! Invariant: the thread waits for the terminal and for the order to end at the same time, so that it never takes a key
+//! that is meant for the shell or an editor; and it ends when the other end of the terminal closed.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -21,11 +20,11 @@ use super::key::{Input, coalesce};
 use super::parser::Parser;
 use super::tty::Tty;
 
-/// How long the terminal is expected to answer what it was asked.
+/// Time in which the terminal is expected to answer a question.
 const ANSWER_DUE: Duration = Duration::from_secs(1);
-/// How many reads may wait to be taken. Beyond it the terminal waits.
+/// Maximum number of reads that wait to be taken. Beyond it the terminal waits.
 const MAX_WAITING: usize = 64;
-/// How much is read at once.
+/// Size of one read, in bytes.
 const READ: usize = 64 * 1024;
 
 /// A person's inputs at the terminal, one after the other.
@@ -110,7 +109,7 @@ impl Reader {
         }
     }
 
-    /// Whether there is something to take.
+    /// True if there is something to take.
     #[cfg(test)]
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || !self.batches.is_empty()
@@ -125,7 +124,7 @@ impl Reader {
         self.waiting.extend(coalesce(all));
     }
 
-    /// Stops reading. From here on nobody takes a key: the next one is for whoever reads then.
+    /// Stops reading. From here on this reader takes no key: the next one is for the next reader.
     pub(crate) fn stop(self) {
         drop(self);
     }
@@ -170,7 +169,7 @@ enum Woken {
     Stopped,
 }
 
-/// Where the bytes come from.
+/// The source of the bytes.
 struct Source {
     input: OwnedFd,
     /// Closed at its other end when it is over.

@@ -8,7 +8,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::guard::Guard;
 
-/// When the terminal takes more, after it did not.
+/// Waits until the terminal takes more, after it did not.
 #[derive(Debug)]
 pub(crate) struct Room(AsyncFd<OwnedFd>);
 

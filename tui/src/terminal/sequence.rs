@@ -2,7 +2,7 @@
 //!
 //! | what is written | who writes it |
 //! |---|---|
-//! | `CSI 13;5u` | the kitty protocol, and tmux when it is told to: Ctrl+Enter |
+//! | `CSI 13;5u` | the kitty protocol, and tmux if it is configured so: Ctrl+Enter |
 //! | `CSI 27;5;13~` | xterm's modifyOtherKeys, and tmux from 3.5 on: the same |
 //! | `CSI 1;5A` | everybody: Ctrl+Up |
 //! | `SS3 A` | terminals in application mode: Up |
@@ -10,8 +10,8 @@
 
 use super::key::{Button, Input, Key, KeyPress, Mouse, MouseAction};
 
-/// The meaning of a control sequence, given what stands between `ESC [` and its last byte.
-/// Nothing, if it is none of ours: an answer to a question nobody asked is not text.
+/// The meaning of a control sequence, given the bytes between `ESC [` and its last byte. `None` if the client does not
+/// know it: an answer to a question that it never asked is not text.
 pub(super) fn control_sequence(parameters: &[u8], last: u8) -> Option<Input> {
     let parameters = std::str::from_utf8(parameters).ok()?;
     if let Some(mouse) = parameters.strip_prefix('<') {

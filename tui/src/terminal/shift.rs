@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use ratatui::buffer::{Buffer, Cell};
 
-/// How many cells must be saved: fewer are drawn in as many bytes.
+/// Minimum number of cells that a shift must save: fewer are drawn in as many bytes.
 const WORTH: i64 = 40;
 
 /// Rows that move within a stretch of the screen; those that get free are empty.
@@ -17,9 +17,9 @@ const WORTH: i64 = 40;
 pub(super) struct Shift {
     /// The rows of the stretch.
     pub(super) rows: Range<u16>,
-    /// How far.
+    /// Distance, in rows.
     pub(super) by: u16,
-    /// Whether towards the top.
+    /// True for a shift towards the top.
     pub(super) is_up: bool,
 }
 
@@ -84,7 +84,7 @@ impl Shift {
         freed.iter_mut().for_each(Cell::reset);
     }
 
-    /// Where a row is then; none if it leaves the stretch.
+    /// The new place of a row. `None` if it leaves the stretch.
     pub(super) fn moved(&self, row: u16) -> Option<u16> {
         if !self.rows.contains(&row) {
             return Some(row);
@@ -98,11 +98,11 @@ impl Shift {
     }
 }
 
-/// A row, as far as it is compared.
+/// The compared facts of a row.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     hash: u64,
-    /// How many of its cells are to be drawn on an empty row.
+    /// Number of its cells that must be drawn on an empty row.
     cost: i64,
 }
 
@@ -153,7 +153,7 @@ impl Hasher for Mix {
     }
 }
 
-/// How many cells a move by so many rows saves at best, and within which stretch.
+/// Maximum number of cells that a move by so many rows saves, and the stretch that saves them.
 fn best_of(old: &[Row], new: &[Row], by: usize, is_up: bool) -> Option<(i64, Shift)> {
     let height = new.len();
     let gain_at = |y: usize| {

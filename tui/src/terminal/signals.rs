@@ -1,4 +1,4 @@
-//! The signals that end the client, stop it, and let it go on.
+//! The signals that end the client, stop it, and continue it.
 
 use std::io;
 
@@ -22,7 +22,7 @@ pub(crate) enum Signal {
     },
     /// To give the terminal back and stop: [`Signals::suspend`].
     Suspend,
-    /// Nothing; but whoever stopped the client by force may have used the terminal:
+    /// Nothing; but the program that stopped the client by force may have used the terminal: call
     /// [`Guard::enter_anew`], and draw everything.
     Continued,
 }
@@ -73,9 +73,8 @@ impl Signals {
         }
     }
 
-    /// Gives the terminal to the shell until the client is told to go on; then takes it again,
-    /// and everything must be drawn. Whether it was stopped: without a shell that could let it go
-    /// on, nothing happens.
+    /// Gives the terminal to the shell until SIGCONT; then takes it again, and everything must be drawn. Returns true
+    /// if the client was stopped: without a shell that could continue it, nothing happens.
     ///
     /// # Errors
     /// If the terminal cannot be given or taken.
@@ -98,7 +97,7 @@ impl Signals {
         Ok(true)
     }
 
-    /// Stops together with the editor that has the terminal, until both are told to go on.
+    /// Stops together with the editor that has the terminal, until both are continued.
     ///
     /// # Errors
     /// If the system refuses.
@@ -126,8 +125,8 @@ fn stop() -> io::Result<()> {
     Ok(kill(Pid::from_raw(0), Number::SIGSTOP)?)
 }
 
-/// Whether a shell is there that sees that we stopped. SIGTSTP would have no effect without one;
-/// SIGSTOP would stop us for good.
+/// True if a shell is there that sees that the client stopped. SIGTSTP would have no effect without one; SIGSTOP would
+/// stop the client for good.
 fn has_job_control() -> bool {
     let own = getsid(None);
     own.is_ok_and(|session| session != Pid::this() && getsid(Some(getppid())) == Ok(session))

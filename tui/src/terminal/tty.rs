@@ -20,8 +20,7 @@ pub(crate) trait Device: Send + Sync + 'static {
     /// Writes as much as there is room for; how much that was.
     ///
     /// # Errors
-    /// If it cannot be written, above all because the other end is gone, or `WouldBlock` if there
-    /// is no room.
+    /// If it cannot be written, above all because the other end closed, or `WouldBlock` if there is no room.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Waits for room, no longer than that; whether there is any.
@@ -36,7 +35,7 @@ pub(crate) trait Device: Send + Sync + 'static {
     /// If the system refuses.
     fn enter_raw_mode(&self) -> io::Result<()>;
 
-    /// Makes it as it was.
+    /// Restores the mode from before raw mode.
     ///
     /// # Errors
     /// If the system refuses.
@@ -48,7 +47,7 @@ pub(crate) trait Device: Send + Sync + 'static {
 pub(crate) struct Tty {
     input: OwnedFd,
     output: File,
-    /// How it was before raw mode.
+    /// The mode before raw mode.
     before: Mutex<Option<Termios>>,
 }
 
@@ -79,12 +78,12 @@ impl Tty {
         }
     }
 
-    /// Where the keys come from.
+    /// The source of keys.
     pub(super) fn input(&self) -> BorrowedFd<'_> {
         self.input.as_fd()
     }
 
-    /// Where the screen goes to.
+    /// The target of the screen's bytes.
     pub(super) fn output(&self) -> BorrowedFd<'_> {
         self.output.as_fd()
     }
@@ -96,8 +95,8 @@ impl Tty {
     }
 }
 
-/// The same terminal, written without waiting. By a handle of its own, because whoever shares the
-/// first one, such as the shell, does wait.
+/// The same terminal, written without waiting. It has a separate handle, because other programs that share the first
+/// one, such as the shell, do wait.
 pub(super) fn opened_anew(terminal: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let anew = OpenOptions::new()
         .write(true)

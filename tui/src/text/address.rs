@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 2000;
 /// Characters that end a sentence more often than an address.
 const TRAILING: [char; 9] = ['.', ',', ';', ':', '!', '?', '\'', '*', '_'];
 
-/// The address as it is written for a terminal; none if it is not to be opened.
+/// The address in its form for a terminal. `None` if it must not be opened.
 pub(crate) fn address(url: &str) -> Option<String> {
     let is_known = |scheme: &&str| {
         let head = url.get(..scheme.len());
@@ -87,7 +87,7 @@ fn first(text: &str) -> Option<Range<usize>> {
     }
 }
 
-/// How long the address is that a text begins with, without what follows it in a sentence.
+/// Length of the address that a text begins with, without the rest of the sentence, in bytes.
 fn length(text: &str) -> usize {
     let end = text.find(|c| !is_within(c)).unwrap_or(text.len());
     let mut url = &text[..end];
@@ -106,7 +106,7 @@ fn length(text: &str) -> usize {
     }
 }
 
-/// Whether a character may stand in an address.
+/// True if a character may be in an address.
 fn is_within(c: char) -> bool {
     match c {
         '<' | '>' | '"' | '`' | '|' | '\\' | '^' | '{' | '}' => false,

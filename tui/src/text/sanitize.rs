@@ -1,7 +1,6 @@
 //! Foreign text made fit to be shown: nothing in it can steer the terminal.
 //!
-//! Invariant: what comes out has no control character but the line break, and is left as it is
-//! when it goes in again.
+//! Invariant: the result has no control character but the line break, and sanitizing it again changes nothing.
 
 use std::borrow::Cow;
 
@@ -15,7 +14,7 @@ pub(crate) enum Hidden {
     Pictured,
 }
 
-/// How far the stops of a tab are apart.
+/// Distance between tab stops, in columns.
 const TAB: usize = 4;
 
 /// The text with nothing in it but what is shown and line breaks.
@@ -57,7 +56,7 @@ pub(crate) fn without_sequences(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name of another client; nobody else is called `you`.
+/// The name of another client; only this client is called `you`.
 pub(crate) fn someone(name: &str) -> String {
     let name = one_line(name);
     if name.trim().eq_ignore_ascii_case("you") {
@@ -77,7 +76,7 @@ pub(crate) fn one_line(text: &str) -> String {
     }
 }
 
-/// Whether a character is anything but shown as it is.
+/// True if a character is not shown unchanged.
 pub(crate) fn is_special(character: char) -> bool {
     match character {
         ' '..='~' | '\n' => false,
@@ -126,7 +125,7 @@ fn is_joiner(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}')
 }
 
-/// Whether an emoji can stand before a joiner.
+/// True if an emoji that ends in this character can come before a joiner.
 fn ends_emoji(character: char) -> bool {
     character == '\u{fe0f}' || is_emoji(character)
 }
@@ -185,7 +184,7 @@ impl Output {
         after
     }
 
-    /// Whether a joiner stands between two characters that need it.
+    /// True if a joiner is between two characters that need it.
     fn needs_joiner(&self, joiner: char, after: &str) -> bool {
         let before = self.text.chars().next_back();
         if joiner == '\u{200d}' {

@@ -1,4 +1,4 @@
-//! How wide text is, in columns.
+//! Width of text, in columns.
 //!
 //! Invariant: the numbers are those of the cells that the screen is made of, so that nothing is
 //! laid out wider or narrower than it is drawn.

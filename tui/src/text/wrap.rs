@@ -1,4 +1,4 @@
-//! Where text is broken into rows.
+//! Breaks text into rows.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::graphemes_with_width;
 /// A part of one of the texts that are wrapped together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// Which of the texts.
+    /// Index of the text.
     pub(crate) text: usize,
     /// The range of it, in bytes.
     pub(crate) range: Range<usize>,
@@ -168,7 +168,7 @@ fn glyphs(texts: &[&str], width: usize) -> Vec<Glyph> {
     glyphs
 }
 
-/// Where the next glyph of the text starts.
+/// Adds a glyph, and returns the start of the next one.
 fn push(glyphs: &mut Vec<Glyph>, text: usize, start: usize, grapheme: &str) -> usize {
     let width = super::width(grapheme);
     let end = start + grapheme.len();

@@ -1,11 +1,11 @@
-//! How many colours a terminal has, and the nearest that it has.
+//! The number of colours of a terminal, and the nearest one that it has.
 
 use ratatui::style::Color;
 
 /// Red, green, blue.
 type Rgb = [u8; 3];
 
-/// How many colours a terminal has.
+/// The number of colours of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// All.

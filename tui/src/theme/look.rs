@@ -1,10 +1,10 @@
-//! How text looks, whatever the theme.
+//! The look of text, whatever the theme.
 
 use ratatui::style::Modifier;
 
 use super::Token;
 
-/// How a piece of a row looks, whatever the theme.
+/// The look of a piece of a row, whatever the theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
     /// Its meaning, from which the theme takes its colour.

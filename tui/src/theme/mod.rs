@@ -24,7 +24,7 @@ pub(crate) enum Token {
     Error,
     /// A line of a diff that is new.
     Added,
-    /// A line of a diff that is gone.
+    /// A line of a diff that was removed.
     Removed,
     /// Thinking.
     Reasoning,
@@ -67,22 +67,22 @@ pub(crate) enum Token {
     Alarm,
     /// The ground of a line that is new.
     AddedLine,
-    /// The ground of a line that is gone.
+    /// The ground of a removed line.
     RemovedLine,
     /// The ground of words that are new.
     AddedWord,
-    /// The ground of words that are gone.
+    /// The ground of removed words.
     RemovedWord,
     /// The ground of what is selected.
     Selection,
     /// The ground of what a search found.
     Hit,
-    /// The ground of the place that the search stands at.
+    /// The ground of the current hit of the search.
     CurrentHit,
 }
 
 impl Token {
-    /// Whether something stands on it.
+    /// True if the token is the ground of text.
     pub(crate) fn is_ground(self) -> bool {
         matches!(
             self,
@@ -101,7 +101,7 @@ impl Token {
     }
 }
 
-/// Which colours, by name.
+/// Names of the colour schemes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scheme {
     /// For a dark screen.
@@ -122,7 +122,7 @@ impl Scheme {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// As it is called in commands and in the configuration.
+    /// The name in commands and in the configuration.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Dark => "dark",
@@ -140,7 +140,7 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// A scheme as far as the terminal can show it.
+    /// A scheme in the colours that the terminal can show.
     #[must_use]
     pub fn new(scheme: Scheme, depth: Depth) -> Self {
         Self { scheme, depth }
@@ -188,12 +188,12 @@ impl Theme {
         }
     }
 
-    /// Whether a ground can be told from that of the screen.
+    /// True if a ground differs from that of the screen.
     pub(crate) fn shows(&self, ground: Token) -> bool {
         self.ground_color(ground).is_some()
     }
 
-    /// Whether there are colours at all.
+    /// True if there are colours at all.
     pub(crate) fn has_colors(&self) -> bool {
         self.depth != Depth::None
     }
@@ -252,7 +252,7 @@ fn without_ground(token: Token, ground: Token) -> Token {
     }
 }
 
-/// Whether a token is of less weight.
+/// True if a token has less weight.
 fn is_light(token: Token) -> bool {
     matches!(token, Token::Reasoning | Token::Quiet | Token::Comment)
 }

@@ -22,7 +22,7 @@ enum Hold {
     /// A place in the source.
     Source {
         offset: usize,
-        /// How many rows below the anchor it is, for rows that show nothing of the source.
+        /// Number of rows below the anchor, for rows that show nothing of the source.
         below: usize,
     },
     /// So many rows from the end of the part: nothing of the source follows.
@@ -48,7 +48,7 @@ impl Anchor {
         }
     }
 
-    /// Whether it is a row of that layout.
+    /// True if the anchor is a row of that layout.
     pub(super) fn is_of(&self, key: Key) -> bool {
         self.key == key
     }

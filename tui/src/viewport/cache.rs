@@ -9,9 +9,9 @@ use crate::highlight::Code;
 use crate::layout::{Block, Piece, Row};
 use crate::part_view::Fold;
 
-/// How many rows are kept.
+/// Maximum number of rows that are kept.
 pub(super) const MAX_ROWS: usize = 4_000;
-/// How many bytes they may take.
+/// Maximum size of those rows, in bytes.
 pub(super) const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Lays out a part for a width. It may keep what helps it with a part that grows.
@@ -34,9 +34,9 @@ pub(super) struct Cache {
     rows: usize,
     bytes: usize,
     clock: u64,
-    /// When the frame before this one began.
+    /// The time at which the frame before this one began.
     before: u64,
-    /// When this frame began.
+    /// The time at which this frame began.
     frame: u64,
 }
 

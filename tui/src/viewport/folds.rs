@@ -1,4 +1,4 @@
-//! How much of each part is shown that can be folded: tools, thinking, summaries, long prompts.
+//! The fold of each part that can be folded: tools, thinking, summaries, long prompts.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::part_view::{Fold, MAX_RESULT_LINES, MAX_TAIL, is_long};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folds {
     all: Fold,
-    /// How many lines are shown of results that are neither folded nor open.
+    /// Number of lines that are shown of results that are neither folded nor open.
     head: u16,
     each: HashMap<PartId, Fold>,
-    /// A part that is open for as long as a search stands in it.
+    /// A part that is open while the current hit of a search is in it.
     peeked: Option<PartId>,
 }
 
@@ -28,7 +28,7 @@ impl Default for Folds {
 }
 
 impl Folds {
-    /// How a part is shown.
+    /// The fold of a part.
     pub(crate) fn of(&self, part: &Part) -> Fold {
         if !can_fold(part) {
             return Fold::Open;
@@ -105,7 +105,7 @@ impl Folds {
     }
 }
 
-/// Whether a part is ever folded.
+/// True if a part is ever folded.
 pub(crate) fn can_fold(part: &Part) -> bool {
     match &part.kind {
         PartKind::Tool(_)
@@ -118,7 +118,7 @@ pub(crate) fn can_fold(part: &Part) -> bool {
     }
 }
 
-/// Whether a call has not ended.
+/// True if a call has not ended.
 fn runs(outcome: &ToolOutcome) -> bool {
     matches!(
         outcome,
@@ -126,7 +126,7 @@ fn runs(outcome: &ToolOutcome) -> bool {
     )
 }
 
-/// Whether there is more of a result than is shown of one that was opened.
+/// True if a result has more than is shown of one that was opened.
 fn is_cut(part: &Part) -> bool {
     match &part.kind {
         PartKind::Tool(tool) => match &tool.outcome {

@@ -1,4 +1,4 @@
-//! Which rows of the conversation are on the screen.
+//! The rows of the conversation that are on the screen.
 
 mod anchor;
 mod cache;

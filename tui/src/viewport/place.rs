@@ -7,6 +7,6 @@ use crate::conversation::PartId;
 pub(crate) struct Place {
     /// The part.
     pub(crate) part: PartId,
-    /// Where in its source.
+    /// Offset in its source, in bytes.
     pub(crate) offset: usize,
 }

@@ -17,7 +17,7 @@ pub(super) fn range(row: &Row) -> Option<Range<usize>> {
     whole.map(|range| to_usize(range.start)..to_usize(range.end))
 }
 
-/// Whether a row shows nothing of the source.
+/// True if a row shows nothing of the source.
 pub(crate) fn is_bare(row: &Row) -> bool {
     range(row).is_none()
 }
@@ -50,7 +50,7 @@ pub(super) fn nearest(block: &Block, row: usize) -> usize {
     }
 }
 
-/// How many rows right above this one show nothing of the source.
+/// Number of rows right above this one that show nothing of the source.
 pub(super) fn bare_above(block: &Block, row: usize) -> usize {
     let above = block.rows.iter().take(row).rev();
     above.take_while(|row| range(row).is_none()).count()

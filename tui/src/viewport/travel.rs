@@ -32,23 +32,23 @@ pub(super) struct Spot {
     pub(super) row: usize,
 }
 
-/// Where the window stands, to come back to.
+/// A position of the window, to come back to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing(Option<Anchor>);
 
 impl Viewport {
-    /// Where it stands.
+    /// The position of the window.
     pub(crate) fn standing(&self) -> Standing {
         Standing(self.anchor)
     }
 
-    /// Stands where it stood.
+    /// Returns to an earlier position.
     pub(crate) fn go_back(&mut self, standing: Standing) {
         self.anchor = standing.0;
     }
 
-    /// Stands where it is, also at the end, until it is gone on or released: something on the
-    /// screen is being pointed at.
+    /// Keeps the window in place, also at the end, until the operator moves or releases it: the operator points at
+    /// something on the screen.
     pub(crate) fn hold(&mut self, conversation: &Conversation) {
         if let (None, Some(top)) = (self.anchor, self.top(conversation)) {
             self.anchor_at(top, conversation);
@@ -61,7 +61,7 @@ impl Viewport {
         self.is_held = false;
     }
 
-    /// Whether a prompt of an operator is at the top.
+    /// True if a prompt of an operator is at the top.
     pub(crate) fn is_at_prompt(&mut self, conversation: &Conversation) -> bool {
         let top = self.top(conversation);
         top.is_some_and(|top| top.row == 0 && is_prompt(conversation, top.index))

@@ -1,6 +1,6 @@
-//! The window on the conversation: it follows the end, or stands where it was scrolled to.
+//! The window on the conversation: it follows the end, or stays where the operator scrolled to.
 //!
-//! Invariant: only what is on the screen or near it is ever laid out, and what stands does not
+//! Invariant: only parts on the screen or near it are ever laid out, and a window that does not follow the end does not
 //! move because something grows, comes or goes above or below.
 
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) struct Shown {
     pub(crate) block: Rc<Block>,
     /// The rows of it that are to be seen.
     pub(crate) rows: Range<usize>,
-    /// Where the first of them is, counted from the top of the window.
+    /// The row of the window that shows the first of them, counted from its top.
     pub(crate) y: u16,
 }
 
@@ -35,11 +35,11 @@ pub(crate) struct Viewport {
     cache: Cache,
     width: u16,
     height: u16,
-    /// How much of the tools is shown.
+    /// The folds of the parts.
     pub(crate) folds: Folds,
     /// The first row; none while the end is followed.
     pub(super) anchor: Option<Anchor>,
-    /// Whether it stands even where the end is on the screen.
+    /// True if the window stays in place even where the end is on the screen.
     pub(super) is_held: bool,
     /// The last part that had come when the end was left.
     pub(super) seen: PartId,
@@ -73,12 +73,12 @@ impl Viewport {
         self.height = height;
     }
 
-    /// Whether the end is followed.
+    /// True if the window follows the end.
     pub(crate) fn is_following(&self) -> bool {
         self.anchor.is_none()
     }
 
-    /// How many parts came since the end was left.
+    /// Number of parts that came since the window left the end.
     pub(crate) fn unseen(&self, conversation: &Conversation) -> usize {
         let behind = |id: PartId| conversation.index(PartId(id.0.saturating_add(1)));
         match (self.anchor, conversation.last_id()) {
@@ -115,7 +115,7 @@ impl Viewport {
         shown
     }
 
-    /// The layout of a part as it is shown.
+    /// The layout of a part in its present fold.
     pub(crate) fn block(&mut self, part: &Part) -> Rc<Block> {
         let fold = self.folds.of(part);
         self.cache.block(part, self.width, fold)
@@ -159,7 +159,7 @@ impl Viewport {
         })
     }
 
-    /// Whether the first two screens before this one are not all loaded, and could be.
+    /// True if the first two screens before this one are not all loaded, and more can be loaded.
     pub(crate) fn wants_older(&mut self, conversation: &Conversation) -> bool {
         if !conversation.has_older() {
             return false;
@@ -234,7 +234,7 @@ impl Viewport {
         Spot { index, row }
     }
 
-    /// Whether no more than so many rows follow from there on, that one included.
+    /// True if at most `limit` rows follow from that row on, which is one of them.
     pub(super) fn ends_within(
         &mut self,
         spot: Spot,
@@ -251,7 +251,7 @@ impl Viewport {
         true
     }
 
-    /// How many rows a part has, with the blank row behind it.
+    /// Number of rows of a part, with the blank row after it.
     pub(super) fn height_at(&mut self, index: usize, conversation: &Conversation) -> usize {
         let Some(part) = conversation.at(index) else {
             return 0;
@@ -260,8 +260,7 @@ impl Viewport {
         height(&self.block(part), has_gap)
     }
 
-    /// Whether a blank row follows a part: not on the last one, and not between calls of which each
-    /// is one row.
+    /// True if a blank row follows a part: not on the last one, and not between calls of which each is one row.
     pub(super) fn has_gap(&self, index: usize, conversation: &Conversation) -> bool {
         let is_row = |part: &Part| {
             let is_call = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
@@ -293,7 +292,7 @@ impl Viewport {
     }
 }
 
-/// How many rows a layout has; nothing follows on nothing.
+/// Number of rows of a layout, with the blank row after it; an empty layout has none.
 fn height(block: &Block, has_blank: bool) -> usize {
     match block.rows.len() {
         0 => 0,

@@ -140,8 +140,8 @@ impl Doctor {
     /// archive.
     ///
     /// # Errors
-    /// When there is no such journal, when a newer version or another process writes it, or when the storage
-    /// fails. The journal is unchanged then.
+    /// When there is no such journal, when a newer version or another process writes it, or when the storage fails. The
+    /// journal is unchanged then.
     pub fn repair(&self, id: &ConversationId) -> Result<Repaired, OpenError> {
         let id = id.as_str();
         let path = self.0.journal(id);

@@ -30,6 +30,7 @@ impl Kept {
 
     /// Writes pieces of blocks behind those that are there. `handed` is the last record before.
     ///
+    /// # Errors
     /// Fails when the storage refuses; earlier pieces are unchanged.
     pub(super) fn add(
         &mut self,

@@ -23,7 +23,7 @@ const NOTIFY_S: u64 = 30;
 /// Need of a list of features in a file. An empty list is a problem either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeatureList {
-    /// It has to.
+    /// The file must list features.
     Needed,
     /// A file without the key is for an author who adds the list later.
     MayBeLeftOut,

@@ -12,6 +12,7 @@ const REPAIR: &str = "workspace.health";
 
 /// Checks that a text can be a name.
 ///
+/// # Errors
 /// Fails with the fault.
 pub(super) fn check(name: &str) -> Result<(), String> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

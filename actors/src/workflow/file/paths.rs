@@ -7,6 +7,7 @@ const NAME: &str = "{name}";
 
 /// Checks that a text is a path below the root.
 ///
+/// # Errors
 /// Fails with the fault.
 pub(super) fn check(path: &str) -> Result<(), String> {
     let reason = if path.starts_with('/') {
@@ -23,6 +24,7 @@ pub(super) fn check(path: &str) -> Result<(), String> {
 
 /// Checks that a text is the path of a file below the root, and not of one of git's own.
 ///
+/// # Errors
 /// Fails with the fault.
 pub(super) fn check_file(path: &str) -> Result<(), String> {
     check(path)?;
@@ -42,6 +44,7 @@ pub(super) fn check_file(path: &str) -> Result<(), String> {
 
 /// Checks that a text is a glob of paths below the root.
 ///
+/// # Errors
 /// Fails with the fault.
 pub(super) fn check_glob(glob: &str) -> Result<(), String> {
     check(glob)?;
@@ -61,6 +64,7 @@ pub(super) fn check_glob(glob: &str) -> Result<(), String> {
 
 /// Checks that git takes a text as the name of a branch, once the workflow's name replaces its placeholder.
 ///
+/// # Errors
 /// Fails with the fault.
 pub(super) fn check_branch(branch: &str) -> Result<(), String> {
     let name = branch.replace(NAME, "name");

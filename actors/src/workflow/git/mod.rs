@@ -140,8 +140,9 @@ pub trait WorkflowGit: Send + Sync {
 
     /// Moves the branch from the base to a candidate, and the tree with it.
     ///
-    /// # Errors [`GitError::Moved`] if the branch is at neither; [`GitError::CheckedOut`] if another worktree has it
-    /// checked out; when git fails.
+    /// # Errors
+    /// [`GitError::Moved`] if the branch is at neither; [`GitError::CheckedOut`] if another worktree has it checked
+    /// out; when git fails.
     fn accept(&self, tree: &Worktree, order: &AcceptOrder<'_>) -> Result<Accepted, GitError>;
 
     /// Makes a tree what its base is, byte for byte, and removes what does not belong to it. In the repository's

@@ -229,9 +229,9 @@ pub struct RunEnd {
 /// The outcome of a run of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
-    /// By itself.
+    /// It completed by itself.
     Completed,
-    /// By an error.
+    /// An error ended it.
     Failed,
     /// A client cancelled it.
     Cancelled,
