@@ -151,6 +151,75 @@ WAYS = [
     ("nested", f"git -C nested config core.fsmonitor '{RUN}'; git add -f nested"),
     ("nested", repository("e", "git add -f nested; printf \"$PWD/e/r/.git\" >nested/.git/commondir")),
 ]
+# More ways: attributes with filters, remotes, signatures, included files, submodules and worktrees.
+INFO = f"mkdir -p {GIT}/info; echo '* diff=x filter=x merge=x' >{GIT}/info/attributes; "
+STOPPED = ("git checkout -q -b t HEAD~1; echo 5 >z; git add z; git commit -qm z; "
+           "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i main; ")
+PROGRAM = hook("p") + "; "
+SIGNED = ("git cat-file commit HEAD | sed '/^committer/a gpgsig -----BEGIN PGP SIGNATURE-----\\n \\n x\\n "
+          "-----END PGP SIGNATURE-----' >c; git update-ref HEAD $(git hash-object -t commit -w c); "
+          "git update-ref ORIG HEAD")
+
+
+def configured(text, before="", after=""):
+    """Adds lines to the configuration without git."""
+    return f"{before}printf '{text}' >>{TOP}/config; {after}"
+
+
+MORE = [
+    ("plain", configured(f"[filter \"x\"]\\nclean = {RUN}\\n", INFO, "echo 9 >f")),
+    ("plain", configured(f"[filter \"x\"]\\nprocess = {RUN}\\n", INFO, "echo 9 >f")),
+    ("plain", configured(f"[filter \"x\"]\\nclean = {RUN}\\n", "echo '* filter=x' >.gitattributes; ", "echo 9 >f")),
+    ("plain", configured(f"[diff \"x\"]\\ntextconv = {RUN}\\n", INFO)),
+    ("plain", configured(f"[diff \"x\"]\\ncommand = {RUN}\\n", INFO, "echo 9 >f")),
+    ("plain", configured(f"[diff]\\nexternal = {RUN}\\n", "", "echo 9 >f")),
+    ("plain", configured(f"[merge \"x\"]\\ndriver = {RUN}\\n",
+                         INFO + STOPPED.replace("echo 5 >z; git add z", "echo 5 >f; git add f"))),
+    ("plain", configured(f"[remote \"o\"]\\nurl = .\\nuploadpack = {RUN}\\n")),
+    ("plain", configured(f"[protocol \"ext\"]\\nallow = always\\n[remote \"o\"]\\nurl = ext::sh -c touch%% ${MARK}\\n")),
+    ("plain", configured(f"[protocol \"ext\"]\\nallow = always\\n[url \"ext::sh -c touch%% ${MARK} \"]\\ninsteadOf = x:\\n"
+                         "[remote \"o\"]\\nurl = x:y\\n")),
+    ("plain", configured(f"[core]\\nsshCommand = {RUN}\\n[remote \"o\"]\\nurl = ssh://localhost/x\\n")),
+    ("plain", configured("[core]\\ngitProxy = ./p\\n[remote \"o\"]\\nurl = git://localhost/x\\n", PROGRAM)),
+    ("plain", configured("[commit]\\ngpgSign = true\\n[gpg]\\nprogram = ./p\\n", PROGRAM)),
+    ("plain", configured("[commit]\\ngpgSign = true\\n[gpg]\\nformat = ssh\\n[gpg \"ssh\"]\\ndefaultKeyCommand = sh ./p\\n",
+                         PROGRAM)),
+    ("plain", configured("[user]\\nsigningKey = k\\n[commit]\\ngpgSign = true\\n[gpg]\\nformat = ssh\\n[gpg \"ssh\"]\\n"
+                         "program = ./p\\n", PROGRAM)),
+    ("plain", configured("[user]\\nsigningKey = k\\n[commit]\\ngpgSign = true\\n[gpg]\\nformat = x509\\n[gpg \"x509\"]\\n"
+                         "program = ./p\\n", PROGRAM)),
+    ("plain", configured("[log]\\nshowSignature = true\\n[gpg]\\nprogram = ./p\\n", PROGRAM, SIGNED)),
+    ("plain", configured("[includeIf \"gitdir:**\"]\\npath = ../evil.inc\\n", PREPARE)),
+    ("plain", configured("[includeIf \"onbranch:**\"]\\npath = ../evil.inc\\n", PREPARE)),
+    ("plain", configured("[remote \"o\"]\\nurl = x\\n[includeIf \"hasconfig:remote.*.url:**\"]\\npath = ../evil.inc\\n",
+                         PREPARE)),
+    ("plain", configured("[core]\\nalternateRefsCommand = ./p\\n[remote \"o\"]\\nurl = ./e/r\\n",
+                         PROGRAM + repository("e"), "git -C e/r config --unset core.fsmonitor; "
+                         f"echo $PWD/e/r/.git/objects >{GIT}/objects/info/alternates")),
+    ("plain", configured("[core]\\nhooksPath = h\\n", "mkdir h; " + hook("h/reference-transaction") + "; ")),
+    ("plain", configured("[extensions]\\nworktreeConfig = true\\n", "", f"printf '[core]\\nhooksPath = h\\n' "
+                         f">{GIT}/config.worktree; mkdir h; {hook('h/pre-commit')}")),
+    ("plain", f"{hook(f'{GIT}/hooks/post-rewrite')}; {STOPPED}"),
+    ("plain", f"{STOPPED}printf '\\texec\\t{RUN}\\n' >>{GIT}/rebase-merge/git-rebase-todo"),
+    ("plain", f"{STOPPED}mv {GIT}/rebase-merge {GIT}/m; echo 'x {RUN}' >>{GIT}/m/git-rebase-todo; "
+              f"ln -s m {GIT}/rebase-merge"),
+    ("submodule", f"echo 1 >sub/x; git -C sub add x; git -C sub commit -qm x; touch sub/x; echo 2 >sub/x; "
+                  f"mkdir -p {GIT}/modules/sub/info; echo '* filter=x' >{GIT}/modules/sub/info/attributes; "
+                  f"git -C sub config filter.x.clean '{RUN}'"),
+    ("submodule", "rm sub/.git; cp -r .git/modules/sub sub/.git; git config -f sub/.git/config --unset core.worktree; "
+                  "git -C sub commit -q --allow-empty -m y; mkdir -p sub/.git/hooks; "
+                  f"{hook('sub/.git/hooks/post-checkout')}"),
+    ("submodule", f"git -C sub commit -q --allow-empty -m y; {hook(f'{GIT}/modules/sub/hooks/reference-transaction')}"),
+    ("submodule", f"git -C sub commit -q --allow-empty -m y; {hook(f'{GIT}/modules/sub/hooks/post-checkout')}"),
+    ("submodule", f"git -C sub config include.path evil.inc; printf '[core]\\nfsmonitor = {RUN}\\n' "
+                  f">{GIT}/modules/sub/evil.inc"),
+    ("worktree", f"git config filter.x.clean '{RUN}'; echo '* filter=x' >.gitattributes; echo 9 >f"),
+    ("worktree", f"git config core.hooksPath $PWD/h; mkdir h; {hook('h/pre-commit')}"),
+    ("worktree", f"{STOPPED.replace('main', 'main~0')}echo 'x {RUN}' >>{GIT}/rebase-merge/git-rebase-todo"),
+    ("worktree", repository("e", "git update-index --split-index; git add e/r")),
+    ("relative", hook(f"{TOP}/hooks/reference-transaction")),
+    ("relative", repository("e", f"printf \"$PWD/e/r/.git\" >{GIT}/commondir; rm -f {GIT}/gitdir")),
+]
 # Honest work, by shape; afterwards `git status` is clean.
 WORK = ("echo 3 >f && git commit -qam three && git switch -q -c side HEAD~1 && echo 4 >g && git add g && "
         "git commit -qm four && git switch -q - && git merge -q side && git cherry-pick HEAD~1 || git cherry-pick --skip; "
@@ -258,7 +327,7 @@ def honest(model, ground):
 def ways(model, ground):
     """Each way, in its shape or in all."""
     failures, tried, ran = [], 0, 0
-    for made_for, line in WAYS:
+    for made_for, line in WAYS + MORE:
         for shape in SHAPES if FULL else [made_for]:
             work = ground.make(shape)
             tried += 1
