@@ -54,7 +54,7 @@ impl<'a> UsageMeter<'a> {
         }
     }
 
-    /// What the command takes now, with the init itself.
+    /// Returns the processes and the memory that the command takes now, the init included.
     pub(super) fn look(&mut self) -> Taken {
         if self.view.is_none() && self.is_apart {
             // The number of an init that has ended may be another process's.

@@ -32,7 +32,7 @@ pub(super) struct GitRefs {
 
 impl GitRefs {
     /// Reads the refs of a repository, with the HEAD of a git folder, which is another one in a linked worktree.
-    /// What cannot be read is left out. Blocks.
+    /// Leaves out refs that it cannot read. Blocks.
     pub(super) fn read(git: &HeldFolder, common: &HeldFolder) -> Self {
         let packed = common.read(OsStr::new("packed-refs"), MAX_PACKED);
         let packed = packed.ok().flatten().map(|(text, _)| text);

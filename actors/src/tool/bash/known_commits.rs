@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn commits_that_came_while_a_command_ran_are_never_the_operators() {
         let known = KnownCommits::default();
-        let path = PathBuf::from("/work/.git");
+        let path = PathBuf::from("/project/.git");
         let begin = |tips: &[&str]| known.begin(path.clone(), refs(tips));
         let end = |tips: &[&str]| known.end(Some(&path), Some((path.clone(), refs(tips))));
         assert_eq!(begin(&["a"]).trusted, refs(&["a"]).tips);
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn commits_are_known_after_a_restart() {
         let home = tempfile::tempdir().unwrap();
-        let path = PathBuf::from("/work/.git");
+        let path = PathBuf::from("/project/.git");
         let now = |tips: &[&str]| Some((path.clone(), refs(tips)));
         let known = KnownCommits::within(home.path());
         known.begin(path.clone(), refs(&["a"]));

@@ -74,19 +74,19 @@ mod tests {
     fn files_are_moved_only_while_no_other_command_runs_there() {
         let all = RunningCommands::default();
         let begin = |workspace: &str, wants| all.begin(Path::new(workspace), wants);
-        let job = begin("/work", false);
+        let job = begin("/project", false);
         assert!(!job.may_move && !job.is_beside_mover);
-        for near in ["/work", "/work/sub", "/"] {
+        for near in ["/project", "/project/sub", "/"] {
             assert!(!begin(near, true).may_move, "{near}");
         }
-        let other = begin("/worker", true);
+        let other = begin("/projecter", true);
         assert!(other.may_move && !other.is_beside_mover);
         drop(job);
-        let mover = begin("/work", true);
+        let mover = begin("/project", true);
         assert!(mover.may_move);
-        assert!(begin("/work", false).is_beside_mover);
+        assert!(begin("/project", false).is_beside_mover);
         assert!(!begin("/else", false).is_beside_mover);
         drop(mover);
-        assert!(!begin("/work", false).is_beside_mover);
+        assert!(!begin("/project", false).is_beside_mover);
     }
 }
