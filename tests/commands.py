@@ -5,7 +5,7 @@ program, built with `cargo build --release`. Each part has its own service and i
 Bounds on time and memory are ratios to a baseline of the same run (`support/bounds.py`). A table in the end
 has all of them.
 
-Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
+Spec: [BASH-08] [BASH-09] [BASH-12] [BASH-202] [BASH-205] [BASH-206] [BASH-530] [BASH-531] [BASH-532] [BASH-533]
 Spec: [BASH-534] [BASH-535] [BOX-540] [BOX-541] [BOX-542] [BOX-543] [BOX-545] [EVENT-33] [SEC-57] [SEC-201]
 Spec: [SEC-510] [SEC-511] [TOOL-52]
 """
@@ -50,6 +50,8 @@ ROUNDS, TIMES = 5 if FULL else 3, 3
 NUMBERS, BOMBS, WITNESSES = 2500, 20 if FULL else 4, 200 if FULL else 40
 # A bomb of sessions ends, at most, so many times as late as one of a single session.
 MOST_TIMES = 25
+# The number of commands beside which a person works.
+MEANWHILE = 100 if FULL else 30
 # How long a command may take here, in seconds.
 LIMIT = 120
 # The ways of a client to hide, the names of the service's machine besides the system's own, and the number of tries
@@ -889,10 +891,116 @@ def one_world(bench):
     bench.model.more = {}
 
 
+class Person(threading.Thread):
+    """A person who edits protected files, commits and changes git's configuration in another terminal."""
+
+    def __init__(self, folder, home):
+        super().__init__(daemon=True)
+        self.folder, self.done, self.turns, self.failure = folder, threading.Event(), 0, None
+        home.mkdir()
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
+        self.git("init", "-q", "-b", "main", ".")
+        self.git("config", "user.name", "a")
+        self.git("config", "user.email", "a@b")
+        self.git("init", "-q", "--bare", str(home / "remote"))
+        self.git("remote", "add", "first", str(home / "remote"))
+        (folder / ".vscode").mkdir()
+        for name in ("AGENTS.md", ".envrc", ".vscode/settings.json", "file"):
+            (folder / name).write_text("0\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "0")
+
+    def git(self, *words):
+        """Runs git, again while a command holds one of its locks. Returns its output."""
+        def tried():
+            ran = subprocess.run(["git", *words], cwd=self.folder, env=self.environment, text=True,
+                                 capture_output=True, check=False)
+            if ran.returncode and "lock" not in ran.stderr:
+                raise Failure(f"git {words}: {ran.stderr}")
+            return None if ran.returncode else [ran.stdout]
+        return wait_until(f"git {words}", tried)[0]
+
+    def run(self):
+        try:
+            while not self.done.is_set():
+                self.work(self.turns + 1)
+                self.turns += 1
+        except (Failure, OSError) as failure:
+            self.failure = failure
+
+    def work(self, turn):
+        """Changes each kind of place: in place, by renaming, and by git."""
+        with open(self.folder / "AGENTS.md", "a") as file:
+            file.write(f"{turn}\n")
+        for name in (".envrc", ".vscode/settings.json"):
+            self.replace(name, f"{turn}\n")
+        hook = self.folder / ".git/hooks" / f"hook-{turn}"
+        hook.write_text(f"#!/bin/sh\n# {turn}\n")
+        hook.chmod(0o755)
+        self.git("config", f"person.turn{turn}", str(turn))
+        self.git("config", f"remote.remote-{turn}.url", f"../{turn}")
+        self.git("commit", "-qam", str(turn))
+        self.git("tag", f"tag-{turn}")
+        self.git("push", "-qu", "first", "main")
+
+    def replace(self, name, content):
+        """Exchanges a file as editors do."""
+        new = self.folder.parent / "edited"
+        new.write_text(content)
+        new.rename(self.folder / name)
+
+    def verify(self):
+        """Fails unless everything is as the person left it."""
+        self.done.set()
+        self.join()
+        if self.failure:
+            raise self.failure
+        turns = range(1, self.turns + 1)
+        lines = "".join(f"{turn}\n" for turn in range(self.turns + 1))
+        last = f"{self.turns}\n"
+        newest_first = "".join(reversed(lines.splitlines(keepends=True)))
+        expected = {
+            "AGENTS.md": ((self.folder / "AGENTS.md").read_text(), lines),
+            ".envrc": ((self.folder / ".envrc").read_text(), last),
+            ".vscode": ((self.folder / ".vscode/settings.json").read_text(), last),
+            "commits": (self.git("log", "--format=%s"), newest_first),
+            "pushed commits": (self.git("log", "--format=%s", "first/main"), newest_first),
+            "tags": (set(self.git("tag").split()), {f"tag-{turn}" for turn in turns}),
+            "remotes": (set(self.git("remote").split()), {"first", *(f"remote-{turn}" for turn in turns)}),
+            "configuration": (len(self.git("config", "--get-regexp", r"^person\.turn").splitlines()), self.turns),
+            "hooks": (len(list((self.folder / ".git/hooks").glob("hook-*"))), self.turns),
+            "put aside": ([path for path in self.folder.rglob("*put-aside*")], []),
+        }
+        for what, (found, wanted) in expected.items():
+            if found != wanted:
+                raise Failure(f"{what} of the person: {found!r} instead of {wanted!r}")
+
+
+def person_meanwhile(bench):
+    """Nothing that a person does in the folder while commands run is reverted or moved."""
+    backend = wait_until("a backend", lambda: found_backend(bench.service), LIMIT)
+    if "namespaces" not in backend:
+        print("  not available: it takes namespaces", flush=True)
+        return
+    path = f"/v1/conversations/{bench.conversation}/settings"
+    bench.service.order("PATCH", path, {"settings": {"mode": "sandbox"}})
+    person = Person(bench.service.folder / "workspace", bench.service.folder / "person")
+    commands = Commands(bench, bench.conversation)
+    lines = ["echo {0} >>made", "git log -1 --oneline", "sleep 0.05; mkdir -p d/{0}", "echo x >>AGENTS.md; rm AGENTS.md; true",
+             "git diff --stat | tail -1", "git config person.model {0}; true"]
+    person.start()
+    for number in range(MEANWHILE):
+        told = commands.said(lines[number % len(lines)].format(number))
+        if "put back" in told or "put aside" in told:
+            raise Failure(f"a command took something back: {told}")
+    person.verify()
+    print(f"  {MEANWHILE} commands beside {person.turns} turns of a person", flush=True)
+
+
 PARTS = {part.__name__: part for part in (
     one_gigabyte, one_line, without_end, many_processes, many_processes_with_network,
     many_processes_with_full_access, many_processes_by_landlock, fork_bomb, copies_without_end,
-    sessions_without_end, nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world,
+    sessions_without_end, nothing_else_ends, odd_names, halted_holder, left_folders, alike, one_world, person_meanwhile,
     hidden_clients, hidden_clients_of_a_user, much_memory, much_shared_memory, memory_in_common)}
 # They touch much of the machine's memory, which takes longer than all others.
 ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
