@@ -266,18 +266,19 @@ async fn the_command_shows_what_would_be_and_was_taken_back() {
     assert!(err.contains("there is nothing to take back"), "{err}");
 }
 
-/// Spec: [BASH-18] [UNDO-05]
+/// Spec: [BASH-18] [UNDO-05] [UNDO-640]
 #[tokio::test]
 async fn what_commands_changed_is_shown_and_taken_back_as_far_as_it_is_known() {
     let here = Changing::in_mode("ask").await;
     here.file("known", "one\n");
     here.file("unknown", "one\n");
+    here.file("mine", "one\n");
     here.file("folder/gone", "one\n");
     for name in ["known", "folder/gone"] {
         let (_, failed) = here.call("read", json!({"path": name})).await;
         assert!(!failed);
     }
-    let line = "echo two >>known; echo two >>unknown; rm -r folder; mkdir new; echo x >new/made";
+    let line = "echo two >>known; echo two >>unknown; rm -r folder; mkdir new; echo x >new/made; mv mine kept";
     let (told, failed) = bash::run(&here, json!({"command": line})).await;
     assert!(!failed, "{told}");
     let path = format!("/v1/conversations/{}?tail=200", here.id);
@@ -304,7 +305,9 @@ async fn what_commands_changed_is_shown_and_taken_back_as_far_as_it_is_known() {
         .collect();
     let expected = [
         r#"removed gone "@@ -1 +0,0 @@\n-one\n""#,
+        r#"made kept "@@ -0,0 +1 @@\n+one\n""#,
         r#"changed known "@@ -1 +1,2 @@\n one\n+two\n""#,
+        r#"removed mine "@@ -1 +0,0 @@\n-one\n""#,
         r#"made made "@@ -0,0 +1 @@\n+x\n""#,
         r#"changed unknown """#,
     ];
@@ -314,13 +317,16 @@ async fn what_commands_changed_is_shown_and_taken_back_as_far_as_it_is_known() {
     let undone = undone.json();
     let expected = [
         "gone restored",
+        "kept removed",
         "known restored",
+        "mine restored",
         "made removed",
         "unknown conflict",
     ];
     assert_eq!(outcomes(&undone["files"]), expected);
     assert_eq!(here.read("known"), b"one\n");
     assert_eq!(here.read("folder/gone"), b"one\n");
+    assert_eq!(here.read("mine"), b"one\n");
     assert!(!here.at("new").exists());
     // A command that can write nothing has changed nothing, and one that changed nothing says so.
     for input in [

@@ -1,5 +1,6 @@
 //! Which files a command changed: what is in the folder before it and behind it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -27,6 +28,11 @@ const MAX_DIFFS: usize = 64 * 1024;
 const MAX_READ: u64 = 64 * 1024 * 1024;
 /// The name of a repository's own folder, or of the file that leads to it.
 const GIT: &str = ".git";
+/// The bits of a mode that tell the kind of a file, and those of a regular file.
+///
+/// Source: inode(7), "The file type and mode".
+const FORMAT: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
 /// Folders that are passed over: what is in them is made by programs, and made again.
 const PASSED_OVER: &[&str] = &[GIT, "node_modules", "__pycache__"];
 /// Files that mark such a folder.
@@ -37,22 +43,36 @@ const MARKS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 /// The properties that tell a file from its earlier state: kind, size, times, inode and mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
+    content: ContentStamp,
+    changed: (i64, i64),
+}
+
+/// The properties that a file keeps when it is moved or gets another name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct ContentStamp {
     mode: u32,
     size: u64,
+    device: u64,
     inode: u64,
     modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 impl Stamp {
     fn of(found: &Metadata) -> Self {
         Self {
-            mode: found.mode(),
-            size: found.len(),
-            inode: found.ino(),
-            modified: (found.mtime(), found.mtime_nsec()),
+            content: ContentStamp {
+                mode: found.mode(),
+                size: found.len(),
+                device: found.dev(),
+                inode: found.ino(),
+                modified: (found.mtime(), found.mtime_nsec()),
+            },
             changed: (found.ctime(), found.ctime_nsec()),
         }
+    }
+
+    fn is_regular(&self) -> bool {
+        self.content.mode & FORMAT == REGULAR
     }
 }
 
@@ -147,6 +167,7 @@ impl Inventory {
         let mut naming = Naming {
             inventory: &self,
             now: &now,
+            moved: now.moved_from(&self.found),
             context,
             diffs: MAX_DIFFS,
             read: MAX_READ,
@@ -220,6 +241,24 @@ impl Listing {
         listing
     }
 
+    /// The files that are no longer at their paths and have other names now, with one of those.
+    fn moved_from(&self, before: &Self) -> HashMap<PathBuf, PathBuf> {
+        let is_gone = |(path, stamp): &(&PathBuf, &Stamp)| {
+            stamp.is_regular() && !self.files.contains_key(*path)
+        };
+        let gone = before.files.iter().filter(is_gone);
+        let gone: Vec<_> = gone.map(|(path, stamp)| (path, stamp.content)).collect();
+        if gone.is_empty() {
+            return HashMap::new();
+        }
+        let names = self.files.iter();
+        let names: HashMap<_, _> = names.map(|(path, stamp)| (stamp.content, path)).collect();
+        let moved = gone.into_iter();
+        moved
+            .filter_map(|(path, content)| Some((path.clone(), (*names.get(&content)?).clone())))
+            .collect()
+    }
+
     /// The protected places with files. A repository that is new since `before` counts as one only if its folder is
     /// new as well.
     fn content_places(&self, workspace: &Path, before: Option<&Self>) -> ContentPlaces {
@@ -249,6 +288,8 @@ impl Listing {
 struct Naming<'a> {
     inventory: &'a Inventory,
     now: &'a Listing,
+    /// The new names of files that are no longer at their paths.
+    moved: HashMap<PathBuf, PathBuf>,
     context: &'a ToolContext,
     /// How much of diffs may still be shown.
     diffs: usize,
@@ -266,15 +307,17 @@ impl Naming<'_> {
         let before = match action {
             ChangeAction::Made => None,
             ChangeAction::Changed | ChangeAction::Removed | ChangeAction::Unknown => {
-                self.inventory.held.content(path)
+                let held = self.inventory.held.content(path).map(Cow::Borrowed);
+                held.or_else(|| self.moved_content(path).map(Cow::Owned))
             }
         };
+        let before = before.as_deref();
         let after = match action {
             ChangeAction::Removed => None,
             ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => self.read(path),
         };
-        let mode = was.or(is).map(|stamp| stamp.mode & 0o7777);
-        let same_mode = was.map(|was| was.mode) == is.map(|is| is.mode);
+        let mode = was.or(is).map(|stamp| stamp.content.mode & 0o7777);
+        let same_mode = was.map(|was| was.content.mode) == is.map(|is| is.content.mode);
         if before.is_some() && before == after.as_deref() && same_mode {
             return None;
         }
@@ -303,6 +346,15 @@ impl Naming<'_> {
         let bytes = read_bytes(path, MAX_FILE.min(self.read))?;
         self.read -= bytes.len() as u64;
         Some(bytes)
+    }
+
+    /// The content of a file that was moved, read at its new name.
+    fn moved_content(&mut self, path: &Path) -> Option<Vec<u8>> {
+        let name = self.moved.get(path)?.clone();
+        let bytes = self.read(&name)?;
+        // It may have been written meanwhile.
+        let now = fs::symlink_metadata(&name).ok()?;
+        (self.now.files.get(&name) == Some(&Stamp::of(&now))).then_some(bytes)
     }
 
     fn keep(&self, path: &Path, bytes: &[u8]) -> Option<String> {

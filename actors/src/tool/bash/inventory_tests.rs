@@ -211,3 +211,70 @@ fn of_a_folder_that_is_too_large_the_files_that_were_seen_are_compared() {
     let note = "the folder has too many files to tell all that the command changed";
     assert_eq!(found.note.as_deref(), Some(note));
 }
+
+/// Spec: [UNDO-640]
+#[test]
+fn what_a_command_moved_goes_back_though_no_content_was_seen() {
+    let home = Home::new();
+    for (name, content) in [
+        ("a", "1\n"),
+        ("deep/b", "2\n"),
+        ("over", "3\n"),
+        ("onto", "4\n"),
+    ] {
+        home.put(name, content);
+    }
+    let found = home.changed(&[], || {
+        for (from, to) in [("a", "x"), ("deep/b", "y"), ("over", "onto")] {
+            fs::rename(home.at(from), home.at(to)).unwrap();
+        }
+        fs::remove_dir(home.at("deep")).unwrap();
+    });
+    let undone = home.undo().take_back(&found.changes, false);
+    let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
+    let onto = home.at("onto").display().to_string();
+    assert_eq!(
+        left.iter().map(|file| &file.path).collect::<Vec<_>>(),
+        [&onto]
+    );
+    for (name, content) in [
+        ("a", "1\n"),
+        ("deep/b", "2\n"),
+        ("over", "3\n"),
+        ("onto", "3\n"),
+    ] {
+        assert_eq!(
+            fs::read_to_string(home.at(name)).unwrap(),
+            content,
+            "{name}"
+        );
+    }
+    assert!(!home.at("x").exists() && !home.at("y").exists());
+}
+
+/// Spec: [UNDO-640]
+#[test]
+fn what_a_command_made_stays_while_it_may_be_the_only_copy_of_a_file() {
+    let home = Home::new();
+    home.put("mine", "1\n");
+    // Another inode: nothing tells that it is a copy.
+    let found = home.changed(&[], || {
+        fs::copy(home.at("mine"), home.at("kept")).unwrap();
+        fs::remove_file(home.at("mine")).unwrap();
+    });
+    for is_dry in [true, false] {
+        let undone = home.undo().take_back(&found.changes, is_dry);
+        let reasons: Vec<_> = undone
+            .iter()
+            .filter_map(|file| file.reason.as_deref())
+            .collect();
+        assert_eq!(
+            reasons,
+            [
+                "a command also removed files whose content is not known, and this may be one of them",
+                "a command changed it, and its content is not known",
+            ]
+        );
+    }
+    assert_eq!(fs::read_to_string(home.at("kept")).unwrap(), "1\n");
+}

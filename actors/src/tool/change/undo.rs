@@ -23,6 +23,10 @@ pub struct Undo {
     pub redaction: Redaction,
 }
 
+/// The reason why a file stays that may be the only copy of another one.
+const MAYBE_MOVED: &str =
+    "a command also removed files whose content is not known, and this may be one of them";
+
 /// The content that a file has to get, or the reason why it stays.
 type Aim = Result<Option<Vec<u8>>, String>;
 
@@ -33,12 +37,20 @@ impl Undo {
         for change in changes {
             by_path.entry(&change.path).or_default().push(change);
         }
+        let has_lost = changes.iter().any(is_lost);
         let each = by_path.into_iter();
-        each.map(|(path, changes)| self.file(path, &changes, is_dry))
+        each.map(|(path, changes)| self.file(path, &changes, has_lost, is_dry))
             .collect()
     }
 
-    fn file(&self, path: &str, changes: &[&FileChange], is_dry: bool) -> UndoneFile {
+    /// Takes the changes of one file back. `has_lost` is true if a command has removed a file of unknown content.
+    fn file(
+        &self,
+        path: &str,
+        changes: &[&FileChange],
+        has_lost: bool,
+        is_dry: bool,
+    ) -> UndoneFile {
         let conflict = |reason: String| UndoneFile {
             path: path.to_owned(),
             outcome: UndoOutcome::Conflict,
@@ -54,6 +66,9 @@ impl Undo {
             Err(reason) => return conflict(reason),
         };
         let is_there = now.as_ref().map(|now| &now.bytes) == aim.as_ref();
+        if has_lost && aim.is_none() && !is_there && changes.iter().any(|it| it.by_command) {
+            return conflict(MAYBE_MOVED.to_owned());
+        }
         let outcome = match aim {
             Some(_) => UndoOutcome::Restored,
             None => UndoOutcome::Removed,
@@ -115,6 +130,11 @@ impl Undo {
         kept.map(Some)
             .ok_or_else(|| "the content from before is not kept any more".to_owned())
     }
+}
+
+/// True if a command has removed a file whose content is not known: a file that it made may have that content.
+fn is_lost(change: &FileChange) -> bool {
+    change.by_command && change.action == ChangeAction::Removed && change.before.is_none()
 }
 
 /// Whether both contents of a change are known, or that there was or is none.
