@@ -9,7 +9,7 @@ HARNESS_BIN is the program.
 After each command the operator's git looks, commits, continues a rebase and updates submodules; none of it may run the
 marker program. Before, honest work of the same kinds is done by commands, and `git status` is clean after it.
 
-Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208]
+Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-570] [BASH-571] [BASH-572] [BASH-573] [BASH-574] [BASH-575]
 """
 
 import os
@@ -276,9 +276,8 @@ READ = [
                               "at=${at%/n}; done")),
     ("plain", f"{STRATEGY}{STOPPED}echo x/evil >{GIT}/rebase-merge/strategy"),
     ("plain", f"{STRATEGY}{PICKED}printf '[options]\\nstrategy = x/evil\\n' >{GIT}/sequencer/opts"),
-    ("plain", repository("e", "mv .git g2; cp e/r/.git/HEAD .; echo e/r/.git >commondir; "
-                              "git config -f e/r/.git/config --unset core.bare; "
-                              "git config -f e/r/.git/config core.worktree \"$PWD\"")),
+    ("plain", repository("e", f"git -C e/r config remote.o.url .; git -C e/r config remote.o.uploadpack '{RUN}'; "
+                              "mv .git g2; cp e/r/.git/HEAD .; echo e/r/.git >commondir")),
     ("hooked", f"{TWICE}chmod +x {GIT}/modules/sub/hooks/post-checkout"),
     ("hooked", f"{TWICE}mkdir t; {hook('t/hook')}; ln -sf $PWD/t/hook {GIT}/modules/sub/hooks/reference-transaction"),
     ("hooked", f"{TWICE}{hook('tools/hook')}"),

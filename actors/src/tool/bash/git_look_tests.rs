@@ -301,6 +301,26 @@ fn submodules_too_deep_to_be_looked_at_are_a_way() {
 
 /// Spec: [BASH-570]
 #[test]
+fn more_submodules_than_are_looked_at_are_one_way() {
+    let ground = Ground::new();
+    let before = ground.with(GitLook::look_at);
+    for number in 0..20_001 {
+        let path = ground.at(".git/modules/many").join(number.to_string());
+        fs::create_dir_all(path).unwrap();
+    }
+    let found = || paths(&ground.with(|folders| before.compare(folders)));
+    assert_eq!(found(), [".git/modules"]);
+    fs::remove_dir_all(ground.at(".git/modules/many")).unwrap();
+    ground.run(
+        "head=$(git -C nested rev-parse HEAD)
+         for i in $(seq 10001); do printf '160000 %s 0\\tn%s\\n' $head $i; done > list
+         git update-index --index-info < list",
+    );
+    assert_eq!(found(), [".git/index"]);
+}
+
+/// Spec: [BASH-570]
+#[test]
 fn submodules_with_a_folder_of_their_own_are_updated_without_a_finding() {
     let ground = Ground::new();
     ground.run(
@@ -343,6 +363,16 @@ fn an_index_that_git_has_not_written_tells_nothing() {
         let ground = Ground::new();
         assert_eq!(ground.found(&script), [wanted], "{script}");
     }
+}
+
+/// Spec: [BASH-571]
+#[test]
+fn an_index_that_begins_to_leave_folders_out_is_a_way() {
+    let ground = Ground::new();
+    ground.run("mkdir x y; echo 1 > x/f; echo 1 > y/f; git add x y; git commit -qm three");
+    let sparse = "git sparse-checkout set --cone --sparse-index x";
+    assert_eq!(ground.found(sparse), [".git/index"]);
+    assert_eq!(ground.found("echo 2 > x/f; git add x"), [""; 0]);
 }
 
 /// Spec: [BASH-572]
