@@ -58,4 +58,9 @@ impl GitPlace {
     pub(super) fn join(&self, below: impl AsRef<Path>) -> Self {
         Self::new(self.root, self.path.join(below))
     }
+
+    /// True if this entry is in another one.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.root == other.root && self.path.starts_with(&other.path)
+    }
 }

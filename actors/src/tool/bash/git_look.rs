@@ -82,8 +82,13 @@ impl GitLook {
     /// The ways that are new, sorted. The repositories of submodules come after what leads to them. Blocks.
     pub(super) fn compare(&self, folders: &GitFolders<'_>) -> Vec<GitFinding> {
         let Self(now) = Self::look_at(folders);
-        let mut findings = Vec::new();
+        let mut findings: Vec<GitFinding> = Vec::new();
         for (place, found) in now.found {
+            // What is put aside takes all that is in it along.
+            let last = findings.last();
+            if last.is_some_and(|last| place.is_within(&last.place)) {
+                continue;
+            }
             if let Some(reason) = first_new(self.0.found.get(&place), found) {
                 findings.push(GitFinding { place, reason });
             }

@@ -106,7 +106,7 @@ fn each_new_way_to_run_a_program_is_found() {
         ),
         (
             "echo evil > nested/.git/hooks/post-checkout; git add nested",
-            vec!["nested/.git"],
+            vec!["nested/.git/hooks"],
         ),
         (
             "git add nested; printf ../evil > nested/.git/commondir",
@@ -125,13 +125,18 @@ fn each_new_way_to_run_a_program_is_found() {
             "rm sub/.git; cp -r evil/repository/.git sub/.git",
             vec!["sub/.git"],
         ),
+        (
+            "cp -r evil/repository later; echo evil > later/.git/hooks/pre-push; git -C later commit -qm e --allow-empty
+             git add later",
+            vec!["later/.git"],
+        ),
         // The repository of a submodule, also of one that does not exist yet.
         ("git -C sub config core.fsmonitor ./run", vec![module]),
         ("git -C sub config alias.x '!./run'", vec![module]),
-        ("echo evil > .git/modules/sub/hooks/pre-push", vec![module]),
+        ("echo evil > .git/modules/sub/hooks/pre-push", vec![".git/modules/sub/hooks"]),
         (
             "rm -r .git/modules/sub/hooks; ln -s ../../../evil .git/modules/sub/hooks",
-            vec![module],
+            vec![".git/modules/sub/hooks"],
         ),
         (
             "printf ../../../evil > .git/modules/sub/commondir",
@@ -245,7 +250,7 @@ fn a_way_that_was_there_before_is_the_operators() {
     assert_eq!(ground.found("echo 1 > f; git add f"), [""; 0]);
     // Another content of the same hook is another way.
     let found = ground.found("echo evil > .git/modules/sub/hooks/pre-push");
-    assert_eq!(found, [".git/modules/sub"]);
+    assert_eq!(found, [".git/modules/sub/hooks"]);
 }
 
 /// Spec: [BASH-570]
@@ -409,22 +414,22 @@ fn each_file_of_a_sequence_that_names_a_program_is_found() {
 /// Spec: [BASH-573]
 #[test]
 fn a_hook_is_another_one_with_another_mode_target_or_content() {
-    let module = ".git/modules/sub";
+    let hooks = ".git/modules/sub/hooks";
     for (before, script, wanted) in [
         (
             "echo run > .git/modules/sub/hooks/pre-push",
             "chmod +x .git/modules/sub/hooks/pre-push",
-            module,
+            hooks,
         ),
         (
             "ln -s ../../../../evil/a .git/modules/sub/hooks/pre-push",
             "ln -sf ../../../../evil/b .git/modules/sub/hooks/pre-push",
-            module,
+            hooks,
         ),
         (
             "ln -s ../../../../evil/a .git/modules/sub/hooks/pre-push",
             "echo evil > evil/a",
-            module,
+            hooks,
         ),
         (
             "git -C sub config core.hooksPath h; mkdir sub/h; echo 1 > sub/h/pre-push",

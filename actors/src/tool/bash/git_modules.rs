@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::git_folders::GitPlace;
 use super::git_ways::{
-    UNKNOWN, is_repository, repository_programs, sequence_programs, worktree_programs,
+    UNKNOWN, configuration_programs, hooks, is_repository, sequence_programs, worktree_programs,
 };
 use super::held_folder::{EntryKind, HeldFolder};
 
@@ -16,6 +16,8 @@ pub(super) const DEPTH: usize = 32;
 const MAX_MODULES: usize = 20_000;
 /// The folder with the repositories of submodules.
 const MODULES: &str = "modules";
+/// The folder with the hooks of a repository.
+const HOOKS: &str = "hooks";
 /// The folder with the git folders of linked worktrees.
 const WORKTREES: &str = "worktrees";
 /// The entry by which git takes a folder for a repository, and the one that it writes into folders that are none yet.
@@ -56,8 +58,11 @@ impl GitWays {
         }
         let is_one = |name: &OsString| OF_REPOSITORY.iter().any(|of| *name == **of);
         if names.iter().any(is_one) {
-            let ways = repository_programs(folder);
-            self.found.insert(place.clone(), ways);
+            self.found
+                .insert(place.clone(), configuration_programs(folder));
+            for (_, way) in hooks(folder, OsStr::new(HOOKS)) {
+                self.add(place.join(HOOKS), way);
+            }
         }
         if is_repository(folder) {
             return self.add_inner(folder, &place, depth - 1);

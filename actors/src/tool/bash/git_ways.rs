@@ -33,14 +33,6 @@ const SEQUENCE_FILES: [(&str, fn(&str) -> BTreeSet<String>); 4] = [
 /// Source: git-merge(1), "MERGE STRATEGIES"; `recursive` and `subtree` are older names.
 const GITS_OWN: [&str; 6] = ["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
 
-/// The ways by which a repository makes git run a program.
-pub(super) fn repository_programs(git: &HeldFolder) -> BTreeSet<String> {
-    let mut ways = configuration_programs(git);
-    let hooks = hooks(git, OsStr::new("hooks"));
-    ways.extend(hooks.into_iter().map(|(_, way)| way));
-    ways
-}
-
 /// The ways by which the configuration of a repository, or a pointer to another one, makes git run a program.
 pub(super) fn configuration_programs(git: &HeldFolder) -> BTreeSet<String> {
     let mut ways = BTreeSet::new();
