@@ -235,12 +235,12 @@ fn shared(content: &[u8], object: usize, nameless: &[bool]) -> Option<SharedInde
 fn set_bits(words: &[u8], most: usize) -> Option<Vec<usize>> {
     let mut words = words.chunks_exact(8).map(|word| {
         word.iter()
-            .fold(0_u64, |all, byte| all << 8 | u64::from(*byte))
+            .fold(0_u64, |all, byte| (all << 8) | u64::from(*byte))
     });
     let mut set = Vec::new();
     let mut position = 0_usize;
     while let Some(word) = words.next() {
-        let run = usize::try_from(word >> 1 & 0xffff_ffff).ok()?;
+        let run = usize::try_from((word >> 1) & 0xffff_ffff).ok()?;
         let run = run.checked_mul(64)?;
         let end = position.checked_add(run)?;
         if word & 1 == 1 {
@@ -252,7 +252,7 @@ fn set_bits(words: &[u8], most: usize) -> Option<Vec<usize>> {
         position = end;
         for _ in 0..word >> 33 {
             let bits = words.next()?;
-            let found = (0..64).filter(|bit| bits >> bit & 1 == 1);
+            let found = (0..64).filter(|bit| (bits >> bit) & 1 == 1);
             set.extend(found.map(|bit| position + bit));
             position = position.checked_add(64)?;
         }

@@ -12,7 +12,7 @@ use super::git_folders::{GitPlace, GitRoot};
 use super::git_index::gitlinks;
 use super::git_modules::{DEPTH, GitWays, TOO_DEEP};
 pub(super) use super::git_ways::configuration_programs;
-use super::git_ways::{MAX_TEXT, UNKNOWN, hooks, may_be_repository};
+use super::git_ways::{CONFIGURATIONS, MAX_TEXT, UNKNOWN, hooks, may_be_repository};
 use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
 use crate::lexical::lexical;
 
@@ -232,8 +232,10 @@ impl LinkWalk<'_> {
 
     /// Adds the hooks in the folder that a submodule's configuration names by a path in the conversation's folder.
     fn add_named_hooks(&mut self, git: &HeldFolder, path: &Path) {
-        let text = git.read(OsStr::new("config"), MAX_TEXT).ok().flatten();
-        let entries = text.and_then(|(text, _)| parse(&text)).unwrap_or_default();
+        let entries = CONFIGURATIONS.into_iter().flat_map(|name| {
+            let text = git.read(OsStr::new(name), MAX_TEXT).ok().flatten();
+            text.and_then(|(text, _)| parse(&text)).unwrap_or_default()
+        });
         for entry in entries {
             if entry.key() != "core.hookspath" {
                 continue;

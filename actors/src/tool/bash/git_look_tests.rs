@@ -125,15 +125,13 @@ fn each_new_way_to_run_a_program_is_found() {
             "rm sub/.git; cp -r evil/repository/.git sub/.git",
             vec!["sub/.git"],
         ),
-        (
-            "cp -r evil/repository later; echo evil > later/.git/hooks/pre-push; git -C later commit -qm e --allow-empty
-             git add later",
-            vec!["later/.git"],
-        ),
         // The repository of a submodule, also of one that does not exist yet.
         ("git -C sub config core.fsmonitor ./run", vec![module]),
         ("git -C sub config alias.x '!./run'", vec![module]),
-        ("echo evil > .git/modules/sub/hooks/pre-push", vec![".git/modules/sub/hooks"]),
+        (
+            "echo evil > .git/modules/sub/hooks/pre-push",
+            vec![".git/modules/sub/hooks"],
+        ),
         (
             "rm -r .git/modules/sub/hooks; ln -s ../../../evil .git/modules/sub/hooks",
             vec![".git/modules/sub/hooks"],
@@ -236,6 +234,14 @@ fn honest_work_is_not_found() {
     ] {
         assert_eq!(ground.found(script), [""; 0], "{script}");
     }
+}
+
+/// Spec: [BASH-574]
+#[test]
+fn what_is_put_aside_takes_what_is_in_it_along() {
+    let script = "cp -r evil/repository later; echo evil > later/.git/hooks/pre-push
+                  git -C later commit -qm e --allow-empty; git add later";
+    assert_eq!(Ground::new().found(script), ["later/.git"]);
 }
 
 /// Spec: [BASH-208]

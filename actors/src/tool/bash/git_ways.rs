@@ -14,7 +14,7 @@ pub(super) const MAX_TEXT: u64 = 256 * 1024;
 /// Maximum number of hooks that are looked at.
 const MAX_HOOKS: usize = 128;
 /// Files that git reads as configuration.
-const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
+pub(super) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 /// The folders with what git is in the middle of: a rebase, `git am`, a cherry-pick or a revert. A merge and a bisect
 /// name no program.
 const SEQUENCES: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
