@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ways to make the operator's git run a program, left behind by contained commands, in repositories of six shapes.
+"""Ways to make the operator's git run a program, left behind by contained commands, in repositories of nine shapes.
 HARNESS_BIN is the program.
 
     tests/git_programs.py           each way in the shape that it is made for
@@ -9,7 +9,7 @@ HARNESS_BIN is the program.
 After each command the operator's git looks, commits, continues a rebase and updates submodules; none of it may run the
 marker program. Before, honest work of the same kinds is done by commands, and `git status` is clean after it.
 
-Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208]
+Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-570] [BASH-571] [BASH-572] [BASH-573] [BASH-574] [BASH-575]
 """
 
 import os
@@ -35,7 +35,7 @@ COMMON = {
 LOOKS = [
     ["status"], ["diff"], ["diff", "--cached"], ["log", "-1", "-p"], ["submodule", "status"],
     ["add", "f"], ["commit", "-qm", "x", "--allow-empty"], ["submodule", "update", "--init"], ["fetch", "--all"],
-    ["stash", "list"], ["rebase", "--continue"], ["checkout", "-q", "-b", "later"], ["gc", "--auto"],
+    ["stash", "list"], ["rebase", "--continue"], ["cherry-pick", "--continue"], ["checkout", "-q", "-b", "later"], ["gc", "--auto"],
 ]
 # The shapes, each made in an empty folder of the name `work`.
 START = ("git init -q -b main . && echo 1 >f && git add f && git commit -qm one && echo 2 >f && git commit -qam two "
@@ -56,6 +56,18 @@ SHAPES = {
               "git config include.path ../inc",
     "nested": f"{START} && git init -q -b main nested && git -C nested commit -q --allow-empty -m one && "
               "echo nested >.git/info/exclude",
+}
+SHAPES |= {
+    # Hooks of a submodule that are the operator's: a link, one that is not executable, and a folder that may have some.
+    "hooked": f"{SHAPES['submodule']} && mkdir tools && echo : >tools/hook && chmod +x tools/hook && git add tools && "
+              "git commit -qm tools && ln -s ../../../../tools/hook .git/modules/sub/hooks/reference-transaction && "
+              f"printf '#!/bin/sh\\n{RUN}\\n' >.git/modules/sub/hooks/post-checkout",
+    # A submodule whose git folder is in the work tree, with a submodule.
+    "old": f"{START} && git init -q -b main ../lib && git -C ../lib commit -q --allow-empty -m one && "
+           "git init -q -b main ../outer && cd ../outer && git -c protocol.file.allow=always submodule --quiet add "
+           "$PWD/../lib deep && git commit -qm deep && cd ../work && git clone -q ../outer nested && git add nested && "
+           "git commit -qm nested",
+    "named": f"{SHAPES['submodule']} && git -C sub config core.hooksPath h",
 }
 HOOKS = ["pre-commit", "commit-msg", "post-commit", "prepare-commit-msg", "post-checkout", "post-index-change",
          "reference-transaction", "pre-auto-gc", "post-rewrite"]
@@ -220,6 +232,59 @@ MORE = [
     ("relative", hook(f"{TOP}/hooks/reference-transaction")),
     ("relative", repository("e", f"printf \"$PWD/e/r/.git\" >{GIT}/commondir; rm -f {GIT}/gitdir")),
 ]
+# Ways that only a reader of git's sources finds: crafted indexes, pointers, states of a rebase, names that are taken.
+HEAD = "H=$(git -C e/r rev-parse HEAD); "
+ADD = "git update-index --add --cacheinfo 160000,$H,"
+TWICE = "git -C sub commit -q --allow-empty -m y; "
+
+
+def edited(before, after):
+    """Edits the index, as no git does."""
+    return f"LC_ALL=C sed -i 's#{before}#{after}#' {GIT}/index"
+
+
+def pointed(copy, target, more=""):
+    """Makes a submodule whose repository is elsewhere below `modules`."""
+    return repository("e", f"{HEAD}mkdir -p {GIT}/modules; {more}cp -r e/r/.git{copy} {GIT}/modules{target}; mkdir d; "
+                           f"echo 'gitdir: ../.git/modules{target}' >d/.git; {ADD}d")
+
+
+def decoys(at):
+    """Takes the names under which entries are put aside."""
+    return f"for i in $(seq 1100); do echo >{at}/put-aside-$i-git; echo >{at}/put-aside-$i; done; "
+
+
+STRATEGY = "mkdir git-merge-x; " + hook("git-merge-x/evil") + "; "
+REBASING = (f"mkdir {TOP}/rebase-merge; touch {TOP}/rebase-merge/interactive; echo refs/heads/main >{TOP}/rebase-merge/head-name; "
+            f"for i in onto orig-head; do git rev-parse HEAD >{TOP}/rebase-merge/$i; done; ")
+PICKED = ("git checkout -q -b t HEAD~1; echo 5 >f; git commit -qam z; echo 6 >g; git add g; git commit -qm g; "
+          "git checkout -q main; git cherry-pick t~1 t; ")
+READ = [
+    ("plain", pointed("/.", "", "")),
+    ("plain", pointed("", "/a/b", f"mkdir {GIT}/modules/a; cp {GIT}/HEAD {GIT}/modules/a; ")),
+    ("submodule", pointed("", "/sub/n")),
+    ("submodule", pointed("", "/sub/n/.git", f"mkdir {GIT}/modules/sub/n; ")),
+    ("submodule", repository("e", "mkdir -p e/d e/.git/modules; cp -r e/r/.git e/.git/modules/sub; ln -s e/d l; "
+                                  "echo 'gitdir: ../l/../.git/modules/sub' >sub/.git")),
+    ("plain", repository("e", "git add e/r; " + edited(r"\x00\x00\xe0\x00", r"\x00\x00\xe1\xa4"))),
+    ("plain", repository("e", f"{HEAD}{ADD}x/ab/e/r; mkdir x; " + edited("x/ab/e/r", "x/../e/r"))),
+    ("plain", repository("e", f"{HEAD}{ADD}x${{PWD#/}}/e/r; " + edited("x'\"${PWD#/}\"'/e/r", "/'\"${PWD#/}\"'/e/r"))),
+    ("plain", repository("e", f"{HEAD}git update-index --split-index; rm f; mv e/r f; {ADD}f")),
+    ("plain", repository("e", decoys(".") + decoys(GIT) + "git add e/r")),
+    ("plain", repository("e", "at=.; for i in 1 2 3 4 5 6 7 8 9 10; do at=$at/n; git init -q $at; done; mv e/r $at/n; "
+                              "while git -C $at add n && [ $at != . ]; do git -C $at commit -q --allow-empty -m n; "
+                              "at=${at%/n}; done")),
+    ("plain", f"{STRATEGY}{STOPPED}echo x/evil >{GIT}/rebase-merge/strategy"),
+    ("plain", f"{STRATEGY}{PICKED}printf '[options]\\nstrategy = x/evil\\n' >{GIT}/sequencer/opts"),
+    ("plain", repository("e", f"git -C e/r config remote.o.url .; git -C e/r config remote.o.uploadpack '{RUN}'; "
+                              "mv .git g2; cp e/r/.git/HEAD .; echo e/r/.git >commondir")),
+    ("hooked", f"{TWICE}chmod +x {GIT}/modules/sub/hooks/post-checkout"),
+    ("hooked", f"{TWICE}mkdir t; {hook('t/hook')}; ln -sf $PWD/t/hook {GIT}/modules/sub/hooks/reference-transaction"),
+    ("hooked", f"{TWICE}{hook('tools/hook')}"),
+    ("named", f"{TWICE}mkdir sub/h; {hook('sub/h/post-checkout')}"),
+    ("worktree", f"{REBASING}echo 'exec {RUN}' >{TOP}/rebase-merge/git-rebase-todo"),
+    ("relative", f"{REBASING}mv {TOP}/rebase-merge {TOP}/m; echo 'exec {RUN}' >{TOP}/m/git-rebase-todo; ln -s m {TOP}/rebase-merge"),
+]
 # Honest work, by shape; afterwards `git status` is clean.
 WORK = ("echo 3 >f && git commit -qam three && git switch -q -c side HEAD~1 && echo 4 >g && git add g && "
         "git commit -qm four && git switch -q - && git merge -q side && git cherry-pick HEAD~1 || git cherry-pick --skip; "
@@ -233,6 +298,7 @@ HONEST = {
     "worktree": [WORK],
     "relative": [WORK],
     "cloned": [AHEAD, "git fetch -q"],
+    "old": ["git -C nested submodule --quiet update --init --recursive"],
     "nested": [WORK, "git -C nested commit -q --allow-empty -m x"],
 }
 
@@ -288,9 +354,11 @@ class Ground:
         """The operator's git at work; True if a program left its mark."""
         mark = self.folder / "mark"
         mark.unlink(missing_ok=True)
-        for words in LOOKS:
-            subprocess.run(["git", *words], cwd=work, env=self.environment, capture_output=True, check=False,
-                           stdin=subprocess.DEVNULL, timeout=60)
+        # The repository of a linked worktree has a folder of its own.
+        for folder in [work, work.parent / "main"]:
+            for words in LOOKS if folder.exists() else []:
+                subprocess.run(["git", *words], cwd=folder, env=self.environment, capture_output=True, check=False,
+                               stdin=subprocess.DEVNULL, timeout=60)
         return mark.exists()
 
 
@@ -327,7 +395,7 @@ def honest(model, ground):
 def ways(model, ground):
     """Each way, in its shape or in all."""
     failures, tried, ran = [], 0, 0
-    for made_for, line in WAYS + MORE:
+    for made_for, line in WAYS + MORE + READ:
         for shape in SHAPES if FULL else [made_for]:
             work = ground.make(shape)
             tried += 1

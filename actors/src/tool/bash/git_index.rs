@@ -1,29 +1,101 @@
 //! Reads from git's index which paths are repositories of their own (gitlinks).
 //!
-//! Source: gitformat-index(5).
+//! Git is lenient with an index that no git has written: it takes the length of a name from the flags, and the
+//! positions of entries from a table that threads use. An index in which these differ from each other is not read.
+//!
+//! Source: gitformat-index(5); `read-cache.c` and `split-index.c` of git.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
-/// The mode of an entry that is a commit of another repository.
+use super::git_config::parse;
+use super::held_folder::HeldFolder;
+
+/// Maximum size of an index that is read, in bytes.
+const MAX_INDEX: u64 = 256 * 1024 * 1024;
+/// Maximum size of a configuration that is read, in bytes.
+const MAX_CONFIG: u64 = 256 * 1024;
+/// The bits of a mode that tell the kind of an entry. Git ignores the others.
+const KIND: u32 = 0o170_000;
+/// The kind of an entry that is a commit of another repository.
 const GITLINK: u32 = 0o160_000;
-/// IndexBytes of an entry before the name of its object: times, device, inode, mode, owner, size.
+/// Bytes of an entry before the name of its object: times, device, inode, mode, owner, size.
 const STATS: usize = 40;
 /// The position of the mode among them.
 const MODE: usize = 24;
 /// The flag of an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
+/// The bits of the flags that have the length of the name, and the value for any longer name.
+const NAME_LENGTH: u16 = 0x0fff;
+/// Length of the hash in the extension that has the end of the entries. Older gits use it with longer hashes, too.
+const END_HASH: usize = 20;
 
-/// The gitlinks of an index, and the name of the shared index that it continues.
+/// The gitlinks of an index.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct IndexLinks {
-    pub(super) paths: Vec<PathBuf>,
-    pub(super) shared: Option<String>,
+struct IndexLinks {
+    paths: Vec<PathBuf>,
+    shared: Option<SharedIndex>,
+    /// True if it names folders whose content it does not tell.
+    is_sparse: bool,
 }
 
-/// The gitlinks of an index whose objects have names of that length. `None` if git would not read it.
-pub(super) fn index_links(index: &[u8], object: usize) -> Option<IndexLinks> {
+/// An index that another one continues.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct SharedIndex {
+    name: String,
+    /// The positions of its entries that the other one has replaced by gitlinks, without repeating their paths.
+    replaced: BTreeSet<usize>,
+}
+
+/// The submodules that a repository's index tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct IndexSubmodules {
+    pub(super) paths: Vec<PathBuf>,
+    /// True if folders are left out of it.
+    pub(super) is_sparse: bool,
+}
+
+/// The paths of the submodules of the repository with this git folder, whose configuration is in another folder if it is
+/// a linked worktree's. `None` if its index cannot be read.
+pub(super) fn gitlinks(git: &HeldFolder, configured: &HeldFolder) -> Option<IndexSubmodules> {
+    let read = |name: &str| git.read(OsStr::new(name), MAX_INDEX).ok().flatten();
+    if matches!(git.kind(OsStr::new("index")), Ok(None)) {
+        return Some(IndexSubmodules::default());
+    }
+    let object = object_length(configured)?;
+    let (index, _) = read("index")?;
+    let mut links = index_links(&index, object, &BTreeSet::new())?;
+    if let Some(base) = links.shared {
+        let (shared, _) = read(&format!("sharedindex.{}", base.name))?;
+        let shared = index_links(&shared, object, &base.replaced)?;
+        links.paths.extend(shared.paths);
+        links.is_sparse |= shared.is_sparse;
+    }
+    Some(IndexSubmodules {
+        paths: links.paths,
+        is_sparse: links.is_sparse,
+    })
+}
+
+/// The length of the names of objects. A configuration that cannot be read is reported elsewhere. `None` if git has no
+/// such objects.
+fn object_length(configured: &HeldFolder) -> Option<usize> {
+    let config = configured.read(OsStr::new("config"), MAX_CONFIG);
+    let entries = config.ok().flatten().and_then(|(text, _)| parse(&text));
+    let mut entries = entries.unwrap_or_default().into_iter().rev();
+    let format = entries.find(|entry| entry.key() == "extensions.objectformat");
+    match format.as_ref().map_or("sha1", |format| format.value()) {
+        "sha1" => Some(20),
+        "sha256" => Some(32),
+        _ => None,
+    }
+}
+
+/// The gitlinks of an index whose objects have names of that length, and the paths of the entries at other positions
+/// that are wanted. `None` if git would not read it, or has not written it.
+fn index_links(index: &[u8], object: usize, wanted: &BTreeSet<usize>) -> Option<IndexLinks> {
     let mut rest = IndexBytes(index);
     if rest.split(4)? != b"DIRC" {
         return None;
@@ -32,43 +104,170 @@ pub(super) fn index_links(index: &[u8], object: usize) -> Option<IndexLinks> {
     if !(2..=4).contains(&version) {
         return None;
     }
-    let count = rest.number()?;
+    let count = usize::try_from(rest.number()?).ok()?;
     let mut links = IndexLinks::default();
     let mut name: Vec<u8> = Vec::new();
-    for _ in 0..count {
-        let before = rest.0.len();
-        let stats = rest.split(STATS)?;
-        let mode = u32::from_be_bytes(stats.get(MODE..MODE + 4)?.try_into().ok()?);
-        rest.split(object)?;
-        let flags = rest.short()?;
-        if version >= 3 && flags & EXTENDED != 0 {
-            rest.short()?;
+    let (mut nameless, mut starts) = (Vec::new(), Vec::new());
+    for number in 0..count {
+        let start = index.len() - rest.0.len();
+        let entry = rest.entry(version, object, &mut name)?;
+        if entry.is_whole {
+            starts.push((start, number));
         }
-        if version == 4 {
-            let kept = name.len().checked_sub(rest.varint()?)?;
-            name.truncate(kept);
-            name.extend(rest.until_nul()?);
+        let is_link = entry.mode & KIND == GITLINK;
+        if !name.is_empty() {
+            if is_link || wanted.contains(&number) {
+                links.paths.push(plain_path(&name)?);
+            }
+        } else if nameless.len() == number {
+            nameless.push(is_link);
         } else {
-            name = rest.until_nul()?.to_vec();
-            // One to eight bytes end an entry, to a multiple of eight.
-            let length = before - rest.0.len() - 1;
-            rest.split(7 - length % 8)?;
+            return None;
         }
-        if mode == GITLINK && !name.is_empty() {
-            links.paths.push(OsString::from_vec(name.clone()).into());
-        }
+    }
+    if wanted.last().is_some_and(|last| *last >= count) {
+        return None;
+    }
+    let end = index.len() - rest.0.len();
+    if !ends_there(index, end, object) {
+        return None;
     }
     while rest.0.len() > object {
         let kind = rest.split(4)?;
         let length = usize::try_from(rest.number()?).ok()?;
         let content = rest.split(length)?;
-        if kind == b"link" {
-            let name = content.get(..object)?;
-            links.shared = Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
+        match kind {
+            b"link" if links.shared.is_none() => {
+                links.shared = Some(shared(content, object, &nameless)?);
+            }
+            b"sdir" => links.is_sparse = true,
+            b"IEOT" if !is_table(content, &starts, count) => return None,
+            [b'A'..=b'Z', ..] => {}
+            _ => return None,
         }
+    }
+    // A null name is that of no index, and only another one has the names that are missing.
+    links.shared = links
+        .shared
+        .filter(|base| base.name.bytes().any(|digit| digit != b'0'));
+    if links.shared.is_none() && !nameless.is_empty() {
+        return None;
     }
     // A hash of the rest ends it. Another length is that of another kind of objects.
     (rest.0.len() == object).then_some(links)
+}
+
+/// A path as git writes it. `None` for any other, which could lead out of the folder.
+fn plain_path(name: &[u8]) -> Option<PathBuf> {
+    let is_plain = |part: &[u8]| {
+        !part.is_empty() && part != b"." && part != b".." && !part.eq_ignore_ascii_case(b".git")
+    };
+    let mut parts = name.split(|byte| *byte == b'/');
+    parts
+        .all(is_plain)
+        .then(|| OsString::from_vec(name.to_vec()).into())
+}
+
+/// False if the index names another end of its entries, from which git would read it.
+fn ends_there(index: &[u8], end: usize, object: usize) -> bool {
+    [END_HASH, object].into_iter().all(|hash| {
+        let at = index.len().checked_sub(object + hash + 4 + 8);
+        let extension = at.and_then(|at| index.get(at..));
+        let Some(extension) = extension.filter(|extension| extension.starts_with(b"EOIE")) else {
+            return true;
+        };
+        let mut rest = IndexBytes(extension);
+        let named = rest.split(8).and_then(|_| rest.number());
+        named.is_some_and(|named| usize::try_from(named) == Ok(end))
+    })
+}
+
+/// True if a table of blocks of entries leads to the same entries, in the same order.
+fn is_table(content: &[u8], starts: &[(usize, usize)], count: usize) -> bool {
+    let mut rest = IndexBytes(content);
+    if rest.number() != Some(1) {
+        return false;
+    }
+    let mut next = 0;
+    while !rest.0.is_empty() {
+        let (Some(offset), Some(entries)) = (rest.number(), rest.number()) else {
+            return false;
+        };
+        let (Ok(offset), Ok(entries)) = (usize::try_from(offset), usize::try_from(entries)) else {
+            return false;
+        };
+        let found = starts.binary_search_by_key(&offset, |(start, _)| *start);
+        let found = found.ok().and_then(|at| starts.get(at));
+        if found.is_none_or(|(_, number)| *number != next) {
+            return false;
+        }
+        next += entries;
+    }
+    next == count
+}
+
+/// The shared index that the content of an extension names. `nameless` has true for each gitlink among the entries that
+/// replace one of it, which are the first and have no name.
+fn shared(content: &[u8], object: usize, nameless: &[bool]) -> Option<SharedIndex> {
+    let mut rest = IndexBytes(content);
+    let name = rest.split(object)?;
+    let name = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut replaced = Vec::new();
+    if !rest.0.is_empty() {
+        rest.bitmap()?;
+        replaced = set_bits(rest.bitmap()?, nameless.len())?;
+    }
+    if replaced.len() != nameless.len() || !rest.0.is_empty() {
+        return None;
+    }
+    let links = replaced.into_iter().zip(nameless);
+    let links = links.filter(|(_, is_link)| **is_link);
+    Some(SharedIndex {
+        name,
+        replaced: links.map(|(position, _)| position).collect(),
+    })
+}
+
+/// The positions of the bits that are set in a compressed bitmap. `None` if there are more than that.
+///
+/// Source: `ewah/ewok.h` of git: a word has the bit of a run, its length in words, and the number of words after it that
+/// are not compressed.
+fn set_bits(words: &[u8], most: usize) -> Option<Vec<usize>> {
+    let mut words = words.chunks_exact(8).map(|word| {
+        word.iter()
+            .fold(0_u64, |all, byte| (all << 8) | u64::from(*byte))
+    });
+    let mut set = Vec::new();
+    let mut position = 0_usize;
+    while let Some(word) = words.next() {
+        let run = usize::try_from((word >> 1) & 0xffff_ffff).ok()?;
+        let run = run.checked_mul(64)?;
+        let end = position.checked_add(run)?;
+        if word & 1 == 1 {
+            if run > most {
+                return None;
+            }
+            set.extend(position..end);
+        }
+        position = end;
+        for _ in 0..word >> 33 {
+            let bits = words.next()?;
+            let found = (0..64).filter(|bit| (bits >> bit) & 1 == 1);
+            set.extend(found.map(|bit| position + bit));
+            position = position.checked_add(64)?;
+        }
+        if set.len() > most {
+            return None;
+        }
+    }
+    Some(set)
+}
+
+/// An entry of an index, without its name.
+struct IndexEntry {
+    mode: u32,
+    /// True if its name does not continue the one before.
+    is_whole: bool,
 }
 
 /// The bytes that were not read yet.
@@ -87,6 +286,46 @@ impl<'i> IndexBytes<'i> {
 
     fn short(&mut self) -> Option<u16> {
         Some(u16::from_be_bytes(self.split(2)?.try_into().ok()?))
+    }
+
+    /// The next entry. `name` has the name of the one before, and gets that of this one.
+    fn entry(&mut self, version: u32, object: usize, name: &mut Vec<u8>) -> Option<IndexEntry> {
+        let before = self.0.len();
+        let stats = self.split(STATS)?;
+        let mode = u32::from_be_bytes(stats.get(MODE..MODE + 4)?.try_into().ok()?);
+        self.split(object)?;
+        let flags = self.short()?;
+        if flags & EXTENDED != 0 {
+            if version < 3 {
+                return None;
+            }
+            self.short()?;
+        }
+        let kept = match version {
+            4 => name.len().checked_sub(self.varint()?)?,
+            _ => 0,
+        };
+        name.truncate(kept);
+        name.extend(self.until_nul()?);
+        if version < 4 {
+            // One to eight bytes end an entry, to a multiple of eight.
+            let length = before - self.0.len() - 1;
+            self.split(7 - length % 8)?;
+        }
+        let length = usize::from(flags & NAME_LENGTH);
+        (length == name.len().min(NAME_LENGTH.into())).then_some(IndexEntry {
+            mode,
+            is_whole: kept == 0,
+        })
+    }
+
+    /// The words of a compressed bitmap.
+    fn bitmap(&mut self) -> Option<&'i [u8]> {
+        self.number()?;
+        let words = usize::try_from(self.number()?).ok()?;
+        let words = self.split(words.checked_mul(8)?)?;
+        self.number()?;
+        Some(words)
     }
 
     fn until_nul(&mut self) -> Option<&'i [u8]> {
@@ -123,6 +362,16 @@ mod tests {
         assert!(command.status().unwrap().success(), "{words:?}");
     }
 
+    fn links(index: &[u8], object: usize) -> Option<IndexLinks> {
+        index_links(index, object, &BTreeSet::new())
+    }
+
+    /// The position of a text in an index.
+    fn position(index: &[u8], text: &[u8]) -> usize {
+        let found = index.windows(text.len()).position(|part| part == text);
+        found.unwrap()
+    }
+
     /// Spec: [BASH-208]
     #[test]
     fn the_gitlinks_of_an_index_of_each_version_are_found() {
@@ -142,19 +391,84 @@ mod tests {
         for version in ["2", "3", "4"] {
             git(at, &["update-index", "--index-version", version]);
             let index = std::fs::read(at.join(".git/index")).unwrap();
-            let links = index_links(&index, 20).unwrap();
+            let found = links(&index, 20).unwrap();
             let wanted = ["a/b", "a/deep/sub", "a/deep/subs", "z"].map(PathBuf::from);
-            assert_eq!(links.paths, wanted, "{version}");
-            assert_eq!(links.shared, None);
+            assert_eq!(found.paths, wanted, "{version}");
+            assert_eq!(found.shared, None);
             for length in 0..index.len() {
-                assert_eq!(index_links(&index[..length], 20), None, "{length}");
+                assert_eq!(links(&index[..length], 20), None, "{length}");
             }
-            assert_eq!(index_links(&index, 32), None, "{version}");
+            assert_eq!(links(&index, 32), None, "{version}");
         }
         git(at, &["update-index", "--split-index"]);
         let index = std::fs::read(at.join(".git/index")).unwrap();
-        let shared = index_links(&index, 20).unwrap().shared.unwrap();
+        let shared = links(&index, 20).unwrap().shared.unwrap().name;
         let index = std::fs::read(at.join(format!(".git/sharedindex.{shared}"))).unwrap();
-        assert_eq!(index_links(&index, 20).unwrap().paths.len(), 4);
+        assert_eq!(links(&index, 20).unwrap().paths.len(), 4);
+    }
+
+    /// Spec: [BASH-571]
+    #[test]
+    fn an_index_that_git_reads_otherwise_is_not_read() {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        git(at, &["init", "-q"]);
+        git(at, &["config", "index.threads", "2"]);
+        for number in 0..6 {
+            let object = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+            let entry = format!("100644,{object},folder/file{number}");
+            git(at, &["update-index", "--add", "--cacheinfo", &entry]);
+        }
+        for version in ["2", "4"] {
+            git(at, &["update-index", "--index-version", version]);
+            let index = std::fs::read(at.join(".git/index")).unwrap();
+            let read = |index: &[u8]| links(index, 20).map(|found| found.paths);
+            assert_eq!(read(&index), Some(Vec::new()));
+            let changed = |at: usize, to: &[u8]| {
+                let mut changed = index.clone();
+                changed[at..at + to.len()].copy_from_slice(to);
+                read(&changed)
+            };
+            // Bits of the mode that git ignores.
+            let mode = 12 + MODE;
+            assert_eq!(changed(mode, &[0, 0, 0xe1, 0xa4]).unwrap().len(), 1);
+            // Another length of a name, another end of the entries, another block of them.
+            assert_eq!(changed(12 + STATS + 20, &[0, 3]), None);
+            let end = position(&index, b"EOIE") + 8;
+            assert_eq!(changed(end, &[0, 0, 0, 90]), None);
+            let table = position(&index, b"IEOT") + 12;
+            assert_eq!(changed(table, &[0, 0, 0, 84]), None);
+            assert_eq!(changed(table + 4, &[0, 0, 0, 1]), None);
+            // An extension that git refuses.
+            assert_eq!(changed(position(&index, b"IEOT"), b"ieot"), None);
+        }
+        for path in [
+            "../e", "/e", "e/../r", "./e", "e/./r", "e//r", "e/", ".git/e", "e/.GIT",
+        ] {
+            assert_eq!(plain_path(path.as_bytes()), None, "{path}");
+        }
+        assert_eq!(plain_path(b"e/.gitx/r"), Some(PathBuf::from("e/.gitx/r")));
+    }
+
+    /// Spec: [BASH-571]
+    #[test]
+    fn an_entry_that_a_split_index_replaces_has_the_path_of_the_shared_index() {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        git(at, &["init", "-q"]);
+        for number in 0..200 {
+            let entry = format!("100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,f{number:03}");
+            git(at, &["update-index", "--add", "--cacheinfo", &entry]);
+        }
+        git(at, &["update-index", "--split-index"]);
+        let object = "1234567890123456789012345678901234567890";
+        for path in ["f003", "f150", "new"] {
+            let entry = format!("160000,{object},{path}");
+            git(at, &["update-index", "--add", "--cacheinfo", &entry]);
+        }
+        let held = HeldFolder::open(&at.join(".git")).unwrap();
+        let mut found = gitlinks(&held, &held).unwrap();
+        found.paths.sort();
+        assert_eq!(found.paths, ["f003", "f150", "new"].map(PathBuf::from));
     }
 }

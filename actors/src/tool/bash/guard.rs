@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::clone_origin::origin_refs;
+use super::git_aside::put_aside;
 use super::git_contents::{GitContents, GitReader};
-use super::git_look::{GitFinding, GitFolders, GitLook};
+use super::git_look::{GitFolders, GitLook};
 use super::git_refs::GitRefs;
 use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
 use super::inventory::ContentPlaces;
@@ -208,17 +209,18 @@ impl CommandGuard {
     fn look_at_git<T>(&self, look: impl FnOnce(&GitFolders<'_>) -> T) -> Option<T> {
         let own = self.folders.first()?;
         let name = OsStr::new(".git");
-        let (git_path, git) = match (own.held.folder(name), &self.worktree) {
-            (Ok(git), _) => (own.path.join(name), git),
-            (Err(_), Some((path, git))) => (path.clone(), git.again().ok()?),
+        let (git_path, git, common) = match (own.held.folder(name), &self.worktree) {
+            (Ok(git), _) => (own.path.join(name), git, None),
+            (Err(_), Some((path, git))) => (path.clone(), git.again().ok()?, self.folders.get(1)),
             // A bare repository has its files in the folder.
-            (Err(_), None) => (own.path.clone(), own.held.again().ok()?),
+            (Err(_), None) => (own.path.clone(), own.held.again().ok()?, None),
         };
         Some(look(&GitFolders {
             path: &own.path,
             folder: &own.held,
             git_path: &git_path,
             git: &git,
+            common: common.map(|common| (&*common.path, &common.held)),
         }))
     }
 
@@ -262,10 +264,7 @@ impl CommandGuard {
         }
         let put = self.look_at_git(|folders| {
             let findings = self.git.compare(folders);
-            let notes = findings
-                .iter()
-                .map(|finding| put_finding_aside(finding, folders));
-            notes.collect::<Vec<_>>()
+            put_aside(&findings, folders)
         });
         notes.extend(put.into_iter().flatten());
         notes
@@ -301,34 +300,6 @@ fn add_differing(path: &Path, was: &PlaceState, is: &PlaceState, paths: &mut BTr
         if state_in(now, name).is_none() {
             add_differing(&path.join(name), was, &absent, paths);
         }
-    }
-}
-
-/// Puts an entry aside that git would run a program for.
-fn put_finding_aside(finding: &GitFinding, folders: &GitFolders<'_>) -> String {
-    let (path, folder) = if finding.is_in_git {
-        (folders.git_path, folders.git)
-    } else {
-        (folders.path, folders.folder)
-    };
-    let put = match folder.place(&finding.path) {
-        Ok(HeldPlace::Entry(above, name) | HeldPlace::Blocked(above, name)) => {
-            above.put_aside(&name, folder)
-        }
-        // Another finding has moved what it was in.
-        Ok(HeldPlace::Absent) => Err(io::ErrorKind::NotFound.into()),
-        Err(error) => Err(error),
-    };
-    let shown = path.join(&finding.path);
-    let (shown, reason) = (shown.display(), &finding.reason);
-    match put {
-        Ok(aside) => format!(
-            "{shown} would make git run a program ({reason}); it was put aside as {}",
-            path.join(aside).display()
-        ),
-        Err(error) => format!(
-            "{shown} would make git run a program ({reason}); it could not be put aside: {error}"
-        ),
     }
 }
 

@@ -11,8 +11,8 @@ use std::path::{Component, Path};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, readlinkat};
-use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstatat, mkdirat};
-use nix::unistd::symlinkat;
+use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstat, fstatat, mkdirat};
+use nix::unistd::{AccessFlags, faccessat, symlinkat};
 
 /// Opens a folder without the right to list it; the kernel refuses a link in its place.
 #[cfg(target_os = "linux")]
@@ -24,8 +24,12 @@ const HOLD: OFlag = OFlag::O_PATH
 const HOLD: OFlag = OFlag::O_DIRECTORY
     .union(OFlag::O_NOFOLLOW)
     .union(OFlag::O_CLOEXEC);
-/// Maximum number of names that are tried for an entry that is put aside.
-const MAX_ASIDE: usize = 1000;
+/// Number of names in order that are tried for an entry that is put aside, before names that nothing can foresee.
+const ORDERED_NAMES: u64 = 100;
+/// Number of names that are tried for an entry that is put aside.
+const MAX_ASIDE: u64 = 120;
+/// Maximum length of the part of an entry's name that its new name has, in bytes.
+const MAX_SHOWN: usize = 64;
 
 /// A folder that stays the same one when its name is given to another.
 #[derive(Debug)]
@@ -135,9 +139,22 @@ impl HeldFolder {
 
     /// The content and the mode of a regular file. `None` if it has more than `most` bytes.
     pub(super) fn read(&self, name: &OsStr, most: u64) -> io::Result<Option<(Vec<u8>, u32)>> {
+        self.read_with(name, most, OFlag::O_NOFOLLOW)
+    }
+
+    /// The same of the file that a link leads to, to compare it: it may be anywhere.
+    pub(super) fn read_followed(
+        &self,
+        name: &OsStr,
+        most: u64,
+    ) -> io::Result<Option<(Vec<u8>, u32)>> {
+        self.read_with(name, most, OFlag::empty())
+    }
+
+    fn read_with(&self, name: &OsStr, most: u64, how: OFlag) -> io::Result<Option<(Vec<u8>, u32)>> {
         // A pipe in its place is not waited for.
         let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-        let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let flags = flags | OFlag::O_CLOEXEC | how;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
         let found = file.metadata()?;
         if !found.is_file() {
@@ -187,20 +204,90 @@ impl HeldFolder {
         self.folder(name)
     }
 
+    /// True if this is the same folder as another one.
+    pub(super) fn is_same(&self, other: &Self) -> io::Result<bool> {
+        let (own, other) = (fstat(&self.0)?, fstat(&other.0)?);
+        Ok((own.st_dev, own.st_ino) == (other.st_dev, other.st_ino))
+    }
+
+    /// True if git can look at what is in an entry, which may be a link.
+    pub(super) fn can_enter(&self, name: &OsStr) -> bool {
+        faccessat(&self.0, name, AccessFlags::X_OK, AtFlags::empty()).is_ok()
+    }
+
     /// Moves an entry into another folder, under a name that no program looks for, and returns that name.
     pub(super) fn put_aside(&self, name: &OsStr, into: &Self) -> io::Result<OsString> {
-        let shown = name.to_string_lossy();
-        let shown = shown.trim_start_matches('.');
-        for number in 1..=MAX_ASIDE {
+        let shown = shown_name(name);
+        first_free(|number| {
             let aside = OsString::from(format!("put-aside-{number}-{shown}"));
-            match rename_new(&self.0, name, &into.0, &aside) {
-                Ok(()) => return Ok(aside),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
+            self.move_into(name, into, &aside).map(|()| aside)
+        })
     }
+
+    /// Moves an entry into another folder, where nothing has the new name. The right to do so that a folder does not
+    /// give to its owner is added.
+    pub(super) fn move_into(&self, name: &OsStr, into: &Self, new: &OsStr) -> io::Result<()> {
+        match rename_new(&self.0, name, &into.0, new) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.let_owner_write()?;
+                into.let_owner_write()?;
+                // The entry `..` of a folder changes when it is moved.
+                if let Ok(Some(EntryKind::Folder)) = self.kind(name) {
+                    self.folder(name)?.let_owner_write()?;
+                }
+                rename_new(&self.0, name, &into.0, new)
+            }
+            moved => moved,
+        }
+    }
+
+    fn let_owner_write(&self) -> io::Result<()> {
+        let mode = Mode::from_bits_truncate(fstat(&self.0)?.st_mode) | Mode::S_IRWXU;
+        Ok(fchmodat(&self.0, ".", mode, FchmodatFlags::FollowSymlink)?)
+    }
+
+    /// Makes a folder for what is put aside, and opens it.
+    pub(super) fn make_aside(&self) -> io::Result<(OsString, Self)> {
+        let name = first_free(|number| {
+            let name = OsString::from(format!("put-aside-{number}"));
+            let make = || mkdirat(&self.0, &*name, Mode::S_IRWXU).map_err(io::Error::from);
+            match make() {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.let_owner_write()?;
+                    make()
+                }
+                made => made,
+            }?;
+            Ok(name)
+        })?;
+        let folder = self.folder(&name)?;
+        Ok((name, folder))
+    }
+}
+
+/// The beginning of the name of an entry that is put aside, without dots before it.
+pub(super) fn shown_name(name: &OsStr) -> String {
+    let shown = name.to_string_lossy();
+    let shown = shown.trim_start_matches('.');
+    let fits = |(at, sign): &(usize, char)| at + sign.len_utf8() <= MAX_SHOWN;
+    let signs = shown.char_indices().take_while(fits);
+    signs.map(|(_, sign)| sign).collect()
+}
+
+/// The first success for a number whose name is free. A command may have taken each name that it can foresee.
+fn first_free<T>(mut attempt: impl FnMut(u64) -> io::Result<T>) -> io::Result<T> {
+    for number in 1..=MAX_ASIDE {
+        let is_ordered = number <= ORDERED_NAMES;
+        match attempt(if is_ordered {
+            number
+        } else {
+            fastrand::u64(..)
+        }) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            done => return done,
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Renames an entry to a name that nothing has.
@@ -296,5 +383,36 @@ mod tests {
             0o755
         );
         assert_eq!(held.read(name("put-aside-1-x"), 3).unwrap(), None);
+    }
+
+    /// Spec: [BASH-574]
+    #[test]
+    fn an_entry_is_put_aside_whatever_a_command_has_made_of_names_and_rights() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |path: &str| home.path().join(path);
+        let held = HeldFolder::open(home.path()).unwrap();
+        for number in 1..=1200 {
+            fs::write(at(&format!("put-aside-{number}-x")), "").unwrap();
+        }
+        fs::create_dir_all(at("in/folder")).unwrap();
+        fs::write(at(".x"), "moved").unwrap();
+        let aside = held.put_aside(name(".x"), &held).unwrap();
+        assert_eq!(fs::read(home.path().join(aside)).unwrap(), b"moved");
+        let long = "\u{e4}".repeat(127);
+        fs::write(at(&long), "long").unwrap();
+        let aside = held.put_aside(name(&long), &held).unwrap();
+        assert_eq!(fs::read(home.path().join(aside)).unwrap(), b"long");
+        let inner = held.folder(name("in")).unwrap();
+        for path in ["in/folder", "in"] {
+            fs::set_permissions(at(path), Permissions::from_mode(0o555)).unwrap();
+        }
+        inner.put_aside(name("folder"), &held).unwrap();
+        assert!(!at("in/folder").exists());
+        let (first, _) = held.make_aside().unwrap();
+        let (second, _) = held.make_aside().unwrap();
+        assert_eq!(
+            (first, second),
+            ("put-aside-1".into(), "put-aside-2".into())
+        );
     }
 }
