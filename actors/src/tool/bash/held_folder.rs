@@ -155,6 +155,12 @@ impl HeldFolder {
         Ok(found.st_nlink > 1)
     }
 
+    /// The numbers that tell an entry from any other that has its name later: of its device and of its inode.
+    pub(super) fn identity(&self, name: &OsStr) -> io::Result<(u64, u64)> {
+        let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        Ok((found.st_dev, found.st_ino))
+    }
+
     /// The target of a link.
     pub(super) fn link(&self, name: &OsStr) -> io::Result<OsString> {
         Ok(readlinkat(&self.0, name)?)

@@ -25,6 +25,8 @@ mod known_commits;
 mod lines;
 mod new_repository;
 mod outputs;
+mod own_repository;
+mod place_state;
 mod process;
 mod reach;
 mod result;
@@ -338,7 +340,7 @@ impl Bash {
         let script = script::with_note(temp.path());
         let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
-        let mut reach = reach::find(&ready.workspace);
+        let mut reach = reach::find(&ready.workspace, &self.launcher.writable());
         reach.add_contents(&ready.workspace, places);
         let mut environment = environment(own, &self.environment, temp.path());
         ready.search_path.put_into(&mut environment);
@@ -351,8 +353,18 @@ impl Bash {
             temp: temp.path().to_owned(),
             access: ready.plan.access,
             network: ready.plan.network,
-            writable: reach.writable.clone(),
-            protected: reach.held(may_move),
+            // A folder that is among both may be written, and not be moved away.
+            writable: reach
+                .writable
+                .iter()
+                .chain(&reach.pinned)
+                .cloned()
+                .collect(),
+            protected: reach
+                .held(may_move)
+                .into_iter()
+                .chain(reach.pinned.clone())
+                .collect(),
             closed,
         };
         (order, reach)
@@ -383,6 +395,10 @@ impl Bash {
         let guard = guard
             .with_nested(known.places.nested)
             .with_approved(&known.approved);
+        let guard = match ready.plan.backend {
+            Backend::Namespaces => guard,
+            Backend::Landlock | Backend::None | Backend::Unknown => guard.without_mounts(),
+        };
         let ended = run();
         let git = GitReader {
             launcher: &*self.launcher,
@@ -390,6 +406,11 @@ impl Bash {
             closed: &order.closed,
         };
         let notes = guard.put_back(known.before.made_places(), &git);
+        if ended.is_err() {
+            for note in &notes {
+                log::warn!("{note}");
+            }
+        }
         Ok((ended?, notes))
     }
 }
