@@ -10,7 +10,7 @@ HARNESS_BIN is the program.
 After each command the operator's git looks, commits, continues a rebase and updates submodules; none of it may run the
 marker program. Before, honest work of the same kinds is done by commands, and `git status` is clean after it.
 
-Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-580] [BASH-581] [BASH-582]
+Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-580] [BASH-581]
 """
 
 import os
@@ -237,7 +237,8 @@ SHAPES |= {
               "git -C tree config user.email a@b",
     "hookspath": f"{START} && mkdir .githooks && echo old >.githooks/commit-msg && git add . && git commit -qm h --no-verify",
     "tilde": START,
-    "missing": f"{START} && git config core.fsmonitor ./tools/monitor && git config filter.x.clean 'sh clean.sh %f'",
+    "missing": f"{START} && git config core.fsmonitor ./tools/monitor && git config filter.x.clean 'sh clean.sh %f' && "
+               "echo 'f filter=x' >.git/info/attributes",
     "toplevel": f"{START} && mkdir tools && touch tools/monitor && chmod +x tools/monitor && git add . && "
                 "git commit -qm tools && git config core.fsmonitor '\"$(git rev-parse --show-toplevel)/tools/monitor\"'",
     "below": f"cd .. && {START} && git init -q -b main ../lib && git -C ../lib commit -q --allow-empty -m one && "
@@ -277,7 +278,7 @@ OTHER_FOLDERS = [
     ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >inc"),
     ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >z; ln -s z inc"),
     ("missing", MONITOR),
-    ("missing", f"echo 'f filter=x' >{GIT}/info/attributes; echo '{RUN}' >clean.sh; echo 9 >f"),
+    ("missing", f"echo '{RUN}' >clean.sh; echo 9 >f"),
     ("missing", f"mkdir .githooks; {hook('.githooks/pre-commit')}"),
     ("missing", f"mkdir x; {hook('x/pre-commit')}; ln -s x .githooks"),
     ("toplevel", MONITOR),
@@ -315,7 +316,7 @@ HONEST = {
     "tilde": [WORK],
     "missing": [WORK],
     "toplevel": [AHEAD],
-    "below": ["echo 1 >g"],
+    "below": ["echo 1 >g; rm g"],
 }
 
 

@@ -58,7 +58,7 @@ const INTERPRETERS: [&str; 14] = [
 const SEPARATORS: &[char] = &[
     ' ', '\t', '\n', '"', '\'', '`', ';', '&', '|', '(', ')', '{', '}', '<', '>', '=', '!',
 ];
-/// Stand for folders in a command line, so that their names are not split into words.
+/// Signs in place of folders in a command line, so that their names are not split into words.
 const TOP: char = '\u{1}';
 const GIT_FOLDER: char = '\u{2}';
 const HOME: char = '\u{3}';
@@ -109,7 +109,7 @@ impl OperatorConfig {
 }
 
 /// The folders that a configuration names places from.
-struct Named<'n> {
+struct ConfigFolders<'n> {
     git: &'n Path,
     worktree: &'n Path,
     home: Option<PathBuf>,
@@ -125,7 +125,7 @@ pub(super) fn configured_places(
 ) -> Vec<PathBuf> {
     let mut files = operator.files.clone();
     files.extend(["config", "config.worktree"].map(|name| git.join(name)));
-    let named = Named {
+    let named = ConfigFolders {
         git,
         worktree,
         home: operator.home(),
@@ -152,7 +152,7 @@ pub(super) fn configured_places(
     places
 }
 
-impl Named<'_> {
+impl ConfigFolders<'_> {
     /// The path that a value names, relative to a folder.
     fn path(&self, value: &str, folder: &Path) -> PathBuf {
         let in_home = value
@@ -175,20 +175,21 @@ impl Named<'_> {
         }
     }
 
-    /// Adds the files that a command line names: those that exist, and those that look like programs.
+    /// Adds the files that a command line names: those that exist, and those that look like programs. A first word without
+    /// a slash is looked for on the search path.
     fn add_words(&self, line: &str, places: &mut Vec<PathBuf>) {
         let line = FOLDERS.iter().fold(line.to_owned(), |line, (text, sign)| {
             line.replace(text, &sign.to_string())
         });
         let words = line.split(SEPARATORS).filter(|word| !word.is_empty());
         let mut is_run = false;
-        for word in words.take(MAX_WORDS) {
+        for (number, word) in words.take(MAX_WORDS).enumerate() {
             let Some(path) = self.word_path(word) else {
                 continue;
             };
             let may_be_program = (word.contains('/') || is_run) && is_plain(word);
             let is_wanted = match fs::metadata(&path) {
-                Ok(found) => found.is_file(),
+                Ok(found) => found.is_file() && (number > 0 || word.contains('/')),
                 Err(_) => may_be_program,
             };
             if is_wanted {
@@ -211,7 +212,7 @@ impl Named<'_> {
     }
 }
 
-/// True for a word that a shell takes as it is, and that is no option.
+/// True for a word that means only itself to a shell, and is not an option.
 fn is_plain(word: &str) -> bool {
     let is_plain =
         |sign: char| sign.is_alphanumeric() || "._-/+@~".contains(sign) || sign.is_control();
@@ -311,6 +312,7 @@ mod tests {
     #[test]
     fn programs_are_found_before_they_exist_and_wherever_the_folder_is_named() {
         let ground = Ground::new();
+        fs::write(ground.real.join("work/store"), "").unwrap();
         for (line, wanted) in [
             ("./run", vec!["run"]),
             ("tools/run --all", vec!["tools/run"]),
@@ -328,6 +330,8 @@ mod tests {
             ("!f() { test -x ./a && ./a; }; f", vec!["a"]),
             ("X=./a ./b", vec!["a", "b"]),
             ("less -R", vec![]),
+            ("store", vec![]),
+            ("awk -f store", vec!["store"]),
             ("git-lfs clean -- %f", vec![]),
             ("sh -c true", vec![]),
             ("curl https://example.org/x", vec![]),

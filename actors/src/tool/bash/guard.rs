@@ -13,7 +13,7 @@ use super::git_config::parse;
 use super::git_contents::{GitContents, GitReader};
 use super::git_look::{GitFinding, GitFolders, GitLook};
 use super::git_refs::GitRefs;
-use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
+use super::held_folder::{EntryIdentity, EntryKind, HeldFolder, HeldPlace};
 use super::inventory::ContentPlaces;
 use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
@@ -68,10 +68,10 @@ struct GuardedPlace {
 enum PlaceCare {
     /// It is put back.
     Restore,
-    /// It stays, because a mount keeps the command from changing this very entry. What replaces it is told.
-    Mounted(Option<(u64, u64)>),
-    /// It stays, because it may be another program's, and is told.
-    Told,
+    /// It stays, because a mount keeps the command from changing this very entry. A note names what replaces it.
+    Mounted(Option<EntryIdentity>),
+    /// It stays, because it may be another program's. A note names it.
+    Name,
 }
 
 /// A repository whose folders were opened before the command.
@@ -97,7 +97,7 @@ struct GuardedEntry<'e> {
 
 impl CommandGuard {
     /// Opens the folders and looks at the protected places. Those of `held_places` that a mount holds while the command
-    /// runs stay as they are afterwards: a change there is another program's. Blocks.
+    /// runs are not put back: a change there is another program's. Blocks.
     ///
     /// # Errors
     /// If a folder cannot be opened: without it, nothing can be put back.
@@ -128,7 +128,7 @@ impl CommandGuard {
         Ok(guard)
     }
 
-    /// The same where no mount holds anything: each change that stays is told.
+    /// The same where no mount holds anything: a note names each change that stays.
     pub(super) fn without_mounts(mut self) -> Self {
         for place in self
             .folders
@@ -136,7 +136,7 @@ impl CommandGuard {
             .flat_map(|folder| &mut folder.places)
         {
             if place.care != PlaceCare::Restore {
-                place.care = PlaceCare::Told;
+                place.care = PlaceCare::Name;
             }
         }
         self
@@ -279,8 +279,8 @@ impl CommandGuard {
             for place in &folder.places {
                 let is_nested = number == 0 && self.nested.contains(&place.relative);
                 match place.care {
-                    PlaceCare::Mounted(_) | PlaceCare::Told => {
-                        folder.tell_change(place, &mut notes)
+                    PlaceCare::Mounted(_) | PlaceCare::Name => {
+                        folder.name_unheld_change(place, &mut notes)
                     }
                     PlaceCare::Restore if is_nested => folder.name_change(place, &mut notes),
                     PlaceCare::Restore => {
@@ -493,7 +493,7 @@ impl GuardedFolder {
 
     /// Names a place whose change stays, unless it is of an entry that a mount held all the while. Of a configuration it
     /// is named if it makes git run another program than before.
-    fn tell_change(&self, place: &GuardedPlace, notes: &mut Vec<String>) {
+    fn name_unheld_change(&self, place: &GuardedPlace, notes: &mut Vec<String>) {
         let GuardedPlace {
             relative,
             was,
@@ -715,7 +715,7 @@ fn new_program(was: &PlaceState, is: &PlaceState) -> ProgramChange {
 }
 
 /// The numbers that tell the entry at a place from others. `None` if there is none.
-fn identity_at(held: &HeldFolder, relative: &Path) -> Option<(u64, u64)> {
+fn identity_at(held: &HeldFolder, relative: &Path) -> Option<EntryIdentity> {
     match held.place(relative) {
         Ok(HeldPlace::Entry(folder, name)) => folder.identity(&name).ok(),
         Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => None,
@@ -749,3 +749,7 @@ fn put_back_note(path: &Path, put: &io::Result<Option<PathBuf>>) -> String {
 #[cfg(test)]
 #[path = "guard_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "guard_git_tests.rs"]
+mod git_tests;

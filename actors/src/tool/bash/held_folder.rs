@@ -31,6 +31,9 @@ const MAX_ASIDE: usize = 1000;
 #[derive(Debug)]
 pub(super) struct HeldFolder(OwnedFd);
 
+/// The numbers of an entry's device and inode.
+pub(super) type EntryIdentity = (nix::libc::dev_t, nix::libc::ino_t);
+
 /// The kind of an entry of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
@@ -155,8 +158,8 @@ impl HeldFolder {
         Ok(found.st_nlink > 1)
     }
 
-    /// The numbers that tell an entry from any other that has its name later: of its device and of its inode.
-    pub(super) fn identity(&self, name: &OsStr) -> io::Result<(u64, u64)> {
+    /// The numbers that tell an entry from any other that has its name later.
+    pub(super) fn identity(&self, name: &OsStr) -> io::Result<EntryIdentity> {
         let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
         Ok((found.st_dev, found.st_ino))
     }

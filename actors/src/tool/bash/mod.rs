@@ -1,5 +1,6 @@
 //! The tool `bash`: one command, contained, with its output shown while it runs.
 
+mod alias;
 mod background;
 mod capture;
 mod characters;
@@ -33,6 +34,7 @@ mod result;
 mod running_commands;
 mod script;
 mod search_path;
+mod submodule_note;
 mod temp;
 mod workdir;
 
@@ -56,6 +58,7 @@ use self::reach::Reach;
 use self::result::{Ending, Finished};
 use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
+use self::submodule_note::submodule_note;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
 use super::{
@@ -265,10 +268,11 @@ impl Bash {
                 let found = before.map(|before| before.compare(&context));
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
+                let in_part = submodule_note(&ready.plan.command, &told.text, &put_back);
                 let not_searched = ready.search_path.note(ended.code);
                 let emptied = ended.is_emptied.then(|| EMPTIED.to_owned());
                 let notes = put_back.into_iter().chain(denied).chain(not_searched);
-                let notes = notes.chain(emptied);
+                let notes = notes.chain(emptied).chain(in_part);
                 let notes = notes.collect();
                 Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
             };

@@ -131,8 +131,9 @@ fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> R
             bases.push(base);
         }
     }
-    let mut protected = Vec::new();
-    for place in git_places(workspace, &repositories, operator) {
+    // What leads to a git folder is protected, and not all that is in the folder.
+    let mut protected = git_pointers(workspace, &bases);
+    for place in git_places(&repositories, operator) {
         add_with_links(place, &bases, &mut protected);
     }
     let mut pinned = BTreeSet::new();
@@ -170,17 +171,20 @@ fn contents_of(workspace: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The places from which git takes what to run in these repositories.
-fn git_places(
-    workspace: &Path,
-    repositories: &[OwnRepository],
-    operator: &OperatorConfig,
-) -> Vec<PathBuf> {
+/// The entries `.git` in and above a folder that are no folders, where a command may write.
+fn git_pointers(workspace: &Path, bases: &[PathBuf]) -> Vec<PathBuf> {
     let entries = workspace.ancestors().map(|folder| folder.join(GIT));
-    // A command may write in a git folder, and not exchange what leads to one.
-    let is_pointer =
-        |entry: &PathBuf| fs::symlink_metadata(entry).is_ok_and(|found| !found.is_dir());
-    let mut places: Vec<PathBuf> = entries.filter(is_pointer).collect();
+    let is_pointer = |entry: &PathBuf| {
+        let is_folder = fs::symlink_metadata(entry).map(|found| found.is_dir());
+        is_folder.is_ok_and(|is_folder| !is_folder)
+            && bases.iter().any(|base| entry.starts_with(base))
+    };
+    entries.filter(is_pointer).collect()
+}
+
+/// The places from which git takes what to run in these repositories.
+fn git_places(repositories: &[OwnRepository], operator: &OperatorConfig) -> Vec<PathBuf> {
+    let mut places = Vec::new();
     for repository in repositories {
         for git in repository.git_folders() {
             add_git(git, &mut places);
@@ -235,7 +239,7 @@ pub(super) fn may_move_files(command: &str) -> bool {
 }
 
 /// True if a text has one of these words: no letter, digit or dot is before it, and no letter or digit after it.
-fn has_word(text: &str, words: &[&str]) -> bool {
+pub(super) fn has_word(text: &str, words: &[&str]) -> bool {
     let is_whole = |at: usize, word: &str| {
         let (before, rest) = text.split_at(at);
         let before = before.chars().next_back();
@@ -277,7 +281,7 @@ fn add_with_links(place: PathBuf, bases: &[PathBuf], protected: &mut Vec<PathBuf
     }
 }
 
-/// The same path with the links of its folders resolved, as far as they exist.
+/// The same path with the links of those of its folders that exist resolved.
 fn without_links(path: &Path) -> PathBuf {
     let real = path.ancestors().skip(1).find_map(|above| {
         let real = fs::canonicalize(above).ok()?;
