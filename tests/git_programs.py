@@ -236,6 +236,7 @@ SHAPES |= {
               "echo 'gitdir: ./.bare' >.git && git worktree add -q tree main && git -C tree config user.name a && "
               "git -C tree config user.email a@b",
     "hookspath": f"{START} && mkdir .githooks && echo old >.githooks/commit-msg && git add . && git commit -qm h --no-verify",
+    "unborn": "true",
     "tilde": START,
     "missing": f"{START} && git config core.fsmonitor ./tools/monitor && git config filter.x.clean 'sh clean.sh %f' && "
                "echo 'f filter=x' >.git/info/attributes",
@@ -251,6 +252,7 @@ SETTINGS = "[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = al
 GLOBAL = {
     "hookspath": "[core]\n\thooksPath = .githooks\n",
     "modulehooks": "[core]\n\thooksPath = .githooks\n",
+    "unborn": "[core]\n\thooksPath = .githooks\n",
     "tilde": "[include]\n\tpath = ~/../ground/work/inc\n",
     "missing": "[core]\n\thooksPath = .githooks\n",
 }
@@ -275,6 +277,7 @@ OTHER_FOLDERS = [
     ("hookspath", f"chmod +x .githooks/commit-msg; {hook('.githooks/commit-msg')}"),
     ("hookspath", f"mv .githooks x; mkdir .githooks; {hook('.githooks/post-commit')}"),
     ("modulehooks", f"git -C sub commit -q --allow-empty -m y; mkdir sub/.githooks; {hook('sub/.githooks/post-checkout')}"),
+    ("unborn", f"{START}; mkdir .githooks; {hook('.githooks/pre-commit')}"),
     ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >inc"),
     ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >z; ln -s z inc"),
     ("missing", MONITOR),

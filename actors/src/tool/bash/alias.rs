@@ -73,7 +73,7 @@ fn runs(command: &str, word: &str) -> bool {
     if let Some(long) = word.strip_prefix("--") {
         let name = long.split('=').next().unwrap_or(long);
         let is_named = |option: &&str| option.trim_start_matches('-').starts_with(name);
-        return !name.is_empty() && LONG_OPTIONS.iter().any(|option| is_named(&option));
+        return !name.is_empty() && LONG_OPTIONS.iter().any(is_named);
     }
     if let Some(letters) = word.strip_prefix('-') {
         let mut options = SHORT_OPTIONS.iter();

@@ -82,8 +82,8 @@ const FOLDERS: [(&str, char); 13] = [
 /// The operator's own configuration of git, which holds for all repositories.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OperatorConfig {
-    files: Vec<PathBuf>,
-    home: Option<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) home: Option<PathBuf>,
 }
 
 impl OperatorConfig {
@@ -115,9 +115,9 @@ struct ConfigFolders<'n> {
     home: Option<PathBuf>,
 }
 
-/// The places that the operator's configuration and the one in a git folder name, by relative paths or by absolute
-/// ones: included files and the folder of hooks, whether they exist or not, and files that a command line names. The
-/// programs of a repository run in its working tree.
+/// The files with the operator's configuration, and the places that it and the one in a git folder name, by relative
+/// paths or by absolute ones: included files and the folder of hooks, whether they exist or not, and files that a command
+/// line names. The programs of a repository run in its working tree.
 pub(super) fn configured_places(
     git: &Path,
     worktree: &Path,
@@ -131,7 +131,7 @@ pub(super) fn configured_places(
         home: operator.home(),
     };
     let most = files.len() + MAX_FILES;
-    let mut places = Vec::new();
+    let mut places = operator.files.clone();
     let mut next = 0;
     while let Some(file) = files.get(next).cloned() {
         next += 1;

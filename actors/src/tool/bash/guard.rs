@@ -280,7 +280,7 @@ impl CommandGuard {
                 let is_nested = number == 0 && self.nested.contains(&place.relative);
                 match place.care {
                     PlaceCare::Mounted(_) | PlaceCare::Name => {
-                        folder.name_unheld_change(place, &mut notes)
+                        folder.name_unheld_change(place, &mut notes);
                     }
                     PlaceCare::Restore if is_nested => folder.name_change(place, &mut notes),
                     PlaceCare::Restore => {

@@ -133,7 +133,7 @@ fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> R
     }
     // What leads to a git folder is protected, and not all that is in the folder.
     let mut protected = git_pointers(workspace, &bases);
-    for place in git_places(&repositories, operator) {
+    for place in git_places(workspace, &repositories, operator) {
         add_with_links(place, &bases, &mut protected);
     }
     let mut pinned = BTreeSet::new();
@@ -183,8 +183,20 @@ fn git_pointers(workspace: &Path, bases: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The places from which git takes what to run in these repositories.
-fn git_places(repositories: &[OwnRepository], operator: &OperatorConfig) -> Vec<PathBuf> {
+fn git_places(
+    workspace: &Path,
+    repositories: &[OwnRepository],
+    operator: &OperatorConfig,
+) -> Vec<PathBuf> {
     let mut places = Vec::new();
+    if repositories
+        .first()
+        .is_none_or(|near| near.top != workspace)
+    {
+        // The command may make a repository there.
+        let git = workspace.join(GIT);
+        places.extend(configured_places(&git, workspace, operator));
+    }
     for repository in repositories {
         for git in repository.git_folders() {
             add_git(git, &mut places);
@@ -503,6 +515,56 @@ mod tests {
             assert!(protected.contains(&real.join(name)), "{name}");
         }
         assert!(protected.len() < 2 * MOST);
+    }
+
+    /// Spec: [BASH-581]
+    #[test]
+    fn the_operators_configuration_holds_for_each_repository() {
+        let (_home, real) = folders();
+        let work = real.join("work");
+        fs::create_dir_all(work.join("sub")).unwrap();
+        let settings = work.join("settings");
+        fs::write(&settings, "[core]\n\thooksPath = .githooks\n").unwrap();
+        let operator = OperatorConfig {
+            files: vec![settings.clone()],
+            home: None,
+        };
+        let protected = |workspace: &Path| find_with(workspace, &[], &operator).protected;
+        // Also of one that a command makes.
+        for place in [settings, work.join(".githooks")] {
+            assert!(protected(&work).contains(&place), "{}", place.display());
+        }
+        repository(&work.join(".git/modules/sub"));
+        let config = "[core]\n\tworktree = ../../../sub\n";
+        fs::write(work.join(".git/modules/sub/config"), config).unwrap();
+        assert!(protected(&work).contains(&work.join("sub/.githooks")));
+    }
+
+    /// Spec: [BASH-580]
+    #[test]
+    fn folders_above_a_file_of_gits_own_stay_at_their_places() {
+        let (_home, real) = folders();
+        let work = real.join("work");
+        repository(&work.join("a/gd"));
+        repository(&work.join("a/gd/modules/sub"));
+        fs::create_dir_all(work.join("b")).unwrap();
+        fs::write(work.join("b/AGENTS.md"), "").unwrap();
+        fs::write(work.join(".git"), "gitdir: a/gd\n").unwrap();
+        let reach = find_in(&work);
+        let pinned = ["a", "a/gd", "a/gd/modules", "a/gd/modules/sub"];
+        assert_eq!(
+            reach.pinned,
+            BTreeSet::from(pinned.map(|name| work.join(name)))
+        );
+        for name in [
+            ".git",
+            "a/gd/config",
+            "a/gd/hooks",
+            "a/gd/modules/sub/hooks",
+        ] {
+            assert!(reach.protected.contains(&work.join(name)), "{name}");
+        }
+        assert!(!reach.protected.contains(&work.join("a/gd")));
     }
 
     /// Spec: [BASH-206]
