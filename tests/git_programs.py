@@ -10,7 +10,7 @@ HARNESS_BIN is the program.
 After each command the operator's git looks, commits, continues a rebase and updates submodules; none of it may run the
 marker program. Before, honest work of the same kinds is done by commands, and `git status` is clean after it.
 
-Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-580] [BASH-581]
+Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-580] [BASH-581] [BASH-586]
 """
 
 import os
@@ -247,6 +247,8 @@ SHAPES |= {
              "git config core.hooksPath work/.githooks",
     "modulehooks": f"{START} && {SUBMODULE}",
     "job": f"{START} && {SUBMODULE}",
+    "elsewhere": f"{START} && {SUBMODULE} && mv .git/modules/sub store && echo 'gitdir: ../store' >sub/.git && "
+                 "git config -f store/config core.worktree ../sub && echo /store >.git/info/exclude",
 }
 SETTINGS = "[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n"
 GLOBAL = {
@@ -277,6 +279,8 @@ OTHER_FOLDERS = [
     ("hookspath", f"chmod +x .githooks/commit-msg; {hook('.githooks/commit-msg')}"),
     ("hookspath", f"mv .githooks x; mkdir .githooks; {hook('.githooks/post-commit')}"),
     ("modulehooks", f"git -C sub commit -q --allow-empty -m y; mkdir sub/.githooks; {hook('sub/.githooks/post-checkout')}"),
+    ("elsewhere", f"git -C sub config core.fsmonitor '{RUN}'"),
+    ("elsewhere", f"mv store s; cp -r s store; git -C sub config core.fsmonitor '{RUN}'"),
     ("unborn", f"{START}; mkdir .githooks; {hook('.githooks/pre-commit')}"),
     ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >inc"),
     ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >z; ln -s z inc"),
@@ -319,6 +323,7 @@ HONEST = {
     "tilde": [WORK],
     "missing": [WORK],
     "toplevel": [AHEAD],
+    "elsewhere": [AHEAD, "git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm sub"],
     "below": ["echo 1 >g; rm g"],
 }
 

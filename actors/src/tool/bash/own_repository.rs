@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::git_config::read_git_file;
+use super::git_config::{ConfigEntry, parse, read_git_file};
 use crate::lexical::lexical;
 
 /// The entry by which git finds a repository: its folder, or a file or a link that leads there.
 pub(super) const GIT: &str = ".git";
+
+/// Maximum number of submodules that are looked for.
+const MAX_SUBMODULES: usize = 512;
 
 /// A repository, with paths that have no links unless they lead to nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +27,29 @@ impl OwnRepository {
     /// and a command can make that another one. Blocks.
     pub(super) fn find_all(workspace: &Path) -> Vec<Self> {
         workspace.ancestors().filter_map(Self::at).collect()
+    }
+
+    /// The submodules that `.gitmodules` names and whose git folders are not in that of the repository. Blocks.
+    pub(super) fn submodules_elsewhere(&self) -> Vec<Self> {
+        let text = read_git_file(&self.top.join(".gitmodules"));
+        let entries = text.and_then(|text| parse(text.as_bytes()));
+        let entries = entries.unwrap_or_default();
+        let is_path = |entry: &&ConfigEntry| {
+            let key = entry.key();
+            key.starts_with("submodule.") && key.ends_with(".path")
+        };
+        let paths = entries.iter().filter(is_path).take(MAX_SUBMODULES);
+        let found = paths.filter_map(|entry| Self::at(&self.top.join(entry.value())));
+        let is_within = |found: &Self| {
+            let mut own = self.git_folders();
+            own.any(|git| found.git.starts_with(git.join("modules")))
+        };
+        found.filter(|found| !is_within(found)).collect()
+    }
+
+    /// True if the entry `.git` is the git folder itself, without links.
+    pub(super) fn has_git_inside(&self) -> bool {
+        self.git == self.top.join(GIT)
     }
 
     fn at(top: &Path) -> Option<Self> {
@@ -64,6 +90,26 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    /// Spec: [BASH-586]
+    #[test]
+    fn submodules_with_git_folders_elsewhere_are_found() {
+        let home = tempfile::tempdir().unwrap();
+        let work = fs::canonicalize(home.path()).unwrap();
+        for folder in [".git/modules/a", "a", "b", "c/.git", "store"] {
+            fs::create_dir_all(work.join(folder)).unwrap();
+        }
+        fs::write(work.join("a/.git"), "gitdir: ../.git/modules/a").unwrap();
+        fs::write(work.join("b/.git"), "gitdir: ../store").unwrap();
+        let modules = ["a", "b", "c", "none"]
+            .map(|name| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = x\n"));
+        fs::write(work.join(".gitmodules"), modules.concat()).unwrap();
+        let all = OwnRepository::find_all(&work);
+        let found = all[0].submodules_elsewhere();
+        let git: Vec<_> = found.iter().map(|found| found.git.clone()).collect();
+        assert_eq!(git, [work.join("store"), work.join("c/.git")]);
+        assert!(!found[0].has_git_inside() && found[1].has_git_inside());
+    }
 
     /// Spec: [BASH-580]
     #[test]

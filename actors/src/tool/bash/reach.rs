@@ -96,7 +96,7 @@ impl Reach {
             }
         }
         for place in places {
-            if self.protected.len() < MOST && !self.protected.contains(&place) {
+            if self.contents.len() < MOST && !self.protected.contains(&place) {
                 self.protected.push(place.clone());
                 self.contents.insert(place);
             }
@@ -198,6 +198,13 @@ fn git_places(
         places.extend(configured_places(&git, workspace, operator));
     }
     for repository in repositories {
+        for submodule in repository.submodules_elsewhere() {
+            places.extend(configured_places(&submodule.git, &submodule.top, operator));
+            // A command may work with one whose git folder is in it, which is looked at afterwards.
+            if !submodule.has_git_inside() {
+                add_git(&submodule.git, &mut places);
+            }
+        }
         for git in repository.git_folders() {
             add_git(git, &mut places);
             places.extend(configured_places(git, &repository.top, operator));
