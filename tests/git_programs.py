@@ -296,7 +296,7 @@ OTHER_FOLDERS = [
     ("below", repository("e", "mv e/r/.git .git")),
     ("job", JOB + repository("e", "git add e/r")),
     ("job", JOB + f"sleep 1; {STOPPED}echo 'x {RUN}' >>{GIT}/rebase-merge/git-rebase-todo"),
-    ("job", JOB + hook(f"{GIT}/modules/sub/hooks/post-index-change")),
+    ("job", JOB + f"git -C sub commit -q --allow-empty -m y; {hook(f'{GIT}/modules/sub/hooks/post-checkout')}"),
     ("job", JOB + repository("e", "echo \"gitdir: $PWD/e/r/.git\" >sub/.git") + "; " + WAITS),
     ("separate", JOB + f"sleep 1; {hook(f'{GIT}/hooks/pre-commit')}; git config core.fsmonitor '{RUN}'"),
 ]
