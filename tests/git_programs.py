@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Ways to make the operator's git run a program, left behind by contained commands, in repositories of nine shapes.
+"""Ways to make the operator's git run a program, left behind by contained commands, in repositories of many shapes.
 HARNESS_BIN is the program.
 
-    tests/git_programs.py           each way in the shape that it is made for
-    tests/git_programs.py --full    each way in each shape
-    tests/git_programs.py --bare    the same without the service, which shows how many ways run a program there
+    tests/git_programs.py               each way in the shape that it is made for
+    tests/git_programs.py --full        each way in each shape
+    tests/git_programs.py --bare        the same without the service, which shows how many ways run a program there
+    tests/git_programs.py SHAPE ...     only the ways and the honest work of these shapes
 
 After each command the operator's git looks, commits, continues a rebase and updates submodules; none of it may run the
 marker program. Before, honest work of the same kinds is done by commands, and `git status` is clean after it.
 
 Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-570] [BASH-571] [BASH-572] [BASH-573] [BASH-574] [BASH-575]
+Spec: [BASH-580] [BASH-581] [BASH-586]
 """
 
 import os
@@ -17,14 +19,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-from harness import Failure  # noqa: E402
+from harness import Failure, wait_until  # noqa: E402
 from shell import ShellService  # noqa: E402
 
 FULL, BARE = "--full" in sys.argv, "--bare" in sys.argv
+ONLY = {word for word in sys.argv[1:] if not word.startswith("--")}
 # The operator's git. A program that runs leaves its mark here.
 MARK = "GIT_MARK"
 RUN = f"touch ${MARK}; #"
@@ -285,6 +289,83 @@ READ = [
     ("worktree", f"{REBASING}echo 'exec {RUN}' >{TOP}/rebase-merge/git-rebase-todo"),
     ("relative", f"{REBASING}mv {TOP}/rebase-merge {TOP}/m; echo 'exec {RUN}' >{TOP}/m/git-rebase-todo; ln -s m {TOP}/rebase-merge"),
 ]
+# Git folders at other places in the folder, and places that the operator's own configuration names. Each shape has
+# lines that are added to the operator's `.gitconfig`.
+COMMITS = START.partition(" && ")[2]
+DRIVER = f"echo '* diff=x' >{GIT}/info/attributes; git config diff.x.textconv '{RUN}'"
+MONITOR = f"mkdir -p tools; {hook('tools/monitor')}"
+SHAPES |= {
+    "separate": f"git init -q -b main --separate-git-dir=gd . && echo /gd >gd/info/exclude && {COMMITS}",
+    "deep": f"mkdir a && git init -q -b main --separate-git-dir=a/gd . && echo /a >a/gd/info/exclude && {COMMITS}",
+    "linked": f"{START} && mv .git store && ln -s store .git && echo /store >.git/info/exclude",
+    "layout": f"git init -q -b main ../seed && cd ../seed && {COMMITS} && cd ../work && git clone -q --bare ../seed .bare && "
+              "echo 'gitdir: ./.bare' >.git && git worktree add -q tree main && git -C tree config user.name a && "
+              "git -C tree config user.email a@b",
+    "hookspath": f"{START} && mkdir .githooks && echo old >.githooks/commit-msg && git add . && git commit -qm h --no-verify",
+    "unborn": "true",
+    "tilde": START,
+    "missing": f"{START} && git config core.fsmonitor ./tools/monitor && git config filter.x.clean 'sh clean.sh %f' && "
+               "echo 'f filter=x' >.git/info/attributes",
+    "toplevel": f"{START} && mkdir tools && touch tools/monitor && chmod +x tools/monitor && git add . && "
+                "git commit -qm tools && git config core.fsmonitor '\"$(git rev-parse --show-toplevel)/tools/monitor\"'",
+    "below": f"cd .. && {START} && git init -q -b main ../lib && git -C ../lib commit -q --allow-empty -m one && "
+             "git -c protocol.file.allow=always submodule --quiet add ../lib work/sub && git commit -qm sub && "
+             "git config core.hooksPath work/.githooks",
+    "modulehooks": f"{START} && {SUBMODULE}",
+    "job": f"{START} && {SUBMODULE}",
+    "elsewhere": f"{START} && {SUBMODULE} && mv .git/modules/sub store && echo 'gitdir: ../store' >sub/.git && "
+                 "git config -f store/config core.worktree ../sub && echo /store >.git/info/exclude",
+}
+SETTINGS = "[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n"
+GLOBAL = {
+    "hookspath": "[core]\n\thooksPath = .githooks\n",
+    "modulehooks": "[core]\n\thooksPath = .githooks\n",
+    "unborn": "[core]\n\thooksPath = .githooks\n",
+    "tilde": "[include]\n\tpath = ~/../ground/work/inc\n",
+    "missing": "[core]\n\thooksPath = .githooks\n",
+}
+# Ways that a job leaves begin with this sign; a job that ends so is stopped.
+JOB, WAITS = "&", "sleep 60"
+OTHER_FOLDERS = [
+    *[(shape, way) for shape in ["separate", "deep", "linked"] for way in [
+        f"git config core.fsmonitor '{RUN}'",
+        hook(f"{GIT}/hooks/pre-commit"),
+        f"g=$(readlink -f {GIT}); mv $g $g-2; cp -r $g-2 $g; printf '[core]\nfsmonitor = {RUN}\n' >>$g/config",
+        repository("e", "git add e/r"),
+        f"{STOPPED}echo 'x {RUN}' >>{GIT}/rebase-merge/git-rebase-todo",
+        repository("e", "rm .git; echo \"gitdir: $PWD/e/r/.git\" >.git"),
+    ]],
+    ("deep", f"mv a b; cp -r b a; printf '[core]\nfsmonitor = {RUN}\n' >>a/gd/config"),
+    ("layout", DRIVER),
+    ("layout", f"mv .bare b; cp -r b .bare; {DRIVER}"),
+    ("layout", f"git config remote.o.uploadpack '{RUN}'; git config remote.o.url ."),
+    ("layout", hook(f"{GIT}/hooks/reference-transaction") + "; git config remote.o.url ../seed; git config remote.o.fetch "
+               "+refs/heads/*:refs/remotes/o/*"),
+    ("hookspath", hook(".githooks/pre-commit")),
+    ("hookspath", f"chmod +x .githooks/commit-msg; {hook('.githooks/commit-msg')}"),
+    ("hookspath", f"mv .githooks x; mkdir .githooks; {hook('.githooks/post-commit')}"),
+    ("modulehooks", f"git -C sub commit -q --allow-empty -m y; mkdir sub/.githooks; {hook('sub/.githooks/post-checkout')}"),
+    ("elsewhere", f"git -C sub config core.fsmonitor '{RUN}'"),
+    ("elsewhere", f"mv store s; cp -r s store; git -C sub config core.fsmonitor '{RUN}'"),
+    ("unborn", f"{START}; mkdir .githooks; {hook('.githooks/pre-commit')}"),
+    ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >inc"),
+    ("tilde", f"printf '[core]\nfsmonitor = {RUN}\n' >z; ln -s z inc"),
+    ("missing", MONITOR),
+    ("missing", f"echo '{RUN}' >clean.sh; echo 9 >f"),
+    ("missing", f"mkdir .githooks; {hook('.githooks/pre-commit')}"),
+    ("missing", f"mkdir x; {hook('x/pre-commit')}; ln -s x .githooks"),
+    ("toplevel", MONITOR),
+    ("toplevel", f"mv tools t; {MONITOR}"),
+    ("below", f"mkdir .githooks; {hook('.githooks/pre-commit')}"),
+    ("below", repository("e", "echo \"gitdir: $PWD/e/r/.git\" >sub/.git")),
+    ("below", repository("e", "rm sub/.git; cp -r e/r/.git sub/.git")),
+    ("below", repository("e", "mv e/r/.git .git")),
+    ("job", JOB + repository("e", "git add e/r")),
+    ("job", JOB + f"sleep 1; {STOPPED}echo 'x {RUN}' >>{GIT}/rebase-merge/git-rebase-todo"),
+    ("job", JOB + f"git -C sub commit -q --allow-empty -m y; {hook(f'{GIT}/modules/sub/hooks/post-checkout')}"),
+    ("job", JOB + repository("e", "echo \"gitdir: $PWD/e/r/.git\" >sub/.git") + "; " + WAITS),
+    ("separate", JOB + f"sleep 1; {hook(f'{GIT}/hooks/pre-commit')}; git config core.fsmonitor '{RUN}'"),
+]
 # Honest work, by shape; afterwards `git status` is clean.
 WORK = ("echo 3 >f && git commit -qam three && git switch -q -c side HEAD~1 && echo 4 >g && git add g && "
         "git commit -qm four && git switch -q - && git merge -q side && git cherry-pick HEAD~1 || git cherry-pick --skip; "
@@ -300,6 +381,17 @@ HONEST = {
     "cloned": [AHEAD, "git fetch -q"],
     "old": ["git -C nested submodule --quiet update --init --recursive"],
     "nested": [WORK, "git -C nested commit -q --allow-empty -m x"],
+    "separate": [WORK],
+    "deep": [WORK],
+    "linked": [WORK],
+    "layout": ["cd tree && echo 3 >f && git commit -qam three && git switch -q -c side", "git worktree add -q more -b more"],
+    "hookspath": [AHEAD],
+    "modulehooks": [AHEAD],
+    "tilde": [WORK],
+    "missing": [WORK],
+    "toplevel": [AHEAD],
+    "elsewhere": [AHEAD, "git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm sub"],
+    "below": ["echo 1 >g; rm g"],
 }
 
 
@@ -309,7 +401,6 @@ class Model(ShellService):
     def __init__(self, folder):
         user = folder / "user"
         super().__init__(folder, user, TMPDIR="/tmp")
-        (user / ".gitconfig").write_text("[user]\n\tname = a\n\temail = a@b\n[protocol \"file\"]\n\tallow = always\n")
         self.start()
 
     def bash(self, folder, lines):
@@ -317,7 +408,18 @@ class Model(ShellService):
         made = self.expect(201, "POST", "/v1/conversations", {"workspace": str(folder)})["id"]
         path = f"/v1/conversations/{urllib.parse.quote(made)}"
         self.order("PATCH", f"{path}/settings", {"settings": {"mode": "sandbox"}})
-        return [self.shell(made, command=line)[0] for line in lines]
+        results = []
+        for line in lines:
+            if not line.startswith(JOB):
+                results.append(self.shell(made, command=line)[0])
+                continue
+            results.append(self.shell(made, command=line.removeprefix(JOB), background=True)[0])
+            if line.endswith(WAITS):
+                time.sleep(1)
+                for job in self.expect(200, "GET", f"{path}/jobs")["jobs"]:
+                    self.order("POST", f"{path}/jobs/{job['job']}/stop", {})
+            wait_until("the job has ended", lambda: not self.expect(200, "GET", f"{path}/jobs")["jobs"])
+        return results
 
 
 def shell(script, folder, environment):
@@ -337,6 +439,7 @@ class Ground:
 
     def make(self, shape):
         """A new repository of that shape, always at the same path, so that its pointers hold."""
+        (self.user / ".gitconfig").write_text(SETTINGS + GLOBAL.get(shape, ""))
         place = self.folder / "ground"
         shutil.rmtree(place, ignore_errors=True)
         kept = self.folder / "shapes" / shape
@@ -382,6 +485,8 @@ def honest(model, ground):
     """Honest work in each shape."""
     failures = []
     for shape, lines in HONEST.items():
+        if ONLY and shape not in ONLY:
+            continue
         work = ground.make(shape)
         results = model.bash(work, lines)
         status = shell("git status --porcelain", work, ground.environment).stdout
@@ -395,11 +500,14 @@ def honest(model, ground):
 def ways(model, ground):
     """Each way, in its shape or in all."""
     failures, tried, ran = [], 0, 0
-    for made_for, line in WAYS + MORE + READ:
+    for made_for, line in WAYS + MORE + READ + OTHER_FOLDERS:
         for shape in SHAPES if FULL else [made_for]:
+            if ONLY and shape not in ONLY:
+                continue
             work = ground.make(shape)
             tried += 1
             if BARE:
+                line = line.removeprefix(JOB).removesuffix(WAITS)
                 result = shell(line, work, ground.environment).stderr
             else:
                 result = model.bash(work, [line])[-1]

@@ -28,7 +28,12 @@ pub(super) fn denial(own: &Containment, wider: &Containment, place: &Path) -> Op
     }
     if is_in(&wider.writable) {
         let may_write = is_in(&own.writable);
-        return match is_in(&wider.protected) {
+        // A folder that may be written is protected from being moved.
+        let is_protected = wider
+            .protected
+            .iter()
+            .any(|path| place == path || place.starts_with(path) && !wider.writable.contains(path));
+        return match is_protected {
             // By Landlock they can be written, and are put back.
             true if may_write && own.backend == Backend::Landlock => None,
             true => Some(Denial::Protected),

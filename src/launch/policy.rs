@@ -31,7 +31,8 @@ pub(crate) struct Containment {
     pub(crate) full: bool,
     /// Folders that may be written with all that is in them.
     pub(crate) writable: Vec<PathBuf>,
-    /// Files and folders in those that may not be written, moved or removed.
+    /// Files and folders in those that may not be written, moved or removed. A folder that is among those as well may
+    /// be written, and not moved or removed.
     pub(crate) protected: Vec<PathBuf>,
     /// Folders that stay in sight to be read, also where a folder above them is replaced: the workspace of a
     /// command that only reads. What may be written need not be named.

@@ -112,7 +112,8 @@ pub struct LaunchOrder {
     pub network: bool,
     /// Folders besides that of the conversation that it may write, if its access is to write.
     pub writable: Vec<PathBuf>,
-    /// Paths among those that may not be changed, whether they are there or not.
+    /// Paths among those that may not be changed, whether they are there or not. A folder that is also among those that
+    /// may be written only stays at its place.
     pub protected: Vec<PathBuf>,
     /// Paths that are out of its sight.
     pub closed: Arc<[PathBuf]>,

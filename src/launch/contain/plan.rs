@@ -331,7 +331,8 @@ fn has_hidden_name(path: &Path) -> bool {
 }
 
 /// Read-only places in what may be written. A hidden folder that holds one, such as those of git and Cargo, is a mount
-/// of its own, and so is each folder between: none can be renamed away and made again.
+/// of its own, and so is each folder between: none can be renamed away and made again. A protected folder that may be
+/// written is only that.
 fn protect(
     containment: &Containment,
     view: &View,
@@ -361,13 +362,15 @@ fn protect(
         let hidden = around.take_while(|outer| is_in_hidden(outer));
         own.extend(hidden.filter(|outer| may_be_written(&&outer.to_path_buf())));
     }
+    let is_closed = |path: &&&PathBuf| !containment.writable.contains(path);
+    let closed: Vec<&PathBuf> = protected.iter().filter(is_closed).copied().collect();
     let own_steps = own.iter().map(|path| MountStep::Own(path.to_path_buf()));
     let inner = view.mounts.iter().filter(|mount| {
         let is_below = |path: &&PathBuf| mount.path != **path && mount.path.starts_with(path);
-        !mount.is_read_only && protected.iter().any(is_below)
+        !mount.is_read_only && closed.iter().any(is_below)
     });
     let flags = |path: &Path| view.flags_at(path);
-    let closed = protected
+    let closed = closed
         .iter()
         .map(|path| MountStep::ReadOnly((*path).clone(), flags(path)));
     let inner = inner.map(|mount| MountStep::ReadOnly(mount.path.clone(), mount.flags));

@@ -298,6 +298,19 @@ fn no_folder_of_git_above_a_protected_place_can_be_moved_away() {
     }
 }
 
+/// Spec: [BASH-580]
+#[test]
+fn a_protected_folder_that_may_be_written_cannot_be_moved_away() {
+    let containment = Containment {
+        writable: paths_of(&["/work", "/work/gd"]),
+        protected: paths_of(&["/work/gd", "/work/gd/hooks"]),
+        ..containment()
+    };
+    let steps = steps(&containment, &view(&containment, &[]));
+    assert!(steps.contains(&own("/work/gd")) && !steps.contains(&closed("/work/gd")));
+    assert!(steps.contains(&closed("/work/gd/hooks")));
+}
+
 /// Spec: [BOX-13]
 #[test]
 fn full_access_covers_what_is_hidden_and_nothing_else() {

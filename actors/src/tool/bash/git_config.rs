@@ -7,6 +7,8 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
+use super::alias::alias_runs_program;
+
 /// A key with its value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ConfigEntry {
@@ -111,8 +113,7 @@ impl ConfigEntry {
             || PROGRAM_SECTIONS.contains(&section)
             || name == "fsmonitor";
         let by_value = match (section, name) {
-            // A word of another letter is an option or a shell's command.
-            ("alias", _) => !value.starts_with(|first: char| first.is_ascii_alphabetic()),
+            ("alias", _) => alias_runs_program(value),
             ("diff" | "merge", "tool" | "guitool") => value.contains('/'),
             ("submodule", "update") => value.starts_with('!'),
             ("remote" | "submodule", "url" | "pushurl") => names_transport(value),

@@ -10,24 +10,21 @@ use std::path::{Path, PathBuf};
 
 use super::clone_origin::origin_refs;
 use super::git_aside::put_aside;
+use super::git_config::parse;
 use super::git_contents::{GitContents, GitReader};
-use super::git_look::{GitFolders, GitLook};
+use super::git_look::{GitFinding, GitFolders, GitLook};
 use super::git_refs::GitRefs;
-use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
+use super::held_folder::{EntryIdentity, EntryKind, HeldFolder, HeldPlace};
 use super::inventory::ContentPlaces;
 use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
+use super::own_repository::{GIT, OwnRepository};
+use super::place_state::{PlaceState, add_differing, is_held_by_mount, make, state, state_at};
 use super::reach::Reach;
 use crate::lexical::lexical;
 use crate::tool::ApprovedContents;
 
-/// Maximum size of a protected file that can be put back, in bytes.
-const MAX_FILE: u64 = 1024 * 1024;
-/// Maximum number of files in protected folders that are known.
-const MAX_FILES: usize = 4000;
-/// Maximum depth of protected folders.
-const DEPTH: usize = 6;
-/// Maximum number of places that the notes name.
+/// Maximum number of notes.
 const MAX_NOTES: usize = 20;
 
 /// The state of protected places before a command.
@@ -36,10 +33,9 @@ pub(super) struct CommandGuard {
     folders: Vec<GuardedFolder>,
     /// True if the conversation's folder had an entry `.git`.
     had_git: bool,
-    /// The git folder of a linked worktree.
-    worktree: Option<(PathBuf, HeldFolder)>,
-    /// The ways to make git run programs that were there before.
-    git: GitLook,
+    /// The repositories that git finds from the conversation's folder. The first is the folder's own, also if it does
+    /// not exist yet.
+    repositories: Vec<GuardedRepository>,
     /// Places in repositories below the folder, relative to it.
     nested: BTreeSet<PathBuf>,
     known_commits: KnownCommits,
@@ -52,10 +48,45 @@ pub(super) struct CommandGuard {
 struct GuardedFolder {
     path: PathBuf,
     held: HeldFolder,
-    /// Relative paths, each with its state before the command.
-    places: Vec<(PathBuf, PlaceState)>,
+    places: Vec<GuardedPlace>,
+    /// The relative paths of git folders, which keep what is put aside in them.
+    git_folders: Vec<PathBuf>,
     /// The contents that `edit` and `write` gave to files.
     approved: ApprovedContents,
+}
+
+/// A protected place before the command.
+#[derive(Debug)]
+struct GuardedPlace {
+    /// Relative to the guarded folder.
+    relative: PathBuf,
+    was: PlaceState,
+    care: PlaceCare,
+}
+
+/// The treatment of a change.
+#[derive(Debug, PartialEq, Eq)]
+enum PlaceCare {
+    /// It is put back.
+    Restore,
+    /// It stays, because a mount keeps the command from changing this very entry. A note names what replaces it.
+    Mounted(Option<EntryIdentity>),
+    /// It stays, because it may be another program's. A note names it.
+    Name,
+}
+
+/// A repository whose folders were opened before the command.
+#[derive(Debug)]
+struct GuardedRepository {
+    top: PathBuf,
+    top_held: HeldFolder,
+    git: PathBuf,
+    /// `None` if it did not exist.
+    git_held: Option<HeldFolder>,
+    common: PathBuf,
+    common_held: Option<HeldFolder>,
+    /// The ways to make git run programs that were there before.
+    look: GitLook,
 }
 
 /// An entry of a folder, with its path below the guarded folder.
@@ -65,24 +96,9 @@ struct GuardedEntry<'e> {
     relative: &'e Path,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum PlaceState {
-    Absent,
-    File {
-        content: Vec<u8>,
-        mode: u32,
-        /// True if the file can be written by another name, too.
-        has_other_names: bool,
-    },
-    Folder(Vec<(OsString, Self)>),
-    Link(OsString),
-    /// It exists, and is too large, of another kind or unreadable.
-    Unknown,
-}
-
 impl CommandGuard {
     /// Opens the folders and looks at the protected places. Those of `held_places` that a mount holds while the command
-    /// runs are left out: a change there is another program's. Blocks.
+    /// runs are not put back: a change there is another program's. Blocks.
     ///
     /// # Errors
     /// If a folder cannot be opened: without it, nothing can be put back.
@@ -92,46 +108,39 @@ impl CommandGuard {
         held_places: &[PathBuf],
         known_commits: &KnownCommits,
     ) -> io::Result<Self> {
-        let mut room = MAX_FILES;
-        let mut folders = Vec::new();
-        for path in std::iter::once(workspace).chain(reach.writable.iter().map(PathBuf::as_path)) {
-            let held = HeldFolder::open(path)?;
-            let mut places = Vec::new();
-            for place in &reach.protected {
-                let Ok(relative) = place.strip_prefix(path) else {
-                    continue;
-                };
-                if !(held_places.contains(place) && is_held_by_mount(&held, relative)) {
-                    let state = state_at(&held, relative, &mut room);
-                    places.push((relative.to_owned(), state));
-                }
-            }
-            folders.push(GuardedFolder {
-                path: path.to_owned(),
-                held,
-                places,
-                approved: ApprovedContents::default(),
-            });
-        }
-        let own = folders.first();
-        let had_git = own.is_some_and(|own| !matches!(own.held.kind(OsStr::new(".git")), Ok(None)));
-        let worktree = reach.worktree.as_ref().map(|path| {
-            let held = HeldFolder::open(path)?;
-            Ok::<_, io::Error>((path.clone(), held))
-        });
         let mut guard = Self {
-            folders,
-            had_git,
-            worktree: worktree.transpose()?,
-            git: GitLook::default(),
+            folders: GuardedFolder::open_all(workspace, reach, held_places)?,
+            had_git: false,
+            repositories: GuardedRepository::open_all(workspace, reach)?,
             nested: BTreeSet::new(),
             known_commits: known_commits.clone(),
             commits: None,
         };
-        guard.git = guard.look_at_git(GitLook::look_at).unwrap_or_default();
+        let own = guard.folders.first();
+        guard.had_git = own.is_some_and(|own| !matches!(own.held.kind(OsStr::new(GIT)), Ok(None)));
+        let looks = guard.look_at_git(|_, folders| GitLook::look_at(folders));
+        for (number, look) in looks {
+            if let Some(repository) = guard.repositories.get_mut(number) {
+                repository.look = look;
+            }
+        }
         let refs = guard.refs();
         guard.commits = refs.map(|(repository, refs)| known_commits.begin(repository, refs));
         Ok(guard)
+    }
+
+    /// The same where no mount holds anything: a note names each change that stays.
+    pub(super) fn without_mounts(mut self) -> Self {
+        for place in self
+            .folders
+            .iter_mut()
+            .flat_map(|folder| &mut folder.places)
+        {
+            if place.care != PlaceCare::Restore {
+                place.care = PlaceCare::Name;
+            }
+        }
+        self
     }
 
     /// The same with these places as those in repositories below the folder. Changes there are named, and stay.
@@ -147,23 +156,33 @@ impl CommandGuard {
         self
     }
 
-    /// The refs of the repository in the conversation's folder, with the path of its git folder.
+    /// The refs of the repository in the conversation's folder, with the path of its shared git folder.
     fn refs(&self) -> Option<(PathBuf, GitRefs)> {
-        let own = self.folders.first()?;
-        let name = OsStr::new(".git");
-        match (own.held.folder(name), &self.worktree, self.folders.get(1)) {
-            (Ok(git), _, _) => Some((own.path.join(name), GitRefs::read(&git, &git))),
-            (Err(_), Some((_, git)), Some(common)) => {
-                Some((common.path.clone(), GitRefs::read(git, &common.held)))
-            }
-            (Err(_), _, _) => None,
+        let own = self.repositories.first()?;
+        let git = self.reopened(&own.git, own.git_held.as_ref())?;
+        let common = self.reopened(&own.common, own.common_held.as_ref())?;
+        Some((own.common.clone(), GitRefs::read(&git, &common)))
+    }
+
+    /// Opens a folder again that a command may have exchanged. One where commands cannot write is still the same.
+    fn reopened(&self, path: &Path, held: Option<&HeldFolder>) -> Option<HeldFolder> {
+        let mut folders = self.folders.iter();
+        let below =
+            folders.find_map(|folder| Some((folder, path.strip_prefix(&folder.path).ok()?)));
+        match below {
+            None => held?.again().ok(),
+            Some((folder, relative)) if relative.as_os_str().is_empty() => folder.held.again().ok(),
+            Some((folder, relative)) => match folder.held.place(relative) {
+                Ok(HeldPlace::Entry(above, name)) => above.folder(&name).ok(),
+                Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => None,
+            },
         }
     }
 
     /// The commits of the operator in the origin of a repository that the command has cloned.
     fn origin_commits(&self, git: &GitReader<'_>) -> Option<TrustedCommits> {
         let own = self.folders.first().filter(|_| !self.had_git)?;
-        let new = own.held.folder(OsStr::new(".git")).ok()?;
+        let new = own.held.folder(OsStr::new(GIT)).ok()?;
         let (repository, refs) = origin_refs(&new, &own.path, git)?;
         let made = self.known_commits.made_in(&repository);
         let tips = refs.tips.into_iter();
@@ -185,11 +204,15 @@ impl CommandGuard {
             return GitContents::default();
         };
         let mut paths = BTreeSet::new();
-        for (relative, was) in &own.places {
-            if !relative.starts_with(".git") && !self.nested.contains(relative) {
-                let mut room = MAX_FILES;
-                let is = state_at(&own.held, relative, &mut room);
-                add_differing(relative, was, &is, &mut paths);
+        for GuardedPlace {
+            relative,
+            was,
+            care,
+        } in &own.places
+        {
+            let is_restored = *care == PlaceCare::Restore && !self.nested.contains(relative);
+            if is_restored && !relative.starts_with(GIT) {
+                add_differing(relative, was, &state_at(&own.held, relative), &mut paths);
             }
         }
         if paths.is_empty() || commits.trusted.is_empty() {
@@ -205,23 +228,37 @@ impl CommandGuard {
         })
     }
 
-    /// Looks at the repository in the conversation's folder, if there is one.
-    fn look_at_git<T>(&self, look: impl FnOnce(&GitFolders<'_>) -> T) -> Option<T> {
-        let own = self.folders.first()?;
-        let name = OsStr::new(".git");
-        let (git_path, git, common) = match (own.held.folder(name), &self.worktree) {
-            (Ok(git), _) => (own.path.join(name), git, None),
-            (Err(_), Some((path, git))) => (path.clone(), git.again().ok()?, self.folders.get(1)),
+    /// Looks at each repository, with its number.
+    fn look_at_git<T>(
+        &self,
+        look: impl Fn(&GuardedRepository, &GitFolders<'_>) -> T,
+    ) -> Vec<(usize, T)> {
+        let mut looks = Vec::new();
+        for (number, repository) in self.repositories.iter().enumerate() {
+            let git = self.reopened(&repository.git, repository.git_held.as_ref());
             // A bare repository has its files in the folder.
-            (Err(_), None) => (own.path.clone(), own.held.again().ok()?, None),
-        };
-        Some(look(&GitFolders {
-            path: &own.path,
-            folder: &own.held,
-            git_path: &git_path,
-            git: &git,
-            common: common.map(|common| (&*common.path, &common.held)),
-        }))
+            let is_own = number == 0;
+            let bare = || repository.top_held.again().ok().filter(|_| is_own);
+            let (git_path, git) = match git {
+                Some(git) => (&repository.git, git),
+                None => match bare() {
+                    Some(git) => (&repository.top, git),
+                    None => continue,
+                },
+            };
+            let is_linked = repository.common != *git_path;
+            let common = self.reopened(&repository.common, repository.common_held.as_ref());
+            let common = common.as_ref().filter(|_| is_linked);
+            let folders = GitFolders {
+                path: &repository.top,
+                folder: &repository.top_held,
+                git_path,
+                git: &git,
+                common: common.map(|common| (&*repository.common, common)),
+            };
+            looks.push((number, look(repository, &folders)));
+        }
+        looks
     }
 
     /// Puts back what was changed and puts aside what was made, but for content that git has moved from a commit of the
@@ -241,138 +278,141 @@ impl CommandGuard {
         let begun = self.commits.as_ref().map(|commits| &*commits.repository);
         self.known_commits.end(begun, refs);
         let mut notes = Vec::new();
-        if let Some((own, others)) = self.folders.split_first() {
-            for (relative, was) in &own.places {
-                match self.nested.contains(relative) {
-                    true => own.name_change(relative, was, &mut notes),
-                    false => own.restore(relative, was, &contents, &mut notes),
+        let none = GitContents::default();
+        for (number, folder) in self.folders.iter().enumerate() {
+            let contents = if number == 0 { &contents } else { &none };
+            for place in &folder.places {
+                let is_nested = number == 0 && self.nested.contains(&place.relative);
+                match place.care {
+                    PlaceCare::Mounted(_) | PlaceCare::Name => {
+                        folder.name_unheld_change(place, &mut notes);
+                    }
+                    PlaceCare::Restore if is_nested => folder.name_change(place, &mut notes),
+                    PlaceCare::Restore => {
+                        folder.restore(&place.relative, &place.was, contents, &mut notes);
+                    }
                 }
             }
-            for folder in others {
-                for (relative, was) in &folder.places {
-                    folder.restore(relative, was, &GitContents::default(), &mut notes);
-                }
-            }
-        }
-        if notes.len() > MAX_NOTES {
-            let more = notes.len() - MAX_NOTES;
-            notes.truncate(MAX_NOTES);
-            notes.push(format!("{more} more protected places were treated alike"));
         }
         if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
             notes.extend(new_repository::check(&own.held, &own.path));
         }
-        let put = self.look_at_git(|folders| {
-            let findings = self.git.compare(folders);
+        let put = self.look_at_git(|repository, folders| {
+            let mut findings = repository.look.compare(folders);
+            findings.retain(|finding| self.may_have_made(finding, folders));
             put_aside(&findings, folders)
         });
-        notes.extend(put.into_iter().flatten());
+        notes.extend(put.into_iter().flat_map(|(_, notes)| notes));
+        if notes.len() > MAX_NOTES {
+            let more = notes.len() - (MAX_NOTES - 1);
+            notes.truncate(MAX_NOTES - 1);
+            notes.push(format!("{more} more protected places were treated alike"));
+        }
         notes
     }
+
+    /// True if a finding is where the command could write.
+    fn may_have_made(&self, finding: &GitFinding, folders: &GitFolders<'_>) -> bool {
+        let Some((root, _)) = folders.root(finding.place.root) else {
+            return false;
+        };
+        let path = root.join(&finding.place.path);
+        let mut own = self.folders.iter();
+        own.any(|folder| path.starts_with(&folder.path))
+    }
 }
 
-/// Adds the paths at which two states differ, of folders and of what is in them.
-fn add_differing(path: &Path, was: &PlaceState, is: &PlaceState, paths: &mut BTreeSet<PathBuf>) {
-    if was == is {
-        return;
-    }
-    paths.insert(path.to_owned());
-    let PlaceState::Folder(now) = is else {
-        return;
-    };
-    let before = match was {
-        PlaceState::Folder(inside) => inside.as_slice(),
-        PlaceState::Absent
-        | PlaceState::File { .. }
-        | PlaceState::Link(_)
-        | PlaceState::Unknown => &[],
-    };
-    let absent = PlaceState::Absent;
-    let state_in = |inside: &[(OsString, PlaceState)], name: &OsStr| {
-        inside.iter().position(|(known, _)| known == name)
-    };
-    for (name, is) in now {
-        let was = state_in(before, name).and_then(|at| before.get(at));
-        let was = was.map_or(&absent, |(_, was)| was);
-        add_differing(&path.join(name), was, is, paths);
-    }
-    for (name, was) in before {
-        if state_in(now, name).is_none() {
-            add_differing(&path.join(name), was, &absent, paths);
+impl GuardedRepository {
+    /// Opens the repositories that git finds from a folder. The first is the one with `.git` in the folder, also if
+    /// that is not there.
+    fn open_all(workspace: &Path, reach: &Reach) -> io::Result<Vec<Self>> {
+        let own = workspace.join(GIT);
+        let mut all = Vec::new();
+        if reach
+            .repositories
+            .first()
+            .is_none_or(|first| first.top != workspace)
+        {
+            all.push(Self::open(workspace, &own, &own)?);
         }
-    }
-}
-
-/// True for places that the plan of the mounts makes read-only. No mount can be made on a link or on nothing.
-fn is_held_by_mount(held: &HeldFolder, relative: &Path) -> bool {
-    match held.place(relative) {
-        Ok(HeldPlace::Entry(folder, name)) => match folder.kind(&name) {
-            Ok(Some(EntryKind::File | EntryKind::Folder | EntryKind::Other)) | Err(_) => true,
-            Ok(Some(EntryKind::Link) | None) => false,
-        },
-        Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) => false,
-        Err(_) => true,
-    }
-}
-
-fn state_at(held: &HeldFolder, relative: &Path, room: &mut usize) -> PlaceState {
-    match held.place(relative) {
-        Ok(HeldPlace::Entry(folder, name)) => state(&folder, &name, DEPTH, room),
-        // Where a file is in place of a folder there is nothing below it.
-        Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) => PlaceState::Absent,
-        Err(_) => PlaceState::Unknown,
-    }
-}
-
-fn state(folder: &HeldFolder, name: &OsStr, depth: usize, room: &mut usize) -> PlaceState {
-    let kind = match folder.kind(name) {
-        Ok(Some(kind)) => kind,
-        Ok(None) => return PlaceState::Absent,
-        Err(_) => return PlaceState::Unknown,
-    };
-    if *room == 0 {
-        return PlaceState::Unknown;
-    }
-    *room -= 1;
-    match kind {
-        EntryKind::Link => folder
-            .link(name)
-            .map_or(PlaceState::Unknown, PlaceState::Link),
-        EntryKind::File => match folder.read(name, MAX_FILE) {
-            Ok(Some((content, mode))) => PlaceState::File {
-                content,
-                mode,
-                has_other_names: folder.has_other_names(name).unwrap_or(true),
-            },
-            Ok(None) | Err(_) => PlaceState::Unknown,
-        },
-        EntryKind::Folder if depth > 0 => {
-            let Ok(inner) = folder.folder(name) else {
-                return PlaceState::Unknown;
-            };
-            let Ok(names) = inner.names() else {
-                return PlaceState::Unknown;
-            };
-            let inside = names.into_iter().map(|name| {
-                let state = state(&inner, &name, depth - 1, room);
-                (name, state)
-            });
-            PlaceState::Folder(inside.collect())
+        for found in &reach.repositories {
+            all.push(Self::open(&found.top, &found.git, &found.common)?);
         }
-        EntryKind::Folder | EntryKind::Other => PlaceState::Unknown,
+        Ok(all)
+    }
+
+    fn open(top: &Path, git: &Path, common: &Path) -> io::Result<Self> {
+        Ok(Self {
+            top: top.to_owned(),
+            top_held: HeldFolder::open(top)?,
+            git: git.to_owned(),
+            git_held: HeldFolder::open(git).ok(),
+            common: common.to_owned(),
+            common_held: HeldFolder::open(common).ok(),
+            look: GitLook::default(),
+        })
     }
 }
 
 impl GuardedFolder {
+    /// Opens the folders that have protected places, beginning with that of the conversation.
+    fn open_all(workspace: &Path, reach: &Reach, held_places: &[PathBuf]) -> io::Result<Vec<Self>> {
+        let others = reach.bases.iter().filter(|base| *base != workspace);
+        let bases: Vec<&Path> = std::iter::once(workspace)
+            .chain(others.map(PathBuf::as_path))
+            .collect();
+        let mut folders = Vec::new();
+        for (number, base) in bases.iter().enumerate() {
+            let is_in = |place: &&PathBuf| {
+                let first = bases.iter().position(|base| place.starts_with(base));
+                first == Some(number)
+            };
+            let places: Vec<&PathBuf> = reach.protected.iter().filter(is_in).collect();
+            if places.is_empty() && number > 0 {
+                continue;
+            }
+            let held = HeldFolder::open(base)?;
+            let places = places.into_iter().filter_map(|place| {
+                let relative = place.strip_prefix(base).ok()?;
+                let is_held = held_places.contains(place) && is_held_by_mount(&held, relative);
+                Some(GuardedPlace {
+                    relative: relative.to_owned(),
+                    was: state_at(&held, relative),
+                    care: match is_held {
+                        true => PlaceCare::Mounted(identity_at(&held, relative)),
+                        false => PlaceCare::Restore,
+                    },
+                })
+            });
+            let places = places.collect();
+            let git = reach
+                .repositories
+                .iter()
+                .flat_map(OwnRepository::git_folders);
+            let git = git.filter_map(|git| git.strip_prefix(base).ok());
+            let own = (number == 0).then_some(Path::new(GIT));
+            let git_folders = git.chain(own).filter(|git| !git.as_os_str().is_empty());
+            folders.push(Self {
+                path: base.to_path_buf(),
+                git_folders: git_folders.map(Path::to_owned).collect(),
+                held,
+                places,
+                approved: ApprovedContents::default(),
+            });
+        }
+        Ok(folders)
+    }
+
     /// Adds places that had no file before, but for those that are known already.
     fn add_made(&mut self, made: BTreeSet<PathBuf>) {
         for place in made {
-            let is_known = self
-                .places
-                .iter()
-                .any(|(known, _)| place.starts_with(known));
-            if !is_known {
-                self.places.push((place, PlaceState::Absent));
+            let mut known = self.places.iter();
+            if !known.any(|known| place.starts_with(&known.relative)) {
+                self.places.push(GuardedPlace {
+                    relative: place,
+                    was: PlaceState::Absent,
+                    care: PlaceCare::Restore,
+                });
             }
         }
     }
@@ -392,7 +432,10 @@ impl GuardedFolder {
             }
             PlaceState::Link(target) => {
                 let led = lexical(&path.parent().unwrap_or(path).join(target));
-                let is_judged = self.places.iter().any(|(place, _)| led.starts_with(place));
+                let mut judged = self.places.iter();
+                let is_judged = judged.any(|place| {
+                    place.care == PlaceCare::Restore && led.starts_with(&place.relative)
+                });
                 is_judged && contents.has(path, target.as_encoded_bytes(), true)
             }
             PlaceState::Folder(inside) => {
@@ -406,13 +449,44 @@ impl GuardedFolder {
     }
 
     /// Names a place that differs.
-    fn name_change(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
-        let mut room = MAX_FILES;
-        if state_at(&self.held, relative, &mut room) != *was {
+    fn name_change(&self, place: &GuardedPlace, notes: &mut Vec<String>) {
+        if state_at(&self.held, &place.relative) != place.was {
             notes.push(format!(
                 "{} is protected and was changed in a repository below the folder; look at it before you use it",
-                self.path.join(relative).display()
+                self.path.join(&place.relative).display()
             ));
+        }
+    }
+
+    /// Names a place whose change stays, unless it is of an entry that a mount held all the while. Of a configuration it
+    /// is named if it makes git run another program than before.
+    fn name_unheld_change(&self, place: &GuardedPlace, notes: &mut Vec<String>) {
+        let GuardedPlace {
+            relative,
+            was,
+            care,
+        } = place;
+        let now = identity_at(&self.held, relative);
+        if now.is_none() || *care == PlaceCare::Mounted(now) {
+            return;
+        }
+        let is = state_at(&self.held, relative);
+        let is_allowed = || self.is_moved(&GitContents::default(), relative, &is);
+        if is == *was || is_allowed() {
+            return;
+        }
+        let shown = self.path.join(relative);
+        let shown = shown.display();
+        match new_program(was, &is) {
+            ProgramChange::Unchanged => {}
+            ProgramChange::Names(key) => notes.push(format!(
+                "{shown} was changed while the command ran, and names a program for git to run now: {key}; look at it \
+                 before you use git"
+            )),
+            ProgramChange::Unknown => notes.push(format!(
+                "{shown} is protected and was changed while the command ran, not necessarily by it; look at it before \
+                 you use it"
+            )),
         }
     }
 
@@ -464,8 +538,7 @@ impl GuardedFolder {
             name,
             relative,
         } = entry;
-        let mut room = MAX_FILES;
-        let is = state(folder, name, DEPTH, &mut room);
+        let is = state(folder, name);
         if is == *was {
             return;
         }
@@ -556,24 +629,64 @@ impl GuardedFolder {
         });
     }
 
-    /// The folder for what is put aside: no program looks for files there by their place. Entries of `.git` stay in
-    /// it, so that git does not see new files.
+    /// The folder for what is put aside: no program looks for files there by their place. Entries of a git folder stay
+    /// in it, so that git does not see new files.
     fn aside_folder(&self, relative: &Path) -> io::Result<HeldFolder> {
-        match aside_name(relative) {
-            Some(name) => self.held.folder(name),
-            None => self.held.again(),
+        let Some(git) = self.git_folder_around(relative) else {
+            return self.held.again();
+        };
+        match self.held.place(git)? {
+            HeldPlace::Entry(above, name) => above.folder(&name),
+            HeldPlace::Absent | HeldPlace::Blocked(..) => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
     fn aside_path(&self, relative: &Path) -> PathBuf {
-        aside_name(relative).map_or_else(|| self.path.clone(), |name| self.path.join(name))
+        let git = self.git_folder_around(relative);
+        git.map_or_else(|| self.path.clone(), |git| self.path.join(git))
+    }
+
+    fn git_folder_around(&self, relative: &Path) -> Option<&Path> {
+        let around = |git: &&PathBuf| relative.starts_with(git) && relative != **git;
+        self.git_folders.iter().find(around).map(PathBuf::as_path)
     }
 }
 
-fn aside_name(relative: &Path) -> Option<&OsStr> {
-    let mut names = relative.iter();
-    let first = names.next().filter(|first| *first == ".git");
-    first.filter(|_| names.next().is_some())
+/// A difference between two contents of a file of git's.
+enum ProgramChange {
+    /// Both are configurations, and the second names no other program.
+    Unchanged,
+    /// A key of a configuration names another program.
+    Names(String),
+    /// It is not a configuration.
+    Unknown,
+}
+
+fn new_program(was: &PlaceState, is: &PlaceState) -> ProgramChange {
+    let entries = |state: &PlaceState| match state {
+        PlaceState::File { content, .. } => parse(content),
+        PlaceState::Absent | PlaceState::Folder(_) | PlaceState::Link(_) | PlaceState::Unknown => {
+            None
+        }
+    };
+    match (entries(was), entries(is)) {
+        (Some(was), Some(is)) if !was.is_empty() => {
+            let mut new = is.iter().filter(|entry| !was.contains(entry));
+            let program = new.find(|entry| entry.runs_program());
+            program.map_or(ProgramChange::Unchanged, |entry| {
+                ProgramChange::Names(entry.key())
+            })
+        }
+        _ => ProgramChange::Unknown,
+    }
+}
+
+/// The numbers that tell the entry at a place from others. `None` if there is none.
+fn identity_at(held: &HeldFolder, relative: &Path) -> Option<EntryIdentity> {
+    match held.place(relative) {
+        Ok(HeldPlace::Entry(folder, name)) => folder.identity(&name).ok(),
+        Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => None,
+    }
 }
 
 /// The part of a path up to that name.
@@ -582,21 +695,6 @@ fn ancestor_named<'p>(relative: &'p Path, name: &OsStr) -> &'p Path {
     above
         .find(|path| path.file_name() == Some(name))
         .unwrap_or(relative)
-}
-
-/// Makes what was at a place before, where nothing is now.
-fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
-    match was {
-        PlaceState::File { content, mode, .. } => folder.make_file(name, content, *mode),
-        PlaceState::Link(target) => folder.make_link(name, target),
-        PlaceState::Folder(inside) => {
-            let inner = folder.make_folder(name)?;
-            inside
-                .iter()
-                .try_for_each(|(name, was)| make(&inner, name, was))
-        }
-        PlaceState::Absent | PlaceState::Unknown => Ok(()),
-    }
 }
 
 /// The note about a place that was put back. `put` has the path of what was in its place.
@@ -618,3 +716,7 @@ fn put_back_note(path: &Path, put: &io::Result<Option<PathBuf>>) -> String {
 #[cfg(test)]
 #[path = "guard_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "guard_git_tests.rs"]
+mod git_tests;

@@ -232,7 +232,7 @@ impl Branches {
     fn command(&self, script: &str) -> Vec<String> {
         let workspace = fs::canonicalize(self.home.path()).unwrap();
         let before = Inventory::take(&workspace, &[]);
-        let mut reach = reach::find(&workspace);
+        let mut reach = reach::find(&workspace, &[]);
         let places = before.content_places();
         reach.add_contents(&workspace, &places);
         let held = reach.held(true);

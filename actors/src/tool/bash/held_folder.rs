@@ -35,6 +35,9 @@ const MAX_SHOWN: usize = 64;
 #[derive(Debug)]
 pub(super) struct HeldFolder(OwnedFd);
 
+/// The numbers of an entry's device and inode.
+pub(super) type EntryIdentity = (nix::libc::dev_t, nix::libc::ino_t);
+
 /// The kind of an entry of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
@@ -170,6 +173,12 @@ impl HeldFolder {
     pub(super) fn has_other_names(&self, name: &OsStr) -> io::Result<bool> {
         let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
         Ok(found.st_nlink > 1)
+    }
+
+    /// The numbers that tell an entry from any other that has its name later.
+    pub(super) fn identity(&self, name: &OsStr) -> io::Result<EntryIdentity> {
+        let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        Ok((found.st_dev, found.st_ino))
     }
 
     /// The target of a link.

@@ -1,5 +1,6 @@
 //! The tool `bash`: one command, contained, with its output shown while it runs.
 
+mod alias;
 mod background;
 mod capture;
 mod characters;
@@ -29,12 +30,15 @@ mod known_commits;
 mod lines;
 mod new_repository;
 mod outputs;
+mod own_repository;
+mod place_state;
 mod process;
 mod reach;
 mod result;
 mod running_commands;
 mod script;
 mod search_path;
+mod submodule_note;
 mod temp;
 mod workdir;
 
@@ -58,6 +62,7 @@ use self::reach::Reach;
 use self::result::{Ending, Finished};
 use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
+use self::submodule_note::submodule_note;
 use super::launch::{LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
 use super::{
@@ -267,10 +272,11 @@ impl Bash {
                 let found = before.map(|before| before.compare(&context));
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
+                let in_part = submodule_note(&ready.plan.command, &told.text, &put_back);
                 let not_searched = ready.search_path.note(ended.code);
                 let emptied = ended.is_emptied.then(|| EMPTIED.to_owned());
                 let notes = put_back.into_iter().chain(denied).chain(not_searched);
-                let notes = notes.chain(emptied);
+                let notes = notes.chain(emptied).chain(in_part);
                 let notes = notes.collect();
                 Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
             };
@@ -342,7 +348,7 @@ impl Bash {
         let script = script::with_note(temp.path());
         let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
-        let mut reach = reach::find(&ready.workspace);
+        let mut reach = reach::find(&ready.workspace, &self.launcher.writable());
         reach.add_contents(&ready.workspace, places);
         let mut environment = environment(own, &self.environment, temp.path());
         ready.search_path.put_into(&mut environment);
@@ -355,8 +361,18 @@ impl Bash {
             temp: temp.path().to_owned(),
             access: ready.plan.access,
             network: ready.plan.network,
-            writable: reach.writable.clone(),
-            protected: reach.held(may_move),
+            // A folder that is among both may be written, and not be moved away.
+            writable: reach
+                .writable
+                .iter()
+                .chain(&reach.pinned)
+                .cloned()
+                .collect(),
+            protected: reach
+                .held(may_move)
+                .into_iter()
+                .chain(reach.pinned.clone())
+                .collect(),
             closed,
         };
         (order, reach)
@@ -387,6 +403,10 @@ impl Bash {
         let guard = guard
             .with_nested(known.places.nested)
             .with_approved(&known.approved);
+        let guard = match ready.plan.backend {
+            Backend::Namespaces => guard,
+            Backend::Landlock | Backend::None | Backend::Unknown => guard.without_mounts(),
+        };
         let ended = run();
         let git = GitReader {
             launcher: &*self.launcher,
@@ -394,6 +414,11 @@ impl Bash {
             closed: &order.closed,
         };
         let notes = guard.put_back(known.before.made_places(), &git);
+        if ended.is_err() {
+            for note in &notes {
+                log::warn!("{note}");
+            }
+        }
         Ok((ended?, notes))
     }
 }

@@ -1,12 +1,15 @@
 //! The places in a conversation's folder that a command may write, and those that it may not.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::configured_places::configured_places;
-use super::git_config::read_git_file;
+use super::configured_places::{OperatorConfig, configured_places};
+use super::git_config::{parse, read_git_file};
 use super::inventory::ContentPlaces;
+use super::own_repository::{GIT, OwnRepository};
+use crate::lexical::lexical;
 use crate::tool::protected::{is_protected_name, named_places};
 
 /// The files in git's own folder that tell git what to run, or where its configuration is.
@@ -21,9 +24,11 @@ const OF_GIT: &[&str] = &[
 ];
 /// Maximum depth at which folders of submodules are looked for.
 const DEPTH: usize = 4;
-/// Maximum number of protected entries of the folder, and of places of submodules: no folder that people work in has
-/// more. The places that each folder has are protected besides, however many there are of the others.
+/// Maximum number of protected entries of the folder: no folder that people work in has more. The places that each
+/// folder has are protected besides, however many there are of the others.
 const MOST: usize = 512;
+/// Maximum number of submodules whose places are protected.
+const MAX_MODULES: usize = 128;
 /// Programs that move the files of a repository between commits.
 const MOVERS: [&str; 3] = ["git", "gh", "jj"];
 /// Commands of those programs that replace files of the folder.
@@ -66,8 +71,12 @@ const MAX_LINKS: usize = 40;
 pub(super) struct Reach {
     /// Folders besides that of the conversation: those of the repository of a linked worktree.
     pub(super) writable: Vec<PathBuf>,
-    /// The git folder of a linked worktree.
-    pub(super) worktree: Option<PathBuf>,
+    /// The folders with protected places, beginning with that of the conversation. None has links.
+    pub(super) bases: Vec<PathBuf>,
+    /// The repositories that git finds from the conversation's folder, the nearest first.
+    pub(super) repositories: Vec<OwnRepository>,
+    /// Folders that may be written and not be moved away, because a protected place of git is in them.
+    pub(super) pinned: BTreeSet<PathBuf>,
     /// Paths that may not be changed, whether they are there or not.
     pub(super) protected: Vec<PathBuf>,
     /// The paths among those that git replaces when it moves between commits.
@@ -87,7 +96,7 @@ impl Reach {
             }
         }
         for place in places {
-            if self.protected.len() < MOST && !self.protected.contains(&place) {
+            if self.contents.len() < MOST && !self.protected.contains(&place) {
                 self.protected.push(place.clone());
                 self.contents.insert(place);
             }
@@ -103,50 +112,36 @@ impl Reach {
     }
 }
 
-/// Finds what a command may write that works in that folder. Blocks.
-pub(super) fn find(workspace: &Path) -> Reach {
-    let git = workspace.join(".git");
-    let kind = fs::symlink_metadata(&git)
-        .ok()
-        .map(|found| found.file_type());
-    let linked = kind
-        .filter(fs::FileType::is_file)
-        .and_then(|_| linked(&git));
-    let mut contents = Vec::new();
-    let own = fs::read_dir(workspace).into_iter().flatten().flatten();
-    let own = own.filter(|entry| {
-        let name = entry.file_name();
-        name != ".git" && is_protected_name(&name)
-    });
-    contents.extend(own.take(MOST).map(|entry| entry.path()));
-    contents.extend(named_places().map(|place| workspace.join(place)));
-    let mut places = Vec::new();
-    match kind {
-        Some(_) if git.is_dir() => {
-            add_git(&git, &mut places);
-            places.extend(configured_places(&git, workspace));
+/// Finds what a command may write that works in that folder. It may write in `more` folders besides. Blocks.
+pub(super) fn find(workspace: &Path, more: &[PathBuf]) -> Reach {
+    find_with(workspace, more, &OperatorConfig::from_environment())
+}
+
+fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> Reach {
+    let git = workspace.join(GIT);
+    let is_file = fs::symlink_metadata(&git).is_ok_and(|found| found.is_file());
+    let linked = is_file.then(|| linked(&git)).flatten();
+    let writable: Vec<PathBuf> = linked.into_iter().map(|(_, common)| common).collect();
+    let repositories = OwnRepository::find_all(workspace);
+    let more = more.iter().filter_map(|path| fs::canonicalize(path).ok());
+    let more = more.filter(|path| path.is_dir() && !path.starts_with(workspace));
+    let mut bases = vec![workspace.to_owned()];
+    for base in more.chain(writable.iter().cloned()) {
+        if !bases.contains(&base) {
+            bases.push(base);
         }
-        Some(_) => places.push(git),
-        // What makes a repository makes its hooks, too.
-        None => {}
     }
-    let mut writable = Vec::new();
-    let mut worktree = None;
-    if let Some((own, common)) = linked {
-        for git in [&own, &common] {
-            add_git(git, &mut places);
-            places.extend(configured_places(git, workspace));
-        }
-        writable.push(common);
-        worktree = Some(own);
-    }
-    let bases = [&[workspace.to_owned()][..], &writable].concat();
-    let mut protected = Vec::new();
-    for place in places {
+    // What leads to a git folder is protected, and not all that is in the folder.
+    let mut protected = git_pointers(workspace, &bases);
+    for place in git_places(workspace, &repositories, operator) {
         add_with_links(place, &bases, &mut protected);
     }
+    let mut pinned = BTreeSet::new();
+    for place in &protected {
+        pinned.extend(pinned_above(place, &bases));
+    }
     let mut of_content = Vec::new();
-    for place in contents {
+    for place in contents_of(workspace) {
         add_with_links(place, &bases, &mut of_content);
     }
     // A file of git's own is held, also where content leads to it.
@@ -156,10 +151,105 @@ pub(super) fn find(workspace: &Path) -> Reach {
     protected.dedup();
     Reach {
         writable,
-        worktree,
+        bases,
+        repositories,
+        pinned,
         protected,
         contents: of_content.into_iter().collect(),
     }
+}
+
+/// The places of protected content right in a folder: the known ones, and those that exist.
+fn contents_of(workspace: &Path) -> Vec<PathBuf> {
+    let own = fs::read_dir(workspace).into_iter().flatten().flatten();
+    let own = own.filter(|entry| {
+        let name = entry.file_name();
+        name != GIT && is_protected_name(&name)
+    });
+    let own = own.take(MOST).map(|entry| entry.path());
+    own.chain(named_places().map(|place| workspace.join(place)))
+        .collect()
+}
+
+/// The entries `.git` in and above a folder that are no folders, where a command may write.
+fn git_pointers(workspace: &Path, bases: &[PathBuf]) -> Vec<PathBuf> {
+    let entries = workspace.ancestors().map(|folder| folder.join(GIT));
+    let is_pointer = |entry: &PathBuf| {
+        let is_folder = fs::symlink_metadata(entry).map(|found| found.is_dir());
+        is_folder.is_ok_and(|is_folder| !is_folder)
+            && bases.iter().any(|base| entry.starts_with(base))
+    };
+    entries.filter(is_pointer).collect()
+}
+
+/// The places from which git takes what to run in these repositories.
+fn git_places(
+    workspace: &Path,
+    repositories: &[OwnRepository],
+    operator: &OperatorConfig,
+) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    if repositories
+        .first()
+        .is_none_or(|near| near.top != workspace)
+    {
+        // The command may make a repository there.
+        let git = workspace.join(GIT);
+        places.extend(configured_places(&git, workspace, operator));
+    }
+    for repository in repositories {
+        for submodule in repository.submodules_elsewhere() {
+            places.extend(configured_places(&submodule.git, &submodule.top, operator));
+            // A command may work with one whose git folder is in it, which is looked at afterwards.
+            if !submodule.has_git_inside() {
+                add_git(&submodule.git, &mut places);
+            }
+        }
+        for git in repository.git_folders() {
+            add_git(git, &mut places);
+            places.extend(configured_places(git, &repository.top, operator));
+            let mut modules = Vec::new();
+            add_modules(&git.join("modules"), DEPTH, &mut modules);
+            for module in modules {
+                add_git(&module, &mut places);
+                if let Some(worktree) = worktree_of(&module) {
+                    places.extend(configured_places(&module, &worktree, operator));
+                }
+            }
+        }
+    }
+    places
+}
+
+/// The working tree that the configuration of a submodule names.
+fn worktree_of(module: &Path) -> Option<PathBuf> {
+    let text = read_git_file(&module.join("config"))?;
+    let entries = parse(text.as_bytes())?;
+    let entry = entries
+        .iter()
+        .find(|entry| entry.key() == "core.worktree")?;
+    Some(lexical(&module.join(entry.value())))
+}
+
+/// The folders above a place that exists, within the folder that a command may write. Of a hidden folder and of those in
+/// it the mounts take care.
+fn pinned_above(place: &Path, bases: &[PathBuf]) -> Vec<PathBuf> {
+    let base = bases.iter().find(|base| place.starts_with(base));
+    let below = base.and_then(|base| Some((base, place.strip_prefix(base).ok()?.parent()?)));
+    let Some((base, above)) = below.filter(|_| fs::symlink_metadata(place).is_ok()) else {
+        return Vec::new();
+    };
+    let is_in_sight = |name: &&OsStr| !name.as_encoded_bytes().starts_with(b".");
+    let mut folder = base.clone();
+    let names = base.file_name().filter(is_in_sight);
+    let names = names.into_iter().flat_map(|_| above.iter());
+    let names = names.take_while(is_in_sight);
+    names
+        .map(|name| {
+            folder.push(name);
+            folder.clone()
+        })
+        .collect()
 }
 
 /// True if a command's text names a program that moves files between commits, and one of its commands that do so.
@@ -168,7 +258,7 @@ pub(super) fn may_move_files(command: &str) -> bool {
 }
 
 /// True if a text has one of these words: no letter, digit or dot is before it, and no letter or digit after it.
-fn has_word(text: &str, words: &[&str]) -> bool {
+pub(super) fn has_word(text: &str, words: &[&str]) -> bool {
     let is_whole = |at: usize, word: &str| {
         let (before, rest) = text.split_at(at);
         let before = before.chars().next_back();
@@ -182,9 +272,17 @@ fn has_word(text: &str, words: &[&str]) -> bool {
 }
 
 /// Adds the links on the way to a place, and the place that they lead to, if a command may write there.
-fn add_with_links(mut place: PathBuf, bases: &[PathBuf], protected: &mut Vec<PathBuf>) {
+fn add_with_links(place: PathBuf, bases: &[PathBuf], protected: &mut Vec<PathBuf>) {
+    let is_below = |place: &Path| {
+        let is_around = |base: &&PathBuf| place.starts_with(base) && place != **base;
+        bases.iter().find(is_around)
+    };
+    let mut place = match is_below(&place) {
+        Some(_) => place,
+        None => without_links(&place),
+    };
     for _ in 0..=MAX_LINKS {
-        let Some(base) = bases.iter().find(|base| place.starts_with(base)) else {
+        let Some(base) = is_below(&place) else {
             return;
         };
         let Some(link) = first_link(base, &place) else {
@@ -202,6 +300,15 @@ fn add_with_links(mut place: PathBuf, bases: &[PathBuf], protected: &mut Vec<Pat
     }
 }
 
+/// The same path with the links of those of its folders that exist resolved.
+fn without_links(path: &Path) -> PathBuf {
+    let real = path.ancestors().skip(1).find_map(|above| {
+        let real = fs::canonicalize(above).ok()?;
+        Some(real.join(path.strip_prefix(above).ok()?))
+    });
+    real.unwrap_or_else(|| path.to_owned())
+}
+
 /// The first link in a path below a folder.
 fn first_link(base: &Path, place: &Path) -> Option<PathBuf> {
     let mut path = base.to_owned();
@@ -217,9 +324,6 @@ fn first_link(base: &Path, place: &Path) -> Option<PathBuf> {
 fn add_git(git: &Path, places: &mut Vec<PathBuf>) {
     let own = OF_GIT.iter().map(|name| git.join(name));
     places.extend(own);
-    let mut modules = Vec::new();
-    add_modules(&git.join("modules"), DEPTH, &mut modules);
-    places.extend(modules);
     for entry in fs::read_dir(git.join("worktrees"))
         .into_iter()
         .flatten()
@@ -229,17 +333,18 @@ fn add_git(git: &Path, places: &mut Vec<PathBuf>) {
     }
 }
 
-/// Adds the folders of submodules.
-fn add_modules(folder: &Path, depth: usize, places: &mut Vec<PathBuf>) {
-    if depth == 0 || places.len() > MOST {
+/// Adds the git folders of submodules, and of theirs.
+fn add_modules(folder: &Path, depth: usize, modules: &mut Vec<PathBuf>) {
+    if depth == 0 || modules.len() >= MAX_MODULES {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.join("HEAD").is_file() {
-            add_git(&path, places);
+            modules.push(path.clone());
+            add_modules(&path.join("modules"), DEPTH, modules);
         } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            add_modules(&path, depth - 1, places);
+            add_modules(&path, depth - 1, modules);
         }
     }
 }
@@ -272,6 +377,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(home.path()).unwrap();
         (home, real)
+    }
+
+    fn find_in(workspace: &Path) -> Reach {
+        find_with(workspace, &[], &OperatorConfig::default())
     }
 
     fn repository(at: &Path) {
@@ -312,7 +421,7 @@ mod tests {
     fn content_is_held_unless_git_may_move_it() {
         let (_home, real) = folders();
         repository(&real.join(".git"));
-        let mut reach = find(&real);
+        let mut reach = find_in(&real);
         let below = |names: &[&str]| names.iter().map(PathBuf::from).collect();
         let found = ContentPlaces {
             places: below(&["sub/AGENTS.md", "lib/.envrc"]),
@@ -341,7 +450,7 @@ mod tests {
         repository(&real.join(".git/modules/deep/sub"));
         fs::write(real.join(".npmrc"), "").unwrap();
         fs::write(real.join("main.rs"), "").unwrap();
-        let reach = find(&real);
+        let reach = find_in(&real);
         assert!(reach.writable.is_empty());
         for name in [
             ".git/hooks",
@@ -372,10 +481,10 @@ mod tests {
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         // The repository knows nothing of it.
-        assert!(find(&tree).writable.is_empty());
+        assert!(find_in(&tree).writable.is_empty());
         let back = format!("{}\n", tree.join(".git").display());
         fs::write(own.join("gitdir"), back).unwrap();
-        let reach = find(&tree);
+        let reach = find_in(&tree);
         assert_eq!(reach.writable, std::slice::from_ref(&main));
         for path in [
             tree.join(".git"),
@@ -388,16 +497,16 @@ mod tests {
         // Both files may name relative paths.
         fs::write(own.join("gitdir"), "../../../../tree/.git\n").unwrap();
         fs::write(tree.join(".git"), "gitdir: ../main/.git/worktrees/tree\n").unwrap();
-        assert_eq!(find(&tree).writable, std::slice::from_ref(&main));
+        assert_eq!(find_in(&tree).writable, std::slice::from_ref(&main));
         // A pipe in the place of a file is not waited for.
         fs::remove_file(own.join("commondir")).unwrap();
         nix::unistd::mkfifo(&own.join("commondir"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(find(&tree).writable.is_empty());
+        assert!(find_in(&tree).writable.is_empty());
         // A file that names anything else.
         let other = real.join("other");
         repository(&other);
         fs::write(tree.join(".git"), format!("gitdir: {}\n", other.display())).unwrap();
-        assert!(find(&tree).writable.is_empty());
+        assert!(find_in(&tree).writable.is_empty());
     }
 
     /// Spec: [BASH-07]
@@ -408,11 +517,61 @@ mod tests {
         for number in 0..2 * MOST {
             fs::write(real.join(format!(".devcontainer{number}")), "").unwrap();
         }
-        let protected = find(&real).protected;
+        let protected = find_in(&real).protected;
         for name in [".git/hooks", ".git/config", "AGENTS.md", ".vscode"] {
             assert!(protected.contains(&real.join(name)), "{name}");
         }
         assert!(protected.len() < 2 * MOST);
+    }
+
+    /// Spec: [BASH-581]
+    #[test]
+    fn the_operators_configuration_holds_for_each_repository() {
+        let (_home, real) = folders();
+        let work = real.join("work");
+        fs::create_dir_all(work.join("sub")).unwrap();
+        let settings = work.join("settings");
+        fs::write(&settings, "[core]\n\thooksPath = .githooks\n").unwrap();
+        let operator = OperatorConfig {
+            files: vec![settings.clone()],
+            home: None,
+        };
+        let protected = |workspace: &Path| find_with(workspace, &[], &operator).protected;
+        // Also of one that a command makes.
+        for place in [settings, work.join(".githooks")] {
+            assert!(protected(&work).contains(&place), "{}", place.display());
+        }
+        repository(&work.join(".git/modules/sub"));
+        let config = "[core]\n\tworktree = ../../../sub\n";
+        fs::write(work.join(".git/modules/sub/config"), config).unwrap();
+        assert!(protected(&work).contains(&work.join("sub/.githooks")));
+    }
+
+    /// Spec: [BASH-580]
+    #[test]
+    fn folders_above_a_file_of_gits_own_stay_at_their_places() {
+        let (_home, real) = folders();
+        let work = real.join("work");
+        repository(&work.join("a/gd"));
+        repository(&work.join("a/gd/modules/sub"));
+        fs::create_dir_all(work.join("b")).unwrap();
+        fs::write(work.join("b/AGENTS.md"), "").unwrap();
+        fs::write(work.join(".git"), "gitdir: a/gd\n").unwrap();
+        let reach = find_in(&work);
+        let pinned = ["a", "a/gd", "a/gd/modules", "a/gd/modules/sub"];
+        assert_eq!(
+            reach.pinned,
+            BTreeSet::from(pinned.map(|name| work.join(name)))
+        );
+        for name in [
+            ".git",
+            "a/gd/config",
+            "a/gd/hooks",
+            "a/gd/modules/sub/hooks",
+        ] {
+            assert!(reach.protected.contains(&work.join(name)), "{name}");
+        }
+        assert!(!reach.protected.contains(&work.join("a/gd")));
     }
 
     /// Spec: [BASH-206]
@@ -434,7 +593,7 @@ mod tests {
         symlink("nowhere", work.join(".envrc")).unwrap();
         fs::remove_dir(work.join(".git/hooks")).unwrap();
         symlink("../docs", work.join(".git/hooks")).unwrap();
-        let reach = find(&work);
+        let reach = find_in(&work);
         for name in [
             "AGENTS.md",
             "CLAUDE.md",

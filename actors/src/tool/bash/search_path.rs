@@ -53,7 +53,9 @@ pub(super) fn look(
 pub(super) fn changeable_places(workspace: &Path, more: Vec<PathBuf>) -> Vec<PathBuf> {
     let own = [workspace.to_owned()].into_iter().chain(more);
     let shared = SHARED.map(PathBuf::from);
-    let places = own.chain(reach::find(workspace).writable).chain(shared);
+    let places = own
+        .chain(reach::find(workspace, &[]).writable)
+        .chain(shared);
     places
         .filter_map(|place| fs::canonicalize(place).ok())
         .collect()
