@@ -1,26 +1,67 @@
 //! `harness doctor --sandbox`: tries what contains commands on this machine, and says what that holds.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use harness_protocol::{Access, Backend};
 use serde_json::{Value, json};
 
-use crate::launch::{Found, probe};
+use crate::launch::{Found, can_write, probe};
 
 /// The backends, the strongest first.
 const BACKENDS: [Backend; 3] = [Backend::Namespaces, Backend::Landlock, Backend::None];
 const ACCESSES: [Access; 3] = [Access::Read, Access::Write, Access::Full];
 
-/// Tries every backend and prints what was found; the exit code: 1 if nothing contains commands.
+/// The folder that the doctor was started in, and whether a command could write there.
+struct LookedAt {
+    folder: PathBuf,
+    can_write: Result<bool, String>,
+}
+
+impl LookedAt {
+    fn here(found: &Found) -> Self {
+        let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
+        let tried = here.map(|folder| (can_write(found, &folder), folder));
+        let (can_write, folder) = tried.unwrap_or_else(|error| (Err(error), PathBuf::from(".")));
+        Self {
+            folder,
+            can_write: can_write.map_err(|error| error.to_string()),
+        }
+    }
+
+    fn line(&self) -> String {
+        let folder = self.folder.display();
+        match &self.can_write {
+            Ok(true) => format!("commands can write in {folder}"),
+            Ok(false) => format!("commands cannot write in {folder}: its permissions refuse it"),
+            Err(reason) => format!("no command can be started in {folder}: {reason}"),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { folder, can_write } = self;
+        json!({
+            "path": Path::to_string_lossy(folder),
+            "can_write": can_write.as_ref().is_ok_and(|can_write| *can_write),
+            "reason": can_write.as_ref().err(),
+        })
+    }
+}
+
+/// Tries every backend, and the folder that this process is in, and prints what was found; the exit code: 1 if nothing
+/// contains commands.
 ///
 /// # Errors
 /// If it cannot be written.
 pub(super) fn run(as_json: bool, out: &mut impl Write) -> io::Result<i32> {
     let found = probe();
+    let looked_at = LookedAt::here(&found);
     if as_json {
-        writeln!(out, "{}", to_json(&found))?;
+        let mut told = to_json(&found);
+        told["folder"] = looked_at.to_json();
+        writeln!(out, "{told}")?;
     } else {
-        for line in lines(&found) {
+        for line in lines(&found).into_iter().chain([looked_at.line()]) {
             writeln!(out, "{line}")?;
         }
     }
@@ -117,5 +158,35 @@ mod tests {
         assert_eq!(json["tried"][0]["reason"], "not permitted");
         assert_eq!(json["holds"][1]["accesses"][0]["contained"], true);
         assert_eq!(json["holds"][2]["accesses"][0]["contained"], false);
+    }
+
+    /// Spec: [CLI-615]
+    #[test]
+    fn the_folder_is_told_with_what_commands_can_do_there() {
+        let looked_at = |can_write| LookedAt {
+            folder: PathBuf::from("/w"),
+            can_write,
+        };
+        for (can_write, line, is_open) in [
+            (Ok(true), "commands can write in /w", true),
+            (
+                Ok(false),
+                "commands cannot write in /w: its permissions refuse it",
+                false,
+            ),
+            (
+                Err("no bash".to_owned()),
+                "no command can be started in /w: no bash",
+                false,
+            ),
+        ] {
+            let looked_at = looked_at(can_write);
+            assert_eq!(looked_at.line(), line);
+            let told = looked_at.to_json();
+            assert_eq!(
+                (&told["path"], &told["can_write"]),
+                (&"/w".into(), &is_open.into())
+            );
+        }
     }
 }

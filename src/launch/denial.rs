@@ -106,6 +106,7 @@ mod tests {
             hidden: vec![at("home/.ssh")],
             throw_away: Some(at("home")),
             network: false,
+            overrides_owners: false,
         };
         let needs = |access| Some(Denial::Needs(access));
         let (protected, hidden) = (Some(Denial::Protected), Some(Denial::Hidden));

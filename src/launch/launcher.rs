@@ -16,6 +16,7 @@ use super::SUBCOMMAND;
 use super::contain::{self, Found};
 use super::denial::denial;
 use super::near_commands::NearCommands;
+use super::owners;
 use super::policy::{Containment, Limits, Policy};
 use super::stage::told;
 use super::worlds::{self, EnteredWorld, WorldStore};
@@ -60,6 +61,14 @@ impl OwnLauncher {
         }
     }
 
+    /// A launcher for one look at this machine, by what was found to contain commands.
+    pub(super) fn with_found(found: Found) -> Self {
+        Self {
+            found: Arc::new(OnceLock::from(found)),
+            ..Self::new(Sandbox::Auto, &[])
+        }
+    }
+
     /// The means that contain commands on this machine. Blocks the first time, for a few
     /// milliseconds.
     pub(crate) fn found(&self) -> &Found {
@@ -83,7 +92,7 @@ impl OwnLauncher {
         &self.near
     }
 
-    fn policy(&self, order: &LaunchOrder) -> Policy {
+    pub(super) fn policy(&self, order: &LaunchOrder) -> Policy {
         let LaunchOrder {
             program,
             environment,
@@ -110,9 +119,13 @@ impl OwnLauncher {
             Access::Read | Access::Full | Access::Unknown => vec![temp.clone()],
         };
         let is_written = |home: &PathBuf| writable.iter().any(|path| home.starts_with(path));
+        let owner = owners::foreign_owner(&workspace);
+        let others = owner.and_then(owners::home_of).zip(home.as_ref());
+        let others = others.map(|(other, home)| owners::in_other_home(&closed, home, &other));
         // A history that is a link to `/dev/null` keeps nothing, and commands need the device.
         let hidden = closed
             .iter()
+            .chain(others.iter().flatten())
             .filter_map(|path| fs::canonicalize(path).ok())
             .filter(|path| path.is_file() || path.is_dir());
         Policy {
@@ -128,6 +141,7 @@ impl OwnLauncher {
                 throw_away: home.filter(|home| can_be_covered(home) && !is_written(home)),
                 network,
                 writable,
+                overrides_owners: owner.is_some(),
             },
             temp: Some(temp),
             limits: self.limits,
@@ -180,6 +194,9 @@ impl Launcher for OwnLauncher {
         let mut gaps = found.gaps(backend, access, network);
         if holds_home && access == Access::Write {
             gaps.push("the home folder can be written: the conversation works in it".to_owned());
+        }
+        if access != Access::Full && owners::foreign_owner(folder).is_some() {
+            gaps.push(owners::GAP.to_owned());
         }
         let is_full_root = access == Access::Full && found.is_root;
         Ok(Contained {

@@ -9,11 +9,13 @@
 mod bound;
 pub(crate) mod contain;
 mod denial;
+mod folder_trial;
 mod init;
 mod launcher;
 mod left_folders;
 mod looking;
 mod near_commands;
+mod owners;
 pub(crate) mod policy;
 mod stage;
 mod tree;
@@ -29,6 +31,7 @@ use std::io;
 use harness_actors::tool::Report;
 
 pub(crate) use contain::Found;
+pub(crate) use folder_trial::can_write;
 pub(crate) use launcher::{OwnLauncher, probe};
 pub(crate) use left_folders::remove_left_folders;
 

@@ -45,6 +45,10 @@ pub(crate) struct Containment {
     pub(crate) throw_away: Option<PathBuf>,
     /// Whether it may reach the network.
     pub(crate) network: bool,
+    /// True if root reads and writes files of other users, as the folder that it works in is. Mounts and Landlock still
+    /// hold what is hidden or protected.
+    #[serde(default)]
+    pub(crate) overrides_owners: bool,
 }
 
 impl Containment {
@@ -102,6 +106,7 @@ mod tests {
                 hidden: vec![],
                 throw_away: None,
                 network,
+                overrides_owners: false,
             };
             let found = containment.shares_network();
             assert_eq!(found, shares, "{backend:?} {full} {network}");

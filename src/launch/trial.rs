@@ -1,4 +1,4 @@
-//! Starts one command as the service does, from a shell: for `tests/sandbox.sh`.
+//! Starts one command as the service does: from a shell, for `tests/sandbox.sh`, and to look at a folder.
 
 use std::io::{self, Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -27,17 +27,25 @@ pub(super) fn run() -> i32 {
 fn start() -> io::Result<i32> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
-    let policy: Policy = serde_json::from_str(&line)?;
+    run_policy(&serde_json::from_str(&line)?, Stdio::inherit())
+}
+
+/// Runs the command of a policy, whose output goes there; its exit code, as a shell has it.
+///
+/// # Errors
+/// Why it was not started.
+pub(super) fn run_policy(policy: &Policy, output: Stdio) -> io::Result<i32> {
     let mut warden = Command::new("/proc/self/exe")
         .args([SUBCOMMAND, "warden"])
         .stdin(Stdio::piped())
+        .stdout(output)
         .stderr(Stdio::piped())
         .spawn()?;
     let (Some(mut lifeline), Some(mut reports)) = (warden.stdin.take(), warden.stderr.take())
     else {
         return Err(io::Error::other("the warden has no pipes"));
     };
-    lifeline.write_all(&told(&serde_json::to_vec(&policy)?))?;
+    lifeline.write_all(&told(&serde_json::to_vec(policy)?))?;
     let mut lines = String::new();
     reports.read_to_string(&mut lines)?;
     warden.wait()?;

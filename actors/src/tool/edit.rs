@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    Known, Matches, carry_out_at_once, check_size, find, nearest, planned, with_line_ends_of,
+    CHANGED_SINCE, Known, Matches, carry_out_at_once, check_size, find, nearest, planned,
+    with_line_ends_of,
 };
 use super::look_alikes::look_alikes;
 use super::plan::PlanFuture;
@@ -89,7 +90,12 @@ fn plan(asked: &Path, input: &Input, context: &ToolContext) -> Result<super::Pla
         return Err("old_string and new_string are the same: nothing would change".into());
     }
     planned(asked, context, |known| match known {
-        Some(known) => changed(known, input),
+        Some(known) => changed(known, input).map_err(|error| {
+            match context.seen.is_another(&known.path, &known.hash) {
+                true => ToolError(format!("{}; {CHANGED_SINCE}; read it again", error.0)),
+                false => error,
+            }
+        }),
         None if input.old_string.is_empty() => {
             Ok((input.new_string.clone().into_bytes(), Vec::new()))
         }

@@ -118,6 +118,49 @@ async fn a_plan_changes_nothing_and_holds_only_for_the_file_that_it_was_made_of(
     assert_eq!(fs::read(folder.at("f")).unwrap(), b"three\n2\n");
 }
 
+/// Spec: [TOOL-613]
+#[tokio::test]
+async fn a_change_of_a_file_that_a_formatter_changed_says_so() {
+    let folder = Folder::new();
+    let own = ToolContext {
+        seen: Seen::default(),
+        ..context(&folder)
+    };
+    let edit = async |old: &str| {
+        let input = object(json!({"path": "f", "old_string": old, "new_string": "c"}));
+        let done = Edit.execute_in(input, own.clone()).await;
+        done.map_err(|ToolError(error)| error)
+    };
+    let write = async || {
+        let input = object(json!({"path": "f", "content": "whole"}));
+        let done = Write.execute_in(input, own.clone()).await;
+        done.map_err(|ToolError(error)| error)
+    };
+    folder.file("f", "let a  =  1\nlet b = 2\n");
+    let unread = write().await.unwrap_err();
+    assert!(unread.contains("you have not read all of it"), "{unread}");
+    // What was never read is not known to have changed.
+    let missed = edit("nothing like it").await.unwrap_err();
+    assert!(!missed.contains("changed it"), "{missed}");
+    let input = object(json!({"path": "f"}));
+    super::super::Read
+        .execute_in(input, own.clone())
+        .await
+        .unwrap();
+    folder.file("f", "let a = 1\nlet b = 2\n");
+    let changed = "a command, or something outside, changed it";
+    let missed = edit("let a  =  1x").await.unwrap_err();
+    assert!(missed.contains("no match found"), "{missed}");
+    let end = format!("{changed}; read it again");
+    assert!(missed.ends_with(&end), "{missed}");
+    let refused = write().await.unwrap_err();
+    let way = format!("{changed}; read it to its end");
+    assert!(refused.contains(&way), "{refused}");
+    // A text that is still there is replaced, with a remark.
+    let done = edit("let b = 2").await.unwrap();
+    assert!(done.contains(changed), "{done}");
+}
+
 /// Spec: [TOOL-62]
 #[tokio::test]
 async fn what_is_written_over_was_seen_whole_as_it_is() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Known, carry_out_at_once, planned, with_marks_of};
+use super::change::{CHANGED_SINCE, Known, carry_out_at_once, planned, with_marks_of};
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
@@ -94,11 +94,14 @@ fn content(
         });
     }
     if !known.bytes.is_empty() && !context.seen.knows(&known.path, &known.hash) {
-        return Err(
-            "the file is there and is not as you last saw it; read all of it first, in parts with \
-             start_line where one result does not hold it, or use edit"
-                .into(),
-        );
+        let reason = match context.seen.is_another(&known.path, &known.hash) {
+            true => CHANGED_SINCE,
+            false => "the file is there and you have not read all of it",
+        };
+        return Err(ToolError(format!(
+            "{reason}; read it to its end, in parts with start_line where one result does not hold it, \
+             or use edit"
+        )));
     }
     Ok((content.into_owned().into_bytes(), notes))
 }

@@ -120,7 +120,7 @@ fn apply_namespaces(
     let home_is_read_only = mounts::build(containment, world)?;
     let mut landlock_abi = 0;
     if containment.full {
-        capabilities::drop_for_full()?;
+        capabilities::drop_most(containment)?;
     } else {
         if !containment.network {
             network::raise_loopback()?;
@@ -129,7 +129,7 @@ fn apply_namespaces(
         let home = home.filter(|_| home_is_read_only.is_none());
         let grants = rules::within_namespaces(containment, home);
         landlock_abi = landlock::restrict(&grants, landlock::Network::Free)?;
-        capabilities::drop_all()?;
+        capabilities::drop_most(containment)?;
         // A socket in the folder leads to another program.
         let sockets = match containment.only_reads() && !containment.network {
             true => Sockets::Pairs,
@@ -163,10 +163,8 @@ fn apply_landlock(containment: &Containment) -> Result<Applied, ContainError> {
             format!("its version is {landlock_abi}, and 2 is the first that lets files be renamed"),
         ));
     }
-    if containment.full {
-        capabilities::drop_for_full()?;
-    } else {
-        capabilities::drop_all()?;
+    capabilities::drop_most(containment)?;
+    if !containment.full {
         seccomp::filter(CallFilter {
             sockets,
             // The processes of the machine are in reach.

@@ -13,6 +13,7 @@ fn containment() -> Containment {
         hidden: vec![],
         throw_away: None,
         network: false,
+        overrides_owners: false,
     }
 }
 

@@ -124,6 +124,7 @@ impl Ground {
             hidden: vec![hidden],
             throw_away: self.home.clone(),
             network: false,
+            overrides_owners: false,
         }
     }
 }

@@ -11,6 +11,7 @@ fn containment() -> Containment {
         hidden: vec![],
         throw_away: None,
         network: false,
+        overrides_owners: false,
     }
 }
 

@@ -14,7 +14,7 @@ use super::inventory::Inventory;
 use super::job::{DEFAULT_TAIL, ended_line};
 use super::jobs::{Jobs, NewJob, Starting};
 use super::process::{self, Ended, GRACE, Lifeline};
-use super::result::{Ending, Finished};
+use super::result::{Ending, Finished, NextFolder};
 use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
 use super::{Bash, KnownPlaces, Ready, failed};
@@ -99,7 +99,7 @@ impl Bash {
             ended,
             ending: Ending::Own,
             took: began.elapsed(),
-            folder: None,
+            next_folder: NextFolder::Same,
             places,
         };
         Ok(finished.outcome())

@@ -1,6 +1,7 @@
 //! The places that a command was denied, as the programs that it ran complain of them.
 //!
-//! Invariant: a complaint only says where to look. Whether the place is denied, and why, says the launcher.
+//! Invariant: a complaint only says where to look. Whether the place is denied, and why, says the launcher. What is hidden
+//! is missing to a program: such a complaint counts only of a place that is hidden and there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ const COMPLAINTS: [&str; 3] = [
     "read-only file system",
     "device or resource busy",
 ];
+/// The system's words for a place that is missing, in small letters.
+const MISSING: &str = "no such file or directory";
 /// How many lines at the end of an output are looked at.
 const MAX_LINES: usize = 200;
 /// How many places are told.
@@ -56,15 +59,23 @@ fn of_line(
 ) -> Vec<String> {
     // Small letters of other scripts may be of another length.
     let small = line.to_ascii_lowercase();
-    let Some(at) = COMPLAINTS.iter().find_map(|words| small.find(words)) else {
+    let complaint = COMPLAINTS.iter().find_map(|words| small.find(words));
+    let Some(at) = complaint.or_else(|| small.find(MISSING)) else {
         return Vec::new();
     };
+    let is_missing = complaint.is_none();
     let before = line[..at].trim_end().trim_end_matches(':');
     let last = before.rsplit(": ").next().into_iter().collect();
     for names in [quoted(line), last, words(line)] {
         let places = names.iter().filter_map(|name| place(name, folders));
+        // What is missing to everybody is not hidden.
+        let places = places.filter(|place| !is_missing || place.symlink_metadata().is_ok());
         let notes: Vec<String> = places
-            .filter_map(|place| note(&place, denial(&place)?))
+            .filter_map(|place| {
+                let denial = denial(&place)?;
+                let counts = !is_missing || denial == Denial::Hidden;
+                note(&place, denial).filter(|_| counts)
+            })
             .collect();
         if !notes.is_empty() {
             return notes;
@@ -189,6 +200,56 @@ mod tests {
         assert_eq!(notes(line, &[&work, &out], denial), [""; 0]);
         let line = "rm: cannot remove '../out/file': Permission denied";
         assert_eq!(notes(line, &[&real.join("gone"), &work], denial).len(), 1);
+    }
+
+    /// Spec: [BASH-610]
+    #[test]
+    fn a_hidden_place_that_a_program_missed_is_told() {
+        let home = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(home.path()).unwrap();
+        let (work, hidden) = (real.join("work"), real.join(".ssh"));
+        for folder in [&work, &hidden] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(hidden.join("id.pub"), "").unwrap();
+        fs::write(work.join("there"), "").unwrap();
+        let (key, there) = (hidden.join("id.pub"), work.join("there"));
+        let denial = |place: &Path| {
+            Some(match place.starts_with(&hidden) {
+                true => Denial::Hidden,
+                false => Denial::Protected,
+            })
+        };
+        let (k, h) = (key.display(), hidden.display());
+        for (line, is_told) in [
+            (
+                format!("error: Couldn't load public key {k}: No such file or directory?"),
+                true,
+            ),
+            (
+                format!("Can't open user config file {k}: No such file or directory"),
+                true,
+            ),
+            (
+                format!("FileNotFoundError: [Errno 2] No such file or directory: '{k}'"),
+                true,
+            ),
+            (
+                "cat: ../.ssh/id.pub: No such file or directory".to_owned(),
+                true,
+            ),
+            // Not there for anybody, and not hidden.
+            (format!("cat: {h}/other: No such file or directory"), false),
+            (
+                format!("cat: {}: No such file or directory", there.display()),
+                false,
+            ),
+            ("no such file or directory".to_owned(), false),
+        ] {
+            let expected = is_told.then(|| format!("{k} is hidden from commands"));
+            let notes = notes(&line, &[&work], denial);
+            assert_eq!(notes, Vec::from_iter(expected), "{line}");
+        }
     }
 
     /// Spec: [BASH-203]

@@ -59,11 +59,11 @@ use self::inventory::{ContentPlaces, Inventory};
 use self::known_commits::KnownCommits;
 use self::process::GRACE;
 use self::reach::Reach;
-use self::result::{Ending, Finished};
+use self::result::{Ending, Finished, NextFolder};
 use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
 use self::submodule_note::submodule_note;
-use super::launch::{LaunchOrder, Launcher};
+use super::launch::{Denial, LaunchOrder, Launcher};
 use super::plan::{EffectError, PlanFuture, Planned};
 use super::{
     ApprovedContents, Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input,
@@ -295,14 +295,19 @@ impl Bash {
             .map_err(|error| failed(&error))?
             .map_err(|error| failed(&error))?;
         let last = context.command_folder.clone();
+        let was = last.as_deref().unwrap_or(&workspace);
         let folder = ended.folder.clone().filter(|folder| {
-            let was = last.as_deref().unwrap_or(&workspace);
             let is_other = folder.starts_with(&workspace) && folder != was;
             is_other && !holds_secret(folder, &context.redaction)
         });
-        let shown = folder
-            .as_ref()
-            .map(|folder| workdir::shown(&workspace, folder));
+        let shown = |folder: &Path| workdir::shown(&workspace, folder);
+        let next_folder = match &folder {
+            Some(folder) => NextFolder::Other(shown(folder)),
+            None if ended.folder.is_none() && script::may_move(&command) => {
+                NextFolder::Unchanged(shown(was))
+            }
+            None => NextFolder::Same,
+        };
         let finished = Finished {
             command: &command,
             call: &call,
@@ -310,7 +315,7 @@ impl Bash {
             ended,
             ending,
             took: began.elapsed(),
-            folder: shown,
+            next_folder,
             places,
         };
         Ok(ToolOutcome {
@@ -321,16 +326,20 @@ impl Bash {
         })
     }
 
-    /// The words about the places that a failed command was denied, by its output. Looks at files.
+    /// The words about the places that a command was denied, by its output. Looks at files.
     fn denied(&self, order: &LaunchOrder, ended: &Ended, text: &str) -> Vec<String> {
-        let has_failed = ended.code.is_some_and(|code| code != 0);
         // A file that is no program is denied to everybody.
-        if !has_failed || ended.code == Some(NO_PROGRAM) {
+        if ended.code == Some(NO_PROGRAM) {
             return Vec::new();
         }
+        let has_failed = ended.code.is_some_and(|code| code != 0);
         let folders: Vec<&Path> = ended.folder.iter().map(PathBuf::as_path).collect();
         let folders = [&[order.folder.as_path()][..], &folders].concat();
-        denied::notes(text, &folders, |place| self.launcher.denial(order, place))
+        denied::notes(text, &folders, |place| {
+            let denial = self.launcher.denial(order, place);
+            // A command that succeeded did without more access.
+            denial.filter(|denial| has_failed || !matches!(denial, Denial::Needs(_)))
+        })
     }
 
     fn order(
@@ -345,7 +354,7 @@ impl Bash {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let command = ready.plan.command.clone();
-        let script = script::with_note(temp.path());
+        let script = script::with_note(temp.path(), &command);
         let words = ["bash", "--norc", "--noprofile", "-c", &*script, "bash"];
         let program = words.into_iter().map(str::to_owned).chain([command]);
         let mut reach = reach::find(&ready.workspace, &self.launcher.writable());
@@ -511,7 +520,7 @@ impl Tool for Bash {
         "Runs a command with bash, without a terminal and with empty standard input, and returns what it \
          writes, with one last line: how it ended and how long it took. The call ends when the shell ends, \
          and ends what the command left running. The folder that the shell ends in is carried to the next \
-         call, except after exec and after an exit that a trap of yours handles; variables are not. \
+         call, unless a function of yours calls exec; variables are not. \
          Ask for the least access that does: read for looking, building nothing; write for changing files \
          in the conversation's folder; full, with a reason, only for what cannot be done inside the \
          sandbox. What is to run on, such as a server, is started with background; job reads and stops \

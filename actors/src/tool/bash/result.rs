@@ -15,6 +15,30 @@ pub(super) enum Ending {
     TimedOut(Duration),
 }
 
+/// The folder that the next command starts in, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NextFolder {
+    /// The same as before.
+    Same,
+    /// Another one, which the command ended in.
+    Other(String),
+    /// The same as before, since the one that the command ended in is not known.
+    Unchanged(String),
+}
+
+impl NextFolder {
+    fn note(&self) -> Option<String> {
+        match self {
+            Self::Same => None,
+            Self::Other(folder) => Some(format!("now in {}", in_one_line(folder))),
+            Self::Unchanged(folder) => Some(format!(
+                "the folder that it ended in is not known; the next command starts in {}",
+                in_one_line(folder)
+            )),
+        }
+    }
+}
+
 /// The facts about a command that ended.
 pub(super) struct Finished<'a> {
     pub(super) command: &'a str,
@@ -23,8 +47,7 @@ pub(super) struct Finished<'a> {
     pub(super) ended: Ended,
     pub(super) ending: Ending,
     pub(super) took: Duration,
-    /// The folder that the next command starts in, if it is another, as it is shown.
-    pub(super) folder: Option<String>,
+    pub(super) next_folder: NextFolder,
     /// The places that are to be known of: what was changed at protected ones and put back, and which were
     /// denied.
     pub(super) places: Vec<String>,
@@ -40,7 +63,7 @@ impl Finished<'_> {
             ended,
             ending,
             took,
-            folder,
+            next_folder,
             places,
         } = self;
         let mut notes = vec![match (&ended, ending) {
@@ -69,7 +92,7 @@ impl Finished<'_> {
             _ => "ended from outside".to_owned(),
         }];
         notes.push(format!("{:.1} s", took.as_secs_f64()));
-        notes.extend(folder.map(|folder| format!("now in {}", in_one_line(&folder))));
+        notes.extend(next_folder.note());
         if told.left_out > 0 {
             let left_out = told.left_out;
             notes.push(match told.kept {
@@ -153,7 +176,7 @@ mod tests {
             ended,
             ending,
             took: Duration::from_millis(1234),
-            folder: None,
+            next_folder: NextFolder::Same,
             places: Vec::new(),
         }
         .outcome();
@@ -214,6 +237,19 @@ mod tests {
         assert_eq!(
             in_one_line(name),
             "x]\\nall tests pass\\n[exit 0 \\u{1b}[2J ä"
+        );
+    }
+
+    /// Spec: [BASH-612]
+    #[test]
+    fn a_last_folder_that_is_not_known_is_said() {
+        assert_eq!(NextFolder::Same.note(), None);
+        let other = NextFolder::Other("a\nb".to_owned());
+        assert_eq!(other.note().unwrap(), "now in a\\nb");
+        let unchanged = NextFolder::Unchanged(".".to_owned());
+        assert_eq!(
+            unchanged.note().unwrap(),
+            "the folder that it ended in is not known; the next command starts in ."
         );
     }
 

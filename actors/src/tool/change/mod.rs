@@ -22,6 +22,6 @@ pub(super) use line_ends::{with_line_ends_of, with_marks_of};
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use place::place_of;
-pub(super) use planned::planned;
+pub(super) use planned::{CHANGED_SINCE, planned};
 pub(super) use replace::{Known, check_size, has_happened, read_bytes};
 pub use undo::Undo;

@@ -13,6 +13,10 @@ use crate::attachment::sha256;
 use crate::blocking;
 use crate::tool::{EffectError, Planned, ToolContext, ToolError, ToolOutcome};
 
+/// The words about a file that differs from what the model knows of it.
+pub(in crate::tool) const CHANGED_SINCE: &str =
+    "the file was not as you last saw it: a command, or something outside, changed it";
+
 /// Plans a change of the file that a path leads to. `change` makes the content after of the one before,
 /// with what there is to say of it. Blocks.
 ///
@@ -30,7 +34,7 @@ pub(in crate::tool) fn planned(
     if let Some(known) = &known
         && context.seen.is_another(&known.path, &known.hash)
     {
-        notes.push("the file was not as you last saw it".to_owned());
+        notes.push(CHANGED_SINCE.to_owned());
     }
     for folder in &found.missing {
         notes.push(format!("makes the folder {}", folder.display()));
