@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use super::git_config::parse;
 use super::held_folder::{EntryKind, HeldFolder};
 
+/// Finds the ways to run programs in the text of a file of git.
+type ReadWays = fn(&str) -> BTreeSet<String>;
+
 /// The ways of what cannot be told.
 pub(super) const UNKNOWN: &str = "it cannot be looked at";
 /// Maximum size of a file of git that is read, in bytes.
@@ -22,7 +25,7 @@ const SEQUENCES: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 /// a program `git-merge-…`, and options in the form of a configuration.
 ///
 /// Source: `sequencer.c`, `builtin/rebase.c` and `builtin/am.c` of git.
-const SEQUENCE_FILES: [(&str, fn(&str) -> BTreeSet<String>); 4] = [
+const SEQUENCE_FILES: [(&str, ReadWays); 4] = [
     ("git-rebase-todo", todo_commands),
     ("todo", todo_commands),
     ("strategy", foreign_strategy),

@@ -129,7 +129,7 @@ mod tests {
         fs::create_dir(real.join("work/.git")).unwrap();
         let above = real.join("work/.git");
         let above = (real.join("work"), above.clone(), above);
-        assert_eq!(found(), [above.clone()]);
+        assert_eq!(found(), std::slice::from_ref(&above));
         let store = real.join("store");
         let entry = work.join(GIT);
         for (text, git) in [
