@@ -1,12 +1,13 @@
 //! The reach of a command, over HTTP, by the means that contains commands on this machine. The limits of
 //! each backend, and as which user, are in `tests/sandbox.sh`.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
+use nix::unistd::{Uid, chown};
 use serde_json::{Value, json};
 
 use crate::bash::run;
@@ -170,6 +171,66 @@ async fn s1_nothing_is_written_outside_and_what_reads_writes_nothing() {
     assert!(!here.at("made").exists() && !here.at("d").exists());
     let (result, is_error) = with(&here, "read", "cat inside; echo x >$TMPDIR/x").await;
     assert!(!is_error && result.starts_with("new\n"), "{result}");
+}
+
+/// Spec: [BASH-610]
+#[tokio::test]
+async fn a_hidden_place_is_named_when_the_command_goes_on() {
+    if backend() != "namespaces" {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let keys = here.service.home.path().join(".ssh");
+    fs::create_dir(&keys).unwrap();
+    fs::write(keys.join("id.pub"), "").unwrap();
+    let key = fs::canonicalize(keys.join("id.pub")).unwrap();
+    let key = key.display();
+    let (result, is_error) = with(&here, "write", &format!("cat {key}; echo went on")).await;
+    let told = format!("{key} is hidden from commands");
+    assert!(!is_error && result.contains(&told), "{result}");
+    let (result, _) = with(&here, "write", &format!("cat {key}.gone; echo went on")).await;
+    assert!(!result.contains("hidden"), "{result}");
+}
+
+/// Spec: [BOX-614] [CLI-615]
+#[tokio::test]
+async fn root_writes_in_a_folder_of_another_user_but_not_what_is_protected() {
+    if !Uid::effective().is_root() || backend() != "namespaces" {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let mut git = Command::new("git");
+    let (code, ..) = output(git.args(["init", "-q", "."]).current_dir(here.at("")));
+    assert_eq!(code, 0);
+    let file = here.file("f", "old\n");
+    let config = here.read(".git/config");
+    let other = Some(Uid::from_raw(47110));
+    for path in [here.at(""), file] {
+        chown(&path, other, None).unwrap();
+        let closed = fs::metadata(&path).unwrap().mode() & 0o700;
+        fs::set_permissions(&path, Permissions::from_mode(closed)).unwrap();
+    }
+    let (result, is_error) = with(&here, "write", "echo new > f; echo made > g; cat f g").await;
+    assert!(!is_error && result.starts_with("new\nmade\n"), "{result}");
+    let (result, is_error) = with(&here, "read", "cat f").await;
+    assert!(!is_error && result.starts_with("new\n"), "{result}");
+    let token = here.service.home.path().join(".harness/token");
+    for text in [
+        "echo evil >> .git/config".to_owned(),
+        "chmod 777 .git/config && rm -rf .git/config".to_owned(),
+        format!("cat {}", token.display()),
+    ] {
+        let (result, is_error) = with(&here, "write", &text).await;
+        assert!(is_error, "{text}: {result}");
+    }
+    let (result, _) = with(&here, "write", "grep CapEff /proc/self/status").await;
+    assert!(result.contains("000000000000000a"), "{result}");
+    assert_eq!(here.read(".git/config"), config);
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_harness"));
+    doctor.args(["doctor", "--sandbox", "--json"]);
+    let (_, told, _) = output(doctor.current_dir(here.at("")));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["folder"]["can_write"], true, "{told}");
 }
 
 /// Spec: [BOX-20]

@@ -190,7 +190,7 @@ async fn who_goes_on_from_before_a_prompt_leaves_word_where() {
     assert_eq!(before["summary"]["records"], after["summary"]["records"]);
 }
 
-/// Spec: [BASH-450] [BASH-04]
+/// Spec: [BASH-450] [BASH-04] [BASH-611] [BASH-612]
 #[tokio::test]
 async fn nothing_of_the_service_shows_in_a_shell_whose_folder_is_carried() {
     let here = Changing::in_mode("ask").await;
@@ -202,6 +202,8 @@ async fn nothing_of_the_service_shows_in_a_shell_whose_folder_is_carried() {
         ("set -x; cd sub", "++ cd sub\n"),
         ("trap 'echo bye' EXIT; cd sub", "bye\n"),
         ("cd sub; exit 0", ""),
+        ("cd sub; exec true", ""),
+        ("trap 'exit 0' EXIT; cd sub; exit 1", ""),
     ] {
         let (result, is_error) = run(&here, json!({"command": text})).await;
         let start = format!("{output}[exit 0 · ");
@@ -214,6 +216,9 @@ async fn nothing_of_the_service_shows_in_a_shell_whose_folder_is_carried() {
     for folder in ["", "sub", "own"] {
         assert!(!here.at(folder).join(".folder").exists(), "{folder}");
     }
+    let (result, _) = run(&here, json!({"command": "cd sub; kill -KILL $$"})).await;
+    let told = "the folder that it ended in is not known; the next command starts in .";
+    assert!(result.contains(told), "{result}");
     let text = "cd sub; rmdir ../sub; echo here";
     let (result, _) = run(&here, json!({"command": text})).await;
     assert!(result.starts_with("here\n[exit 0 · "), "{result}");
