@@ -62,6 +62,11 @@ impl Policy<'_> {
         let is_locked = self.mode == ApprovalMode::Locked;
         let because = match change.place {
             Place::Workspace => None,
+            Place::Protected if change.by_command => Some(
+                "the command changed a file that tells other programs what to do, and it was taken back; allow to keep \
+                 the command's version"
+                    .to_owned(),
+            ),
             Place::Protected => Some("the file tells other programs what to do".to_owned()),
             Place::Outside | Place::Unknown => {
                 Some("the file is outside the conversation's folder".to_owned())
@@ -107,7 +112,16 @@ impl Policy<'_> {
         let names = [Some(&change.path), change.asked.as_ref()];
         let names = names.into_iter().flatten();
         let names: Vec<&str> = names.filter_map(|name| self.below(name)).collect();
-        let covers = |rule: &Rule| names.iter().any(|name| rule.covers(tool, name));
+        // What a command did is a change by no tool that rules about files name.
+        let tools = if change.by_command {
+            &["edit", "write"][..]
+        } else {
+            &[tool]
+        };
+        let covers = |rule: &Rule| {
+            let covers = |name| tools.iter().any(|tool| rule.covers(tool, name));
+            names.iter().copied().any(covers)
+        };
         self.parsed(action).find(covers)
     }
 

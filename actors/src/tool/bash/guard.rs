@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use harness_protocol::FileChange;
+
 use super::clone_origin::origin_refs;
 use super::git_contents::{GitContents, GitReader};
 use super::git_look::{GitFinding, GitFolders, GitLook};
@@ -16,9 +18,10 @@ use super::held_folder::{EntryKind, HeldFolder, HeldPlace};
 use super::inventory::ContentPlaces;
 use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
+use super::put_aside::{GuardNotes, PutAside};
 use super::reach::Reach;
 use crate::lexical::lexical;
-use crate::tool::ApprovedContents;
+use crate::tool::{ApprovedContents, ToolContext};
 
 /// Maximum size of a protected file that can be put back, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -223,8 +226,14 @@ impl CommandGuard {
     }
 
     /// Puts back what was changed and puts aside what was made, but for content that git has moved from a commit of the
-    /// operator; a line for each. `made` has the places that had no file before. Blocks.
-    pub(super) fn put_back(mut self, made: ContentPlaces, git: &GitReader<'_>) -> Vec<String> {
+    /// operator; a line for each. `made` has the places that had no file before. With a context, operators are asked about
+    /// text that the command left, in place of a line. Blocks.
+    pub(super) fn put_back(
+        mut self,
+        made: ContentPlaces,
+        git: &GitReader<'_>,
+        context: Option<&ToolContext>,
+    ) -> (Vec<String>, Vec<FileChange>) {
         self.nested.extend(made.nested);
         if let Some(own) = self.folders.first_mut() {
             own.add_made(made.places);
@@ -238,7 +247,7 @@ impl CommandGuard {
         let contents = self.moved_contents(commits, refs.as_ref().map(|(_, refs)| refs), git);
         let begun = self.commits.as_ref().map(|commits| &*commits.repository);
         self.known_commits.end(begun, refs);
-        let mut notes = Vec::new();
+        let mut notes = GuardNotes::default();
         if let Some((own, others)) = self.folders.split_first() {
             for (relative, was) in &own.places {
                 match self.nested.contains(relative) {
@@ -252,6 +261,8 @@ impl CommandGuard {
                 }
             }
         }
+        let workspace = self.folders.first().map(|own| own.path.clone());
+        let (mut notes, proposals) = notes.settle(&workspace.unwrap_or_default(), context);
         if notes.len() > MAX_NOTES {
             let more = notes.len() - MAX_NOTES;
             notes.truncate(MAX_NOTES);
@@ -268,7 +279,7 @@ impl CommandGuard {
             notes.collect::<Vec<_>>()
         });
         notes.extend(put.into_iter().flatten());
-        notes
+        (notes, proposals)
     }
 }
 
@@ -435,7 +446,7 @@ impl GuardedFolder {
     }
 
     /// Names a place that differs.
-    fn name_change(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
+    fn name_change(&self, relative: &Path, was: &PlaceState, notes: &mut GuardNotes) {
         let mut room = MAX_FILES;
         if state_at(&self.held, relative, &mut room) != *was {
             notes.push(format!(
@@ -450,7 +461,7 @@ impl GuardedFolder {
         relative: &Path,
         was: &PlaceState,
         contents: &GitContents,
-        notes: &mut Vec<String>,
+        notes: &mut GuardNotes,
     ) {
         let is_wanted = *was != PlaceState::Absent;
         match self.held.place(relative) {
@@ -486,7 +497,7 @@ impl GuardedFolder {
         entry: &GuardedEntry<'_>,
         was: &PlaceState,
         contents: &GitContents,
-        notes: &mut Vec<String>,
+        notes: &mut GuardNotes,
     ) {
         let &GuardedEntry {
             folder,
@@ -535,20 +546,28 @@ impl GuardedFolder {
                 let put = if is == PlaceState::Absent {
                     Ok(None)
                 } else {
-                    let aside = self.aside_folder(relative);
-                    aside.and_then(|aside| folder.put_aside(name, &aside).map(Some))
+                    self.put_aside(folder, name, relative).map(Some)
                 };
                 let put = put.and_then(|aside| make(folder, name, was).map(|()| aside));
                 let above = self.aside_path(relative);
-                let put = put.map(|aside| aside.map(|aside| above.join(aside)));
-                notes.push(put_back_note(&self.path.join(relative), &put));
+                let shown = put
+                    .as_ref()
+                    .map(|aside| aside.as_ref().map(|(_, name)| above.join(name)));
+                let note = put_back_note(&self.path.join(relative), &shown);
+                match (put, was) {
+                    (Ok(Some(aside)), PlaceState::File { content, .. }) => {
+                        notes.add(put_aside(relative, Some(content.clone()), aside, note));
+                    }
+                    (Ok(_) | Err(_), _) => notes.push(note),
+                }
             }
         }
     }
 
     /// Puts a place back whose folders may have been removed.
-    fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
-        let put = self.make_below(relative, was).map(|()| None);
+    fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut GuardNotes) {
+        let put = self.make_below(relative, was);
+        let put = put.as_ref().map(|()| None);
         notes.push(put_back_note(&self.path.join(relative), &put));
     }
 
@@ -567,22 +586,34 @@ impl GuardedFolder {
         folder: &HeldFolder,
         name: &OsStr,
         relative: &Path,
-        notes: &mut Vec<String>,
+        notes: &mut GuardNotes,
     ) {
         let shown = self.path.join(relative);
         let shown = shown.display();
-        let aside = self
-            .aside_folder(relative)
-            .and_then(|aside| folder.put_aside(name, &aside));
-        notes.push(match aside {
-            Ok(aside) => format!(
-                "{shown} is protected: what was made there was put aside as {}; write asks an operator for it",
-                self.aside_path(relative).join(aside).display()
-            ),
-            Err(error) => {
-                format!("{shown} is protected and was made; it could not be put aside: {error}")
+        match self.put_aside(folder, name, relative) {
+            Ok(aside) => {
+                let note = format!(
+                    "{shown} is protected: what was made there was put aside as {}; write asks an operator for it",
+                    self.aside_path(relative).join(&aside.1).display()
+                );
+                notes.add(put_aside(relative, None, aside, note));
             }
-        });
+            Err(error) => notes.push(format!(
+                "{shown} is protected and was made; it could not be put aside: {error}"
+            )),
+        }
+    }
+
+    /// Puts an entry aside, and returns where it is then.
+    fn put_aside(
+        &self,
+        folder: &HeldFolder,
+        name: &OsStr,
+        relative: &Path,
+    ) -> io::Result<(HeldFolder, OsString)> {
+        let aside = self.aside_folder(relative)?;
+        let name = folder.put_aside(name, &aside)?;
+        Ok((aside, name))
     }
 
     /// The folder for what is put aside: no program looks for files there by their place. Entries of `.git` stay in
@@ -628,8 +659,23 @@ fn make(folder: &HeldFolder, name: &OsStr, was: &PlaceState) -> io::Result<()> {
     }
 }
 
+fn put_aside(
+    relative: &Path,
+    before: Option<Vec<u8>>,
+    (folder, name): (HeldFolder, OsString),
+    note: String,
+) -> PutAside {
+    PutAside {
+        relative: relative.to_owned(),
+        before,
+        folder,
+        name,
+        note,
+    }
+}
+
 /// The note about a place that was put back. `put` has the path of what was in its place.
-fn put_back_note(path: &Path, put: &io::Result<Option<PathBuf>>) -> String {
+fn put_back_note(path: &Path, put: &Result<Option<PathBuf>, &io::Error>) -> String {
     let shown = path.display();
     match put {
         Ok(None) => format!("{shown} is protected and was put back"),

@@ -72,7 +72,7 @@ fn put_back(workspace: &Path, guard: CommandGuard, made: ContentPlaces) -> Vec<S
         workspace,
         closed: &Arc::default(),
     };
-    guard.put_back(made, &git)
+    guard.put_back(made, &git, None).0
 }
 
 /// Spec: [BASH-07]

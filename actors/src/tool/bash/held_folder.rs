@@ -12,7 +12,7 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, readlinkat};
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstatat, mkdirat};
-use nix::unistd::symlinkat;
+use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 /// Opens a folder without the right to list it; the kernel refuses a link in its place.
 #[cfg(target_os = "linux")]
@@ -185,6 +185,16 @@ impl HeldFolder {
             Err(errno) => return Err(errno.into()),
         }
         self.folder(name)
+    }
+
+    /// Removes an entry that is no folder.
+    pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    /// Removes an empty folder.
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::RemoveDir)?)
     }
 
     /// Moves an entry into another folder, under a name that no program looks for, and returns that name.
