@@ -53,7 +53,7 @@ pub enum Effect {
     /// Run a tool. It changes only what has this digest; without one it says first what it would
     /// change.
     RunTool(CallId, ToolCall, Option<String>),
-    /// Make a change of the call's command that an operator keeps, if its file is still as it was.
+    /// Make a change of the call's command that an operator keeps, if nothing else changed its file.
     KeepChange(CallId, ToolCall, Box<FileChange>),
     /// Stop a tool.
     CancelTool(CallId),

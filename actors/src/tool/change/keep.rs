@@ -60,7 +60,7 @@ pub(in crate::tool) fn proposed(
     Ok(change)
 }
 
-/// Makes a change that a command made before, if the file is still as it was then.
+/// Makes a change of a command again, if nothing else changed its file.
 ///
 /// # Errors
 /// Why nothing was changed.
@@ -124,4 +124,85 @@ fn plan(
             .then(|| (content.to_vec(), Vec::new()))
             .ok_or_else(|| CHANGED.into())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::secret::Redaction;
+    use crate::tool::{BeforeStore, Cancellation, Undo};
+
+    fn version(content: &str, mode: u32) -> CommandVersion {
+        CommandVersion {
+            content: content.into(),
+            mode,
+        }
+    }
+
+    /// Spec: [APPR-604] [UNDO-600]
+    #[tokio::test]
+    async fn a_kept_version_is_made_only_where_nothing_changed_and_can_be_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(home.path()).unwrap().join("work");
+        fs::create_dir(&folder).unwrap();
+        let store = BeforeStore::at(home.path(), Clock::system());
+        let context = ToolContext {
+            before: Some(store.clone()),
+            ..ToolContext::new(Cancellation::new()).in_folder(&folder)
+        };
+        let (agents, hook) = (folder.join("AGENTS.md"), folder.join(".husky/pre-commit"));
+        fs::write(&agents, "old\n").unwrap();
+        let of_agents = proposed(
+            &agents,
+            Some(b"old\n"),
+            &version("old\nnew\n", 0o644),
+            &context,
+        );
+        let of_agents = of_agents.unwrap();
+        assert_eq!(of_agents.diff, "@@ -1 +1,2 @@\n old\n+new\n");
+        let of_hook = proposed(&hook, None, &version("#!/bin/sh\n", 0o100_755), &context).unwrap();
+        assert_eq!(of_hook.mode, Some(0o755));
+        assert!(
+            of_hook
+                .notes
+                .contains(&"the file is a program: it may be executed".to_owned())
+        );
+
+        let mut changes = Vec::new();
+        for change in [&of_agents, &of_hook] {
+            let outcome = keep_change(change.clone(), context.clone()).await.unwrap();
+            changes.extend(outcome.changes);
+        }
+        assert!(changes.iter().all(|change| change.by_command));
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "old\nnew\n");
+        let mode = fs::metadata(&hook).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+        // Not a second time, and not over the work of another.
+        for change in [&of_agents, &of_hook] {
+            let again = keep_change(change.clone(), context.clone()).await;
+            assert_eq!(again, Err(CHANGED.into()));
+        }
+
+        let undo = Undo {
+            before: Some(store),
+            closed: std::sync::Arc::default(),
+            redaction: Redaction::default(),
+        };
+        undo.take_back(&changes, false);
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "old\n");
+        assert!(!folder.join(".husky").exists());
+        std::os::unix::fs::symlink("away", folder.join(".husky")).unwrap();
+        fs::create_dir(folder.join("away")).unwrap();
+        fs::write(&agents, "operator\n").unwrap();
+        for change in [of_agents, of_hook] {
+            let error = keep_change(change, context.clone()).await.unwrap_err();
+            assert_eq!(error, CHANGED.into());
+        }
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "operator\n");
+        assert!(!folder.join("away/pre-commit").exists());
+    }
 }
