@@ -62,11 +62,9 @@ impl Policy<'_> {
         let is_locked = self.mode == ApprovalMode::Locked;
         let because = match change.place {
             Place::Workspace => None,
-            Place::Protected if change.by_command => Some(
-                "the command changed a file that tells other programs what to do, and it was taken back; allow to keep \
-                 the command's version"
-                    .to_owned(),
-            ),
+            Place::Protected if change.by_command => {
+                Some("the command changed a file that tells other programs what to do".to_owned())
+            }
             Place::Protected => Some("the file tells other programs what to do".to_owned()),
             Place::Outside | Place::Unknown => {
                 Some("the file is outside the conversation's folder".to_owned())
@@ -80,6 +78,10 @@ impl Policy<'_> {
             if is_locked {
                 return refuse(&format!("the mode is locked, and {because}"));
             }
+            let because = match change.by_command {
+                true => format!("{because}; it was taken back, and to allow keeps its version"),
+                false => because,
+            };
             return Decision::Ask {
                 because,
                 rule: None,

@@ -1,13 +1,13 @@
 //! The changes that a command made at protected places: an operator keeps each, or it stays taken back.
 
-use harness_protocol::{FileChange, Subject};
+use harness_protocol::Subject;
 
 use super::Machine;
 use super::effect::Effect;
 use super::run::Step;
 use super::tools::Tools;
 use crate::approval::Decision;
-use crate::conversation::past::decision;
+use crate::conversation::past::{ReturnedCall, decision};
 use crate::ids::CallId;
 use crate::journal::Record;
 use crate::tool::{ToolCall, ToolOutcome};
@@ -48,7 +48,7 @@ impl Machine {
         let Some(returned) = self.ledger.returned(&call.id) else {
             return vec![];
         };
-        let Some(change) = returned.next().cloned() else {
+        let Some(change) = returned.first_open().cloned() else {
             let outcome = returned.outcome();
             return self.call_finished(call_id, outcome);
         };
@@ -74,7 +74,7 @@ impl Machine {
         outcome: &ToolOutcome,
     ) -> Vec<Effect> {
         let returned = self.ledger.returned(&call.id);
-        let Some(change) = returned.and_then(|returned| returned.next()).cloned() else {
+        let Some(change) = returned.and_then(ReturnedCall::first_open).cloned() else {
             return vec![];
         };
         let mut effects = Vec::from_iter(self.files_changed(call, outcome));
@@ -114,7 +114,7 @@ impl Machine {
     ) -> Effect {
         match (self.ledger.returned(&call.id), subject) {
             (Some(_), Subject::Change(change)) => {
-                Effect::KeepChange(call_id, call, Box::<FileChange>::new(change))
+                Effect::KeepChange(call_id, call, Box::new(change))
             }
             (Some(_) | None, _) => Effect::RunTool(call_id, call, Some(digest)),
         }

@@ -730,7 +730,7 @@ impl Ledger {
         };
         let mut began = self.approvals.began().map(|_| outcome);
         let interrupted = || ToolOutcome::failed("interrupted before an operator decided");
-        while let Some(change) = returned.next() {
+        while let Some(change) = returned.first_open() {
             let decided = decision(change, &began.take().unwrap_or_else(interrupted));
             returned.decide(&decided);
         }

@@ -62,7 +62,7 @@ impl ReturnedCall {
     }
 
     /// The first change that is not decided.
-    pub(in crate::conversation) fn next(&self) -> Option<&FileChange> {
+    pub(in crate::conversation) fn first_open(&self) -> Option<&FileChange> {
         self.open.front()
     }
 

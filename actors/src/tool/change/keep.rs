@@ -81,15 +81,21 @@ pub(in crate::tool) async fn keep_change(
         extent: None,
         ..outcome
     };
-    for made in &mut outcome.changes {
-        made.by_command = true;
-        made.mode = change.mode;
-    }
+    let mut notes = Vec::new();
     if let Some(mode) = change.mode {
         let path = change.path;
         let set = blocking(move || set_mode(Path::new(&path), mode)).await;
-        set.map_err(|error| failed(&error))?
-            .unwrap_or_else(|error| log::warn!("a kept file cannot be executed: {error}"));
+        let error = match set {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        notes.extend(error.map(|error| format!("the file may not be executed: {error}")));
+    }
+    for made in &mut outcome.changes {
+        made.by_command = true;
+        made.mode = change.mode;
+        made.notes.extend(notes.clone());
     }
     Ok(outcome)
 }
