@@ -180,7 +180,7 @@ def s13_a_hook_is_put_back_before_the_result(ground):
             ("rm -r .git/hooks", "put back"),
             ("git config core.hooksPath /tmp", "put back"),
             ("git config core.fsmonitor evil", "put back"),
-            ("echo evil >.envrc", "put aside"),
+            ("echo evil >.envrc", "the command's version was taken back"),
             # The repository stays where it was moved to, but the new one runs nothing.
             ("mv .git g && git init -q && echo evil >.git/hooks/pre-commit", "put"),
         ):

@@ -112,6 +112,20 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             note: note.clone(),
             timestamp,
         },
+        Record::ToolReturned { call, .. } => Event::ToolReturned {
+            call: call.clone(),
+            timestamp,
+        },
+        Record::ProposalDecided {
+            call,
+            path,
+            decision,
+        } => Event::ProposalDecided {
+            call: call.clone(),
+            path: path.clone(),
+            decision: decision.clone(),
+            timestamp,
+        },
         Record::Undone { files, by, .. } => Event::Undone {
             files: files.clone(),
             by: by.clone(),

@@ -21,7 +21,7 @@ pub struct FileChange {
     /// Whether a command did it: it was found behind the command, and the model has not seen the content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_command: bool,
-    /// The permissions of a file that was removed, such as 0o644.
+    /// The permissions of a file that was removed, such as 0o644, or of a program that a command made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     /// How many lines are new.

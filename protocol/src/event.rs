@@ -345,6 +345,24 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// A command ended, and operators are asked about what it changed at protected places. The result follows.
+    ToolReturned {
+        /// The id of the call.
+        call: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A change that a command made at a protected place was kept or taken back.
+    ProposalDecided {
+        /// The id of the call.
+        call: String,
+        /// The path of the file.
+        path: String,
+        /// The decision, as the model receives it.
+        decision: String,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// A tool call changed files.
     FilesChanged {
         /// The id of the call.
@@ -644,6 +662,8 @@ impl Event {
                 Facts::by("approval_withdrawn", *timestamp, by)
             }
             Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
+            Self::ToolReturned { timestamp, .. } => Facts::of("tool_returned", *timestamp),
+            Self::ProposalDecided { timestamp, .. } => Facts::of("proposal_decided", *timestamp),
             Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
             Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
             Self::CommandRan { timestamp, by, .. } => Facts::by("command_ran", *timestamp, by),
@@ -764,7 +784,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 45] = [
+    const NAMES: [&str; 47] = [
         "user",
         "text",
         "tool_call",
@@ -793,6 +813,8 @@ mod tests {
         "approval_answered",
         "approval_withdrawn",
         "effect_began",
+        "tool_returned",
+        "proposal_decided",
         "files_changed",
         "rules_changed",
         "command_ran",

@@ -14,11 +14,13 @@ use crate::changing::{Changing, Result};
 use crate::eventually::eventually;
 use crate::program::slow_search;
 
-/// Lets the model run a command, and allows it if it asks.
+/// Lets the model run a command, and allows it if it asks. What it changes at protected places is taken back.
 pub(crate) async fn run(here: &Changing, input: Value) -> Result {
     let call = here.begin("bash", input).await;
-    if let Some(approval) = here.asked().await {
-        let answer = here.answer(&approval, "allow").await;
+    while let Some(approval) = here.asked().await {
+        let is_change = approval["change"]["by_command"] == true;
+        let verdict = if is_change { "deny" } else { "allow" };
+        let answer = here.answer(&approval, verdict).await;
         assert_eq!(answer.status, 200, "{answer:?}");
     }
     here.result(&call).await

@@ -45,6 +45,7 @@ mod idle;
 mod imports;
 mod input;
 mod jobs;
+mod kept_changes;
 mod keys;
 mod life;
 mod limits;

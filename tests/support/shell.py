@@ -27,18 +27,27 @@ class ShellService(Service):
         return events("done")
 
     def shell(self, conversation, **given):
-        """Runs a command and allows what it asks. Returns the result and the last approval; `None` without one."""
+        """Runs a command and allows it if it asks. What it changed at protected places is taken back. Returns the result
+        and the approval of the command; `None` without one."""
         path = f"/v1/conversations/{urllib.parse.quote(conversation)}"
         self.order("POST", f"{path}/prompt", {"content": json.dumps(given)})
         asked = None
         while (state := self.state(conversation)) != "idle":
-            if state == "waiting_approval":
-                asked, = self.expect(200, "GET", f"{path}/approvals")["approvals"]
-                answer = {"answer": "allow", "digest": asked["digest"]}
-                self.order("POST", f"{path}/approvals/{asked['id']}", answer)
-            wait_until("the command continues", lambda was=state: self.state(conversation) != was)
+            if state != "waiting_approval":
+                wait_until("the command continues", lambda was=state: self.state(conversation) != was)
+                continue
+            for approval in self.approvals(path):
+                is_change = "change" in approval
+                asked = asked if is_change else approval
+                answer = {"answer": "deny" if is_change else "allow", "digest": approval["digest"]}
+                self.order("POST", f"{path}/approvals/{approval['id']}", answer)
+                wait_until("the command continues", lambda was=approval: was not in self.approvals(path))
         results = [past["event"] for past in self.history(conversation) if past["event"]["type"] == "tool_result"]
         return results[-1]["result"], asked
+
+    def approvals(self, path):
+        """The approvals of a conversation that wait for an answer."""
+        return self.expect(200, "GET", f"{path}/approvals")["approvals"]
 
     def state(self, conversation):
         """The state of a conversation."""

@@ -62,6 +62,9 @@ impl Policy<'_> {
         let is_locked = self.mode == ApprovalMode::Locked;
         let because = match change.place {
             Place::Workspace => None,
+            Place::Protected if change.by_command => {
+                Some("the command changed a file that tells other programs what to do".to_owned())
+            }
             Place::Protected => Some("the file tells other programs what to do".to_owned()),
             Place::Outside | Place::Unknown => {
                 Some("the file is outside the conversation's folder".to_owned())
@@ -75,6 +78,10 @@ impl Policy<'_> {
             if is_locked {
                 return refuse(&format!("the mode is locked, and {because}"));
             }
+            let because = match change.by_command {
+                true => format!("{because}; it was taken back, and to allow keeps its version"),
+                false => because,
+            };
             return Decision::Ask {
                 because,
                 rule: None,
@@ -107,7 +114,16 @@ impl Policy<'_> {
         let names = [Some(&change.path), change.asked.as_ref()];
         let names = names.into_iter().flatten();
         let names: Vec<&str> = names.filter_map(|name| self.below(name)).collect();
-        let covers = |rule: &Rule| names.iter().any(|name| rule.covers(tool, name));
+        // What a command did is a change by no tool that rules about files name.
+        let tools = if change.by_command {
+            &["edit", "write"][..]
+        } else {
+            &[tool]
+        };
+        let covers = |rule: &Rule| {
+            let covers = |name| tools.iter().any(|tool| rule.covers(tool, name));
+            names.iter().copied().any(covers)
+        };
         self.parsed(action).find(covers)
     }
 

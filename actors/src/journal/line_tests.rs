@@ -38,6 +38,8 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
         Record::EffectBegan { .. } => "effect_began",
         Record::FilesChanged { .. } => "files_changed",
+        Record::ToolReturned { .. } => "tool_returned",
+        Record::ProposalDecided { .. } => "proposal_decided",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
         Record::CommandRan { .. } => "command_ran",
@@ -104,6 +106,8 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "job_started",
         "job_ended",
         "workflow",
+        "tool_returned",
+        "proposal_decided",
     ];
     assert_eq!(Record::KNOWN[20..], since);
     for more in [

@@ -119,6 +119,33 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
+    /// The tool of a call returned, and operators are asked about what its command changed at protected places. The call
+    /// has its result when all of that is decided.
+    ToolReturned {
+        /// The id of the call.
+        call: String,
+        /// The result so far.
+        result: String,
+        /// True if the call failed.
+        is_error: bool,
+        /// The changes that operators are asked about. They were taken back.
+        proposals: Vec<FileChange>,
+        /// The folder in which the next command starts, if it is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
+        /// Time that the tool ran, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+    },
+    /// The first change that operators were asked about and that was not decided is decided.
+    ProposalDecided {
+        /// The id of the call.
+        call: String,
+        /// The path of the file.
+        path: String,
+        /// The decision, as the model receives it.
+        decision: String,
+    },
     /// An operator took changes back.
     Undone {
         /// Those behind this record.
@@ -599,7 +626,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 33] = [
+    pub const KNOWN: [&'static str; 35] = [
         "run_started",
         "prompt",
         "status",
@@ -633,6 +660,8 @@ impl Record {
         "job_started",
         "job_ended",
         "workflow",
+        "tool_returned",
+        "proposal_decided",
     ];
 
     /// True if no block that was begun before this record is unfinished after it.
@@ -666,6 +695,8 @@ impl Record {
             | Self::ApprovalWithdrawn { .. }
             | Self::EffectBegan { .. }
             | Self::FilesChanged { .. }
+            | Self::ToolReturned { .. }
+            | Self::ProposalDecided { .. }
             | Self::RulesChanged { .. }
             | Self::Undone { .. }
             | Self::CommandRan { .. }

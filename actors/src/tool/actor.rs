@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::FutureExt as _;
-use harness_protocol::Subject;
+use harness_protocol::{FileChange, Subject};
 use tokio::time::Instant;
 
 use super::cap::MAX_RESULT_BYTES;
+use super::change::keep_change;
 use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::plan::{EffectError, digest};
@@ -120,6 +121,7 @@ impl ToolActor {
             call_id,
             call,
             allowed,
+            keep,
             tools,
             folder,
             command_folder,
@@ -146,7 +148,13 @@ impl ToolActor {
             cancellation: cancellation.clone(),
             redaction: self.redaction.of(&call_id.conversation),
         };
-        let work = run(tools, call, allowed, self.limit, context);
+        let limit = self.limit;
+        let work = async move {
+            match keep {
+                Some(change) => End::Outcome(kept(*change, context).await),
+                None => run(tools, call, allowed, limit, context).await,
+            }
+        };
         let id = call_id.clone();
         let future = ctx.spawn(work.into_actor(self).map(move |end, actor, ctx| {
             actor.end(id, end);
@@ -209,7 +217,8 @@ impl ToolActor {
             return; // It was given up, and that was its end.
         };
         // What was changed or started is told, also of a call that was cancelled too late.
-        let has_done = !outcome.changes.is_empty() || outcome.job.is_some();
+        let has_done =
+            !outcome.changes.is_empty() || !outcome.proposals.is_empty() || outcome.job.is_some();
         let is_void = call.cancellation.is_cancelled() && !has_done;
         let outcome = if is_void {
             ToolOutcome::failed("cancelled by user")
@@ -277,6 +286,12 @@ impl Handler<CancelTool> for ToolActor {
             }
         });
     }
+}
+
+/// Makes a change that an operator keeps.
+async fn kept(change: FileChange, context: ToolContext) -> ToolOutcome {
+    let kept = keep_change(change, context).await;
+    kept.unwrap_or_else(|error| Err(error).into())
 }
 
 async fn run(

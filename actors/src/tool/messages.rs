@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix::{Message, Recipient};
-use harness_protocol::Subject;
+use harness_protocol::{FileChange, Subject};
 
 use super::definition::ToolCall;
 use super::job_note::JobNote;
@@ -24,6 +24,8 @@ pub struct RunTool {
     /// The digest of what it may do. Without it, a tool that plans answers with its
     /// plan.
     pub allowed: Option<String>,
+    /// A change of the call's command to make, in place of running the tool.
+    pub keep: Option<Box<FileChange>>,
     /// The tools that there are.
     pub tools: Registry,
     /// The folder that the conversation works in.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harness_protocol::{Extent, FileChange};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::error::ToolError;
 use super::seen::SeenFile;
@@ -19,6 +19,8 @@ pub struct ToolOutcome {
     pub changes: Vec<FileChange>,
     /// Further changes, which are not listed one by one.
     pub changes_note: Option<String>,
+    /// The changes that a command made at protected places. They were taken back, and operators are asked about each.
+    pub proposals: Vec<FileChange>,
     /// The files that the model has seen by it, whole or in part.
     pub seen: Vec<SeenFile>,
     /// Where the next command starts, if that is another folder.
@@ -49,12 +51,20 @@ impl ToolOutcome {
             is_error: true,
             changes: Vec::new(),
             changes_note: None,
+            proposals: Vec::new(),
             seen: Vec::new(),
             folder: None,
             job: None,
             extent: None,
             took: None,
         }
+    }
+
+    /// The error text, if the call failed with one.
+    pub(crate) fn error(&self) -> Option<String> {
+        let result: Value = serde_json::from_str(&self.result).ok()?;
+        let error = result.get("error").filter(|_| self.is_error)?;
+        error.as_str().map(str::to_owned)
     }
 }
 
@@ -66,6 +76,7 @@ impl From<Result<String, ToolError>> for ToolOutcome {
                 is_error: false,
                 changes: Vec::new(),
                 changes_note: None,
+                proposals: Vec::new(),
                 seen: Vec::new(),
                 folder: None,
                 job: None,

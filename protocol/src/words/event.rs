@@ -199,7 +199,8 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::ApprovalWithdrawn { id, reason, .. } => {
             (format!("{id} {}", withdrawal(*reason)), None)
         }
-        Event::EffectBegan { call, .. } => (call.clone(), None),
+        Event::EffectBegan { call, .. } | Event::ToolReturned { call, .. } => (call.clone(), None),
+        Event::ProposalDecided { decision, .. } => (decision.clone(), None),
         Event::FilesChanged { changes, note, .. } => {
             let mut all: Vec<String> = changes.iter().map(changed).collect();
             all.extend(note.as_deref().map(changed_besides));

@@ -241,6 +241,8 @@ impl Fold {
             }
             // The status says it, and the queue shows what waits.
             Event::EffectBegan { .. }
+            | Event::ToolReturned { .. }
+            | Event::ProposalDecided { .. }
             | Event::CompactionStarted { by: None, .. }
             | Event::Queued { .. }
             | Event::Withdrawn { .. } => return false,

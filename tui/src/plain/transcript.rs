@@ -211,7 +211,9 @@ impl Transcript {
                 Some(each.chain(note).collect::<Vec<_>>().join("\n"))
             }
             // What is changed is told when it was.
-            Event::EffectBegan { .. } => None,
+            Event::EffectBegan { .. }
+            | Event::ToolReturned { .. }
+            | Event::ProposalDecided { .. } => None,
             Event::CallsSkipped { .. } => {
                 self.calls.clear();
                 self.shows.clear();

@@ -267,6 +267,7 @@ impl ConversationActor {
                 | Effect::Rewrite { .. }
                 | Effect::EndCompaction(_)
                 | Effect::RunTool(..)
+                | Effect::KeepChange(..)
                 | Effect::EndRun(..) => {
                     self.append(&mut records, self.durability_before(&effect), ctx);
                     if matches!(effect, Effect::Rewrite { .. }) {
@@ -286,7 +287,7 @@ impl ConversationActor {
     /// records that outlive a power cut.
     fn durability_before(&self, effect: &Effect) -> Durability {
         let may_change_something = |call: &ToolCall| !self.tools().is_harmless(&call.name);
-        if matches!(effect, Effect::Rewrite { .. })
+        if matches!(effect, Effect::Rewrite { .. } | Effect::KeepChange(..))
             || matches!(effect, Effect::RunTool(_, call, _) if may_change_something(call))
         {
             Durability::Synced
@@ -391,7 +392,10 @@ impl ConversationActor {
             Effect::EndCompaction(result) => self.end_compaction(&result),
             Effect::CancelModel(call_id) => self.cancel_model(call_id, ctx),
             Effect::RunTool(call_id, call, allowed) => {
-                self.run_tool(call_id, call, allowed, ctx);
+                self.run_tool(call_id, call, allowed, None, ctx);
+            }
+            Effect::KeepChange(call_id, call, change) => {
+                self.run_tool(call_id, call, None, Some(change), ctx);
             }
             Effect::CancelTool(call_id) => self.cancel_tool(call_id, ctx),
             Effect::EndRun(run, outcome) => {

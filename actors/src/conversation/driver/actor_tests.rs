@@ -377,6 +377,8 @@ fn name(record: &Record) -> &'static str {
         Record::ApprovalWithdrawn { .. } => "approval_withdrawn",
         Record::EffectBegan { .. } => "effect_began",
         Record::FilesChanged { .. } => "files_changed",
+        Record::ToolReturned { .. } => "tool_returned",
+        Record::ProposalDecided { .. } => "proposal_decided",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
         Record::CommandRan { .. } => "command_ran",

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::FutureExt as _;
+use harness_protocol::FileChange;
 
 use super::actor::ConversationActor;
 use crate::blocking;
@@ -162,12 +163,14 @@ impl ConversationActor {
         call_id: CallId,
         call: ToolCall,
         allowed: Option<String>,
+        keep: Option<Box<FileChange>>,
         ctx: &mut Context<Self>,
     ) {
         let order = RunTool {
             call_id: call_id.clone(),
             call,
             allowed,
+            keep,
             tools: self.tools(),
             folder: Arc::clone(&self.planner.folder),
             command_folder: self

@@ -152,7 +152,8 @@ impl<A> Outbox<A> {
                 | Effect::DescribeModel { call_id: made, .. }
                 | Effect::TellDropped(made, _)
                 | Effect::Summarize(made, _)
-                | Effect::RunTool(made, ..),
+                | Effect::RunTool(made, ..)
+                | Effect::KeepChange(made, ..),
             ) => made == id,
             Step::Do(_) | Step::Written { .. } | Step::Kept { .. } | Step::Answer(_) => false,
         };

@@ -10,14 +10,14 @@ use super::effect::Effect;
 use super::order::{Order, Taken};
 use super::run::{Run, Step};
 use super::tools::Tools;
-use crate::approval::{Decision, Policy};
+use crate::approval::{Decision, Policy, Rule};
 use crate::conversation::messages::{
     AnswerApproval, AnswerError, CancelRun, ChangeRules, MAX_RULES, RulesError, SubmitError,
 };
 use crate::conversation::past::ApprovalEnd;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record};
-use crate::tool::{ToolOutcome, digest};
+use crate::tool::{ToolCall, ToolOutcome, digest};
 
 impl Order for AnswerApproval {
     type Answer = Answered;
@@ -189,8 +189,8 @@ impl Machine {
         if run.ending.is_some() {
             return self.tool_finished(planned, ToolOutcome::failed("cancelled by user"));
         }
-        let (call, tool, run_id) = (call.id.clone(), call.name.clone(), run.id.0);
-        match self.decide(&tool, &subject) {
+        let call = call.clone();
+        match self.decide(&call.name, &subject) {
             Decision::Refuse(reason) => self.tool_finished(planned, ToolOutcome::failed(&reason)),
             Decision::Allow => {
                 self.hold(planned);
@@ -198,36 +198,47 @@ impl Machine {
             }
             Decision::Ask { because, rule } => {
                 self.hold(planned);
-                let scopes: &[Scope] = match rule {
-                    Some(_) => &[
-                        Scope::Once,
-                        Scope::Run,
-                        Scope::Conversation,
-                        Scope::Workspace,
-                    ],
-                    None => &[Scope::Once],
-                };
-                let approval = Approval {
-                    id: self.ledger.totals().approvals + 1,
-                    run_id,
-                    call,
-                    digest: digest(&subject),
-                    subject,
-                    because,
-                    scopes: scopes.to_vec(),
-                    rule: rule.map(|rule| rule.to_string()),
-                    tool,
-                };
-                let waits = format!("{}: waits for approval", approval.tool);
-                vec![
-                    self.status(Activity::RunningTool, &waits),
-                    self.note(Record::ApprovalAsked(Box::new(approval))),
-                ]
+                self.ask_operators(&call, subject, because, rule)
             }
         }
     }
 
-    fn decide(&self, tool: &str, subject: &Subject) -> Decision {
+    /// Asks operators about what a call that is held would do.
+    pub(super) fn ask_operators(
+        &mut self,
+        call: &ToolCall,
+        subject: Subject,
+        because: String,
+        rule: Option<Rule>,
+    ) -> Vec<Effect> {
+        let scopes: &[Scope] = match rule {
+            Some(_) => &[
+                Scope::Once,
+                Scope::Run,
+                Scope::Conversation,
+                Scope::Workspace,
+            ],
+            None => &[Scope::Once],
+        };
+        let approval = Approval {
+            id: self.ledger.totals().approvals + 1,
+            run_id: self.run().unwrap_or_default().0,
+            call: call.id.clone(),
+            digest: digest(&subject),
+            subject,
+            because,
+            scopes: scopes.to_vec(),
+            rule: rule.map(|rule| rule.to_string()),
+            tool: call.name.clone(),
+        };
+        let waits = format!("{}: waits for approval", approval.tool);
+        vec![
+            self.status(Activity::RunningTool, &waits),
+            self.note(Record::ApprovalAsked(Box::new(approval))),
+        ]
+    }
+
+    pub(super) fn decide(&self, tool: &str, subject: &Subject) -> Decision {
         let rules = self.rules();
         let policy = Policy {
             mode: self.mode(),
@@ -307,7 +318,7 @@ impl Machine {
     }
 
     /// The call waits for a decision.
-    fn hold(&mut self, planned: &CallId) {
+    pub(super) fn hold(&mut self, planned: &CallId) {
         if let Some(Run {
             step: Step::Tools(tools),
             ..
@@ -318,7 +329,7 @@ impl Machine {
     }
 
     /// Lets the call that was held do what it planned.
-    fn begin_effect(&mut self, subject: Subject) -> Vec<Effect> {
+    pub(super) fn begin_effect(&mut self, subject: Subject) -> Vec<Effect> {
         let Some(Run {
             step: Step::Tools(tools),
             ..
@@ -330,16 +341,17 @@ impl Machine {
             return vec![];
         };
         let allowed = digest(&subject);
-        let subject = subject.brief();
         let id = call.id.clone();
+        let brief = subject.clone().brief();
+        let effect = self.allowed_effect(call_id, call.clone(), subject, allowed);
         let running = self.status(Activity::RunningTool, &call.name);
         vec![
             running,
             self.note(Record::EffectBegan {
                 call: id,
-                subject: Box::new(subject),
+                subject: Box::new(brief),
             }),
-            Effect::RunTool(call_id, call, Some(allowed)),
+            effect,
         ]
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use harness_protocol::FileChange;
+
 use crate::compaction::SummaryRequest;
 use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::conversation::past::Dropped;
@@ -51,6 +53,8 @@ pub enum Effect {
     /// Run a tool. It changes only what has this digest; without one it says first what it would
     /// change.
     RunTool(CallId, ToolCall, Option<String>),
+    /// Make a change of the call's command that an operator keeps, if nothing else changed its file.
+    KeepChange(CallId, ToolCall, Box<FileChange>),
     /// Stop a tool.
     CancelTool(CallId),
     /// Tell who waits for it that the run has ended.

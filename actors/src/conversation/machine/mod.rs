@@ -18,6 +18,7 @@ mod offered;
 mod order;
 mod plan;
 mod projected;
+mod proposals;
 mod queues;
 mod rename;
 mod replies;

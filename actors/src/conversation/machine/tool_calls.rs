@@ -34,7 +34,8 @@ impl Machine {
         begun
     }
 
-    pub(super) fn tool_finished(&mut self, finished: &CallId, outcome: ToolOutcome) -> Vec<Effect> {
+    /// The call has its result.
+    pub(super) fn call_finished(&mut self, finished: &CallId, outcome: ToolOutcome) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
         };
@@ -51,13 +52,7 @@ impl Machine {
         let is_ending = run.ending.is_some();
         let mut effects = Vec::new();
         for (call, outcome) in &results {
-            if !outcome.changes.is_empty() || outcome.changes_note.is_some() {
-                effects.push(self.note(Record::FilesChanged {
-                    call: call.id.clone(),
-                    changes: outcome.changes.clone(),
-                    note: outcome.changes_note.clone(),
-                }));
-            }
+            effects.extend(self.files_changed(call, outcome));
             if let Some(job) = &outcome.job {
                 effects.push(self.note(Record::JobStarted {
                     job: job.job,

@@ -100,6 +100,15 @@ impl Tools {
         self.calls.iter().find(is_it).map(|call| &call.call)
     }
 
+    /// The call that runs under that name, or waits for a decision.
+    pub(super) fn pending(&self, call_id: &CallId) -> Option<&ToolCall> {
+        let is_it = |call: &&Call| match &call.state {
+            State::Running(id) | State::Held(id) => id == call_id,
+            State::Waiting | State::Done(_) => false,
+        };
+        self.calls.iter().find(is_it).map(|call| &call.call)
+    }
+
     /// Notes an outcome. Tells the results that are to be recorded now; `None` if the call neither
     /// runs nor waits for a decision.
     pub(super) fn finish(

@@ -107,7 +107,10 @@ impl Approvals {
             Record::FilesChanged { call, .. } => {
                 self.made = self.began().is_some_and(|(began, _)| began == call);
             }
-            Record::ToolResult { .. } | Record::CallsSkipped { .. } => {
+            Record::ToolResult { .. }
+            | Record::CallsSkipped { .. }
+            | Record::ToolReturned { .. }
+            | Record::ProposalDecided { .. } => {
                 self.allowed = None;
                 self.began = None;
             }

@@ -14,6 +14,7 @@ use super::approvals::Approvals;
 use super::digest::Digest;
 use super::history::History;
 use super::jobs;
+use super::proposals::{ReturnedCall, decision};
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
@@ -58,6 +59,8 @@ pub struct Ledger {
     /// The tokens of the run that is going, or of the last one.
     run_usage: Usage,
     approvals: Approvals,
+    /// The call whose tool has returned and that has no result yet.
+    returned: Option<ReturnedCall>,
     /// The calls of the last whole reply, until its turn ends.
     last_calls: Vec<ToolCall>,
     /// Whether the change that was begun when the service died has happened, as the file says.
@@ -124,6 +127,7 @@ impl Ledger {
             self.unfinished.clear();
         }
         self.approvals.apply(record, &mut self.totals);
+        ReturnedCall::apply(&mut self.returned, record);
         match record {
             Record::RunStarted { run, rules, .. } => {
                 self.has_run_rules = !rules.is_empty();
@@ -343,6 +347,8 @@ impl Ledger {
             | Record::ApprovalAnswered { .. }
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
+            | Record::ToolReturned { .. }
+            | Record::ProposalDecided { .. }
             | Record::RulesChanged { .. }
             | Record::Workflow(_)
             | Record::Unknown { .. } => {}
@@ -407,6 +413,12 @@ impl Ledger {
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// A call whose tool has returned, until it has its result.
+    pub(in crate::conversation) fn returned(&self, call: &str) -> Option<&ReturnedCall> {
+        let returned = self.returned.as_ref();
+        returned.filter(|returned| returned.call() == call)
     }
 
     /// The approval that waits for an answer.
@@ -648,6 +660,7 @@ impl Ledger {
         };
         for id in dangling {
             let (changes, outcome) = self.outcome_of(&id);
+            let outcome = self.with_decisions(&id, outcome);
             if !changes.is_empty() {
                 let call = id.clone();
                 records.push(Record::FilesChanged {
@@ -661,7 +674,7 @@ impl Ledger {
                 result: outcome.result,
                 is_error: outcome.is_error,
                 seen: outcome.seen,
-                folder: None,
+                folder: outcome.folder,
                 duration_ms: None,
                 extent: None,
             });
@@ -707,6 +720,21 @@ impl Ledger {
             }
             (Some(_), _) | (None, _) => (Vec::new(), unknown()),
         }
+    }
+
+    /// The outcome of a call without a result: of one whose tool has returned, that with what was decided. `outcome` is
+    /// that of the change that was begun.
+    fn with_decisions(&self, id: &str, outcome: ToolOutcome) -> ToolOutcome {
+        let Some(mut returned) = self.returned(id).cloned() else {
+            return outcome;
+        };
+        let mut began = self.approvals.began().map(|_| outcome);
+        let interrupted = || ToolOutcome::failed("interrupted before an operator decided");
+        while let Some(change) = returned.first_open() {
+            let decided = decision(change, &began.take().unwrap_or_else(interrupted));
+            returned.decide(&decided);
+        }
+        returned.outcome()
     }
 
     fn add_block(&mut self, index: u64, mut block: Block) {

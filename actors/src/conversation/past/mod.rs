@@ -6,6 +6,7 @@ mod digest;
 mod history;
 mod jobs;
 mod ledger;
+mod proposals;
 mod read_back;
 mod rewrite;
 
@@ -15,6 +16,7 @@ pub(super) use history::Dropped;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;
 pub use ledger::{INTERRUPTED, Keyed, Ledger, Named};
+pub(super) use proposals::{ReturnedCall, decision};
 pub use read_back::{Glance, glance, revive, transcript};
 pub(crate) use read_back::{Reading, glance_at};
 pub(super) use rewrite::{Rewritten, rewrite};

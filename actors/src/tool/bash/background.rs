@@ -139,7 +139,8 @@ impl Bash {
             writing,
             approved,
         };
-        let (ended, notes) = self.guarded(ready, &order, known, run)?;
+        // Its call has ended: operators are not asked.
+        let (ended, notes, _) = self.guarded(ready, &order, known, None, run)?;
         let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
         for note in notes {
             capture.add(format!("[{note}]\n").as_bytes());

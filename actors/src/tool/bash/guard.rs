@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use harness_protocol::FileChange;
+
 use super::clone_origin::origin_refs;
 use super::git_aside::put_aside;
 use super::git_config::parse;
@@ -20,9 +22,10 @@ use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
 use super::own_repository::{GIT, OwnRepository};
 use super::place_state::{PlaceState, add_differing, is_held_by_mount, make, state, state_at};
+use super::put_aside::{GuardNotes, PutAside};
 use super::reach::Reach;
 use crate::lexical::lexical;
-use crate::tool::ApprovedContents;
+use crate::tool::{ApprovedContents, ToolContext};
 
 /// Maximum number of notes.
 const MAX_NOTES: usize = 20;
@@ -262,8 +265,14 @@ impl CommandGuard {
     }
 
     /// Puts back what was changed and puts aside what was made, but for content that git has moved from a commit of the
-    /// operator; a line for each. `made` has the places that had no file before. Blocks.
-    pub(super) fn put_back(mut self, made: ContentPlaces, git: &GitReader<'_>) -> Vec<String> {
+    /// operator; a line for each. `made` has the places that had no file before. With a context, operators are asked about
+    /// text that the command left, in place of a line. Blocks.
+    pub(super) fn put_back(
+        mut self,
+        made: ContentPlaces,
+        git: &GitReader<'_>,
+        context: Option<&ToolContext>,
+    ) -> (Vec<String>, Vec<FileChange>) {
         self.nested.extend(made.nested);
         if let Some(own) = self.folders.first_mut() {
             own.add_made(made.places);
@@ -277,23 +286,30 @@ impl CommandGuard {
         let contents = self.moved_contents(commits, refs.as_ref().map(|(_, refs)| refs), git);
         let begun = self.commits.as_ref().map(|commits| &*commits.repository);
         self.known_commits.end(begun, refs);
-        let mut notes = Vec::new();
+        let (mut own_notes, mut other_notes) = (GuardNotes::default(), GuardNotes::default());
         let none = GitContents::default();
         for (number, folder) in self.folders.iter().enumerate() {
-            let contents = if number == 0 { &contents } else { &none };
+            let (contents, notes) = match number {
+                0 => (&contents, &mut own_notes),
+                _ => (&none, &mut other_notes),
+            };
             for place in &folder.places {
                 let is_nested = number == 0 && self.nested.contains(&place.relative);
                 match place.care {
                     PlaceCare::Mounted(_) | PlaceCare::Name => {
-                        folder.name_unheld_change(place, &mut notes);
+                        folder.name_unheld_change(place, notes);
                     }
-                    PlaceCare::Restore if is_nested => folder.name_change(place, &mut notes),
+                    PlaceCare::Restore if is_nested => folder.name_change(place, notes),
                     PlaceCare::Restore => {
-                        folder.restore(&place.relative, &place.was, contents, &mut notes);
+                        folder.restore(&place.relative, &place.was, contents, notes);
                     }
                 }
             }
         }
+        let workspace = self.folders.first().map(|own| own.path.clone());
+        let workspace = workspace.unwrap_or_default();
+        let (mut notes, proposals) = own_notes.settle(&workspace, context);
+        notes.extend(other_notes.settle(&workspace, None).0);
         if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
             notes.extend(new_repository::check(&own.held, &own.path));
         }
@@ -308,7 +324,7 @@ impl CommandGuard {
             notes.truncate(MAX_NOTES - 1);
             notes.push(format!("{more} more protected places were treated alike"));
         }
-        notes
+        (notes, proposals)
     }
 
     /// True if a finding is where the command could write.
@@ -449,7 +465,7 @@ impl GuardedFolder {
     }
 
     /// Names a place that differs.
-    fn name_change(&self, place: &GuardedPlace, notes: &mut Vec<String>) {
+    fn name_change(&self, place: &GuardedPlace, notes: &mut GuardNotes) {
         if state_at(&self.held, &place.relative) != place.was {
             notes.push(format!(
                 "{} is protected and was changed in a repository below the folder; look at it before you use it",
@@ -460,7 +476,7 @@ impl GuardedFolder {
 
     /// Names a place whose change stays, unless it is of an entry that a mount held all the while. Of a configuration it
     /// is named if it makes git run another program than before.
-    fn name_unheld_change(&self, place: &GuardedPlace, notes: &mut Vec<String>) {
+    fn name_unheld_change(&self, place: &GuardedPlace, notes: &mut GuardNotes) {
         let GuardedPlace {
             relative,
             was,
@@ -495,7 +511,7 @@ impl GuardedFolder {
         relative: &Path,
         was: &PlaceState,
         contents: &GitContents,
-        notes: &mut Vec<String>,
+        notes: &mut GuardNotes,
     ) {
         let is_wanted = *was != PlaceState::Absent;
         match self.held.place(relative) {
@@ -531,7 +547,7 @@ impl GuardedFolder {
         entry: &GuardedEntry<'_>,
         was: &PlaceState,
         contents: &GitContents,
-        notes: &mut Vec<String>,
+        notes: &mut GuardNotes,
     ) {
         let &GuardedEntry {
             folder,
@@ -579,20 +595,28 @@ impl GuardedFolder {
                 let put = if is == PlaceState::Absent {
                     Ok(None)
                 } else {
-                    let aside = self.aside_folder(relative);
-                    aside.and_then(|aside| folder.put_aside(name, &aside).map(Some))
+                    self.put_aside(folder, name, relative).map(Some)
                 };
                 let put = put.and_then(|aside| make(folder, name, was).map(|()| aside));
                 let above = self.aside_path(relative);
-                let put = put.map(|aside| aside.map(|aside| above.join(aside)));
-                notes.push(put_back_note(&self.path.join(relative), &put));
+                let shown = put
+                    .as_ref()
+                    .map(|aside| aside.as_ref().map(|(_, name)| above.join(name)));
+                let note = put_back_note(&self.path.join(relative), &shown);
+                match (put, was) {
+                    (Ok(Some(aside)), PlaceState::File { content, .. }) => {
+                        notes.add(aside_entry(relative, Some(content.clone()), aside, note));
+                    }
+                    (Ok(_) | Err(_), _) => notes.push(note),
+                }
             }
         }
     }
 
     /// Puts a place back whose folders may have been removed.
-    fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut Vec<String>) {
-        let put = self.make_below(relative, was).map(|()| None);
+    fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut GuardNotes) {
+        let put = self.make_below(relative, was);
+        let put = put.as_ref().map(|()| None);
         notes.push(put_back_note(&self.path.join(relative), &put));
     }
 
@@ -611,22 +635,34 @@ impl GuardedFolder {
         folder: &HeldFolder,
         name: &OsStr,
         relative: &Path,
-        notes: &mut Vec<String>,
+        notes: &mut GuardNotes,
     ) {
         let shown = self.path.join(relative);
         let shown = shown.display();
-        let aside = self
-            .aside_folder(relative)
-            .and_then(|aside| folder.put_aside(name, &aside));
-        notes.push(match aside {
-            Ok(aside) => format!(
-                "{shown} is protected: what was made there was put aside as {}; write asks an operator for it",
-                self.aside_path(relative).join(aside).display()
-            ),
-            Err(error) => {
-                format!("{shown} is protected and was made; it could not be put aside: {error}")
+        match self.put_aside(folder, name, relative) {
+            Ok(aside) => {
+                let note = format!(
+                    "{shown} is protected: what was made there was put aside as {}; write asks an operator for it",
+                    self.aside_path(relative).join(&aside.1).display()
+                );
+                notes.add(aside_entry(relative, None, aside, note));
             }
-        });
+            Err(error) => notes.push(format!(
+                "{shown} is protected and was made; it could not be put aside: {error}"
+            )),
+        }
+    }
+
+    /// Puts an entry aside, and returns where it is then.
+    fn put_aside(
+        &self,
+        folder: &HeldFolder,
+        name: &OsStr,
+        relative: &Path,
+    ) -> io::Result<(HeldFolder, OsString)> {
+        let aside = self.aside_folder(relative)?;
+        let name = folder.put_aside(name, &aside)?;
+        Ok((aside, name))
     }
 
     /// The folder for what is put aside: no program looks for files there by their place. Entries of a git folder stay
@@ -697,8 +733,23 @@ fn ancestor_named<'p>(relative: &'p Path, name: &OsStr) -> &'p Path {
         .unwrap_or(relative)
 }
 
+fn aside_entry(
+    relative: &Path,
+    before: Option<Vec<u8>>,
+    (folder, name): (HeldFolder, OsString),
+    note: String,
+) -> PutAside {
+    PutAside {
+        relative: relative.to_owned(),
+        before,
+        folder,
+        name,
+        note,
+    }
+}
+
 /// The note about a place that was put back. `put` has the path of what was in its place.
-fn put_back_note(path: &Path, put: &io::Result<Option<PathBuf>>) -> String {
+fn put_back_note(path: &Path, put: &Result<Option<PathBuf>, &io::Error>) -> String {
     let shown = path.display();
     match put {
         Ok(None) => format!("{shown} is protected and was put back"),

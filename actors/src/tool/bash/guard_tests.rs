@@ -4,9 +4,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::*;
-use crate::tool::PlainLauncher;
+use crate::clock::Clock;
 use crate::tool::bash::inventory::Inventory;
 use crate::tool::bash::reach;
+use crate::tool::{BeforeStore, Cancellation, PlainLauncher};
 
 /// A folder with a repository, and the places of it that are protected.
 struct Ground {
@@ -72,7 +73,7 @@ fn put_back(workspace: &Path, guard: CommandGuard, made: ContentPlaces) -> Vec<S
         workspace,
         closed: &Arc::default(),
     };
-    guard.put_back(made, &git)
+    guard.put_back(made, &git, None).0
 }
 
 /// Spec: [BASH-07]
@@ -186,6 +187,94 @@ fn what_edit_and_write_make_meanwhile_stays() {
     fs::write(&place, "changed by the command").unwrap();
     assert_eq!(ground.put_back(guard).len(), 1);
     assert_eq!(ground.read("work/.envrc"), "allowed");
+}
+
+/// Spec: [BASH-600]
+#[test]
+fn operators_are_asked_about_text_and_the_rest_stays_aside() {
+    let ground = Ground::new();
+    let workspace = ground.at("work");
+    let store = BeforeStore::at(ground.home.path(), Clock::system());
+    let context = ToolContext {
+        before: Some(store.clone()),
+        ..ToolContext::new(Cancellation::new()).in_folder(&workspace)
+    };
+    let settle = |guard: CommandGuard| {
+        let git = GitReader {
+            launcher: &PlainLauncher,
+            workspace: &workspace,
+            closed: &Arc::default(),
+        };
+        guard.put_back(ContentPlaces::default(), &git, Some(&context))
+    };
+    let aside = || {
+        let names = fs::read_dir(&workspace).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("put-aside")).count()
+    };
+    let guard = ground.look(false);
+    fs::write(ground.at("work/.envrc"), "run\n").unwrap();
+    fs::set_permissions(ground.at("work/.envrc"), Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(ground.at("work/.vscode/deep")).unwrap();
+    fs::write(ground.at("work/.vscode/a"), "a").unwrap();
+    fs::write(ground.at("work/.vscode/deep/b"), "b").unwrap();
+    fs::write(ground.at("work/.cargo/config.toml"), "new").unwrap();
+    fs::write(ground.at("work/.git/config"), "[core]\n\tbare = no\n").unwrap();
+    let (notes, proposals) = settle(guard);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains(".git/config is protected and was put back"));
+    let found = proposals.iter().map(|change| {
+        let below = Path::new(&change.path).strip_prefix(&workspace).unwrap();
+        let content = store.get(change.after.as_deref().unwrap()).unwrap();
+        let content = String::from_utf8(content).unwrap();
+        let is_new = change.before.is_none();
+        assert!(change.by_command && change.place == harness_protocol::Place::Protected);
+        (
+            below.to_str().unwrap().to_owned(),
+            content,
+            change.mode,
+            is_new,
+        )
+    });
+    let expected = [
+        (".envrc", "run\n", Some(0o755), true),
+        (".vscode/a", "a", None, true),
+        (".vscode/deep/b", "b", None, true),
+        (".cargo/config.toml", "new", None, false),
+    ];
+    let expected = expected
+        .map(|(name, content, mode, is_new)| (name.to_owned(), content.to_owned(), mode, is_new));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    assert_eq!(ground.read("work/.cargo/config.toml"), "old");
+    assert!(!ground.at("work/.envrc").exists() && !ground.at("work/.vscode").exists());
+    assert_eq!(aside(), 0);
+
+    // Bytes that are no text, a link, a file with another name, and what was removed.
+    let guard = ground.look(false);
+    fs::write(ground.at("work/.envrc"), "a\0b").unwrap();
+    fs::create_dir(ground.at("work/.vscode")).unwrap();
+    fs::write(ground.at("work/.vscode/a"), "a").unwrap();
+    symlink("/etc/passwd", ground.at("work/.vscode/b")).unwrap();
+    fs::remove_file(ground.at("work/.cargo/config.toml")).unwrap();
+    let (notes, proposals) = settle(guard);
+    assert_eq!(
+        (notes.len(), proposals, aside()),
+        (3, vec![], 2),
+        "{notes:?}"
+    );
+    // More than operators are asked about.
+    let guard = ground.look(false);
+    fs::create_dir(ground.at("work/.vscode")).unwrap();
+    for number in 0..=10 {
+        fs::write(ground.at(&format!("work/.vscode/{number}")), "a").unwrap();
+    }
+    fs::write(ground.at("work/.envrc"), "run\n").unwrap();
+    let (notes, proposals) = settle(guard);
+    assert_eq!(
+        (notes.len(), proposals.len(), aside()),
+        (1, 1, 3),
+        "{notes:?}"
+    );
 }
 
 /// A repository with two branches that differ in protected files, and a branch that a command made.

@@ -12,7 +12,7 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, readlinkat};
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstat, fstatat, mkdirat};
-use nix::unistd::{AccessFlags, faccessat, symlinkat};
+use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, symlinkat, unlinkat};
 
 /// Opens a folder without the right to list it; the kernel refuses a link in its place.
 #[cfg(target_os = "linux")]
@@ -222,6 +222,16 @@ impl HeldFolder {
     /// True if git can look at what is in an entry, which may be a link.
     pub(super) fn can_enter(&self, name: &OsStr) -> bool {
         faccessat(&self.0, name, AccessFlags::X_OK, AtFlags::empty()).is_ok()
+    }
+
+    /// Removes an entry that is no folder.
+    pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    /// Removes an empty folder.
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::RemoveDir)?)
     }
 
     /// Moves an entry into another folder, under a name that no program looks for, and returns that name.

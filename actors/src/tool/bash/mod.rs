@@ -33,6 +33,7 @@ mod outputs;
 mod own_repository;
 mod place_state;
 mod process;
+mod put_aside;
 mod reach;
 mod result;
 mod running_commands;
@@ -47,7 +48,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use harness_protocol::{Access, Backend, CommandPlan, Subject};
+use harness_protocol::{Access, Backend, CommandPlan, FileChange, Subject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -255,7 +256,7 @@ impl Bash {
                 let closed = Arc::clone(&context.closed);
                 let (order, reach) = self.order(&ready, &temp, closed, &places, may_move);
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
-                let (ended, put_back) = match (&before, &writing) {
+                let (ended, put_back, proposals) = match (&before, &writing) {
                     (Some(before), Some(writing)) => {
                         let known = KnownPlaces {
                             reach: &reach,
@@ -264,12 +265,19 @@ impl Bash {
                             writing,
                             approved: context.approved.clone(),
                         };
-                        self.guarded(&ready, &order, known, run)?
+                        self.guarded(&ready, &order, known, Some(&context), run)?
                     }
                     // With access to read it can write nothing, with full access everything.
-                    (None, _) | (_, None) => (run()?, Vec::new()),
+                    (None, _) | (_, None) => (run()?, Vec::new(), Vec::new()),
                 };
                 let found = before.map(|before| before.compare(&context));
+                let mut found = found.unwrap_or_default();
+                // These files are as they were.
+                found.changes.retain(|change| {
+                    proposals
+                        .iter()
+                        .all(|proposal| proposal.path != change.path)
+                });
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
                 let in_part = submodule_note(&ready.plan.command, &told.text, &put_back);
@@ -278,7 +286,7 @@ impl Bash {
                 let notes = put_back.into_iter().chain(denied).chain(not_searched);
                 let notes = notes.chain(emptied).chain(in_part);
                 let notes = notes.collect();
-                Ok::<_, io::Error>((ended, told, notes, found.unwrap_or_default()))
+                Ok::<_, io::Error>((ended, told, notes, (found, proposals)))
             };
             Box::pin(blocking(work))
         };
@@ -291,7 +299,7 @@ impl Bash {
             }
         };
         drop(cut);
-        let (ended, told, places, found) = done
+        let (ended, told, places, (found, proposals)) = done
             .map_err(|error| failed(&error))?
             .map_err(|error| failed(&error))?;
         let last = context.command_folder.clone();
@@ -322,6 +330,7 @@ impl Bash {
             folder: folder.map(|folder| folder.to_string_lossy().into_owned()),
             changes: found.changes,
             changes_note: found.note,
+            proposals,
             ..finished.outcome()
         })
     }
@@ -394,14 +403,15 @@ impl Bash {
     }
 
     /// Runs a command that may write; what it did at protected places is taken back, a line for each, but for files
-    /// that git has moved. Blocks.
+    /// that git has moved. With a context, operators are asked about text in place of a line. Blocks.
     fn guarded(
         &self,
         ready: &Ready,
         order: &LaunchOrder,
         known: KnownPlaces<'_>,
+        context: Option<&ToolContext>,
         run: impl FnOnce() -> io::Result<Ended>,
-    ) -> io::Result<(Ended, Vec<String>)> {
+    ) -> io::Result<(Ended, Vec<String>, Vec<FileChange>)> {
         let workspace = &ready.workspace;
         // A job runs for so long that a change may be another program's.
         let are_held = ready.plan.backend == Backend::Namespaces || ready.plan.background;
@@ -422,13 +432,13 @@ impl Bash {
             workspace,
             closed: &order.closed,
         };
-        let notes = guard.put_back(known.before.made_places(), &git);
+        let (notes, proposals) = guard.put_back(known.before.made_places(), &git, context);
         if ended.is_err() {
             for note in &notes {
                 log::warn!("{note}");
             }
         }
-        Ok((ended?, notes))
+        Ok((ended?, notes, proposals))
     }
 }
 

@@ -7,6 +7,7 @@ mod compaction;
 mod ends;
 mod jobs;
 mod orders;
+mod proposals;
 mod queues;
 mod random;
 mod random_talk;

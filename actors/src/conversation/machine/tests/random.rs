@@ -150,6 +150,7 @@ fn answer() -> impl Strategy<Value = Answer> {
             is_error: false,
             changes: Vec::new(), seen: Vec::new(),
             changes_note: None,
+            proposals: Vec::new(),
             folder: None,
             job: None,
             extent: None,
@@ -456,6 +457,7 @@ impl World {
                     assert!(self.ran.iter().all(|id| self.results.contains_key(id)));
                 }
                 Effect::CancelModel(_)
+                | Effect::KeepChange(..)
                 | Effect::DescribeModel { .. }
                 | Effect::CancelTool(_)
                 | Effect::TellDropped(..)
@@ -516,6 +518,8 @@ impl World {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::ToolReturned { .. }
+            | Record::ProposalDecided { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }
@@ -636,6 +640,8 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::ToolReturned { .. }
+            | Record::ProposalDecided { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }
@@ -689,6 +695,8 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::ToolReturned { .. }
+            | Record::ProposalDecided { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }
@@ -769,6 +777,7 @@ fn go_on(records: &[Record]) -> Vec<Record> {
         is_error: false,
         changes: Vec::new(),
         changes_note: None,
+        proposals: Vec::new(),
         seen: Vec::new(),
         folder: None,
         job: None,

@@ -309,6 +309,8 @@ impl World {
             | Record::ApprovalWithdrawn { .. }
             | Record::EffectBegan { .. }
             | Record::FilesChanged { .. }
+            | Record::ToolReturned { .. }
+            | Record::ProposalDecided { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }

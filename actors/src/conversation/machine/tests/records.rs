@@ -59,6 +59,7 @@ fn kinds(effects: &[Effect]) -> Vec<String> {
         Effect::EndCompaction(result) => format!("end compaction {result:?}"),
         Effect::CancelModel(id) => format!("cancel {}", id.number),
         Effect::RunTool(id, call, _) => format!("tool {} {}", id.number, call.id),
+        Effect::KeepChange(id, _, change) => format!("keep {} {}", id.number, change.path),
         Effect::CancelTool(id) => format!("cancel tool {}", id.number),
         Effect::EndRun(run, _) => format!("end {}", run.0),
     };

@@ -98,7 +98,9 @@ impl Talk {
                     self.call = Some(call_id.clone());
                     self.asked = Some(effect.clone());
                 }
-                Effect::RunTool(call_id, _, _) => self.tools.push_back(call_id.clone()),
+                Effect::RunTool(call_id, _, _) | Effect::KeepChange(call_id, _, _) => {
+                    self.tools.push_back(call_id.clone())
+                }
                 Effect::EndRun(..) => {
                     assert_eq!(self.call, None, "a call outlives its run");
                     assert!(self.tools.is_empty(), "a tool outlives its run");
@@ -318,6 +320,7 @@ impl Talk {
             is_error: false,
             changes: Vec::new(),
             changes_note: None,
+            proposals: Vec::new(),
             seen: Vec::new(),
             folder: None,
             job: None,
@@ -443,6 +446,7 @@ fn brief(effect: &Effect) -> Option<String> {
         },
         Effect::CancelModel(_) => "cancel model".to_owned(),
         Effect::RunTool(_, call, _) => format!("run {}", call.id),
+        Effect::KeepChange(_, _, change) => format!("keep {}", change.path),
         Effect::CancelTool(_) => "cancel tool".to_owned(),
         Effect::EndRun(run, _) => format!("end {}", run.0),
     })
@@ -490,6 +494,8 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::ApprovalWithdrawn { id, .. } => format!("withdrawn approval {id}"),
         Record::EffectBegan { call, .. } => format!("began {call}"),
         Record::FilesChanged { call, .. } => format!("changed by {call}"),
+        Record::ToolReturned { call, .. } => format!("returned {call}"),
+        Record::ProposalDecided { path, .. } => format!("decided {path}"),
         Record::JobStarted { job, call, .. } => format!("job {job} by {call}"),
         Record::JobEnded { job, .. } => format!("ended job {job}"),
         Record::CommandRan { command, .. } => format!("ran {command}"),

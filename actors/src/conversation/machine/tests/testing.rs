@@ -194,6 +194,7 @@ pub(super) fn ok(call: u64, result: &str) -> Input {
         is_error: false,
         changes: Vec::new(),
         changes_note: None,
+        proposals: Vec::new(),
         seen: Vec::new(),
         folder: None,
         job: None,

@@ -84,6 +84,7 @@ fn late_and_repeated_answers_of_parallel_tools_change_nothing() {
                 is_error: false,
                 changes: Vec::new(),
                 changes_note: None,
+                proposals: Vec::new(),
                 seen: Vec::new(),
                 folder: None,
                 job: None,

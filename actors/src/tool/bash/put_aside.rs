@@ -1,0 +1,146 @@
+//! The entries that a command left at protected places and that were put aside: operators are asked about those that
+//! are text, and the others stay aside.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use harness_protocol::FileChange;
+
+use super::held_folder::{EntryKind, HeldFolder};
+use crate::tool::ToolContext;
+use crate::tool::change::{CommandVersion, proposed};
+use crate::tool::protected::content_place;
+
+/// Maximum number of files of one command that operators are asked about.
+const MAX_PROPOSALS: usize = 10;
+/// Maximum size of such a file, in bytes.
+const MAX_FILE: u64 = 1024 * 1024;
+/// Maximum depth of folders that are looked through.
+const DEPTH: usize = 6;
+
+/// An entry that was put aside.
+#[derive(Debug)]
+pub(super) struct PutAside {
+    /// The path that it had, relative to the guarded folder.
+    pub(super) relative: PathBuf,
+    /// The content of the file that is there again; `None` if there was none.
+    pub(super) before: Option<Vec<u8>>,
+    /// The folder that it is in now, and its name there.
+    pub(super) folder: HeldFolder,
+    pub(super) name: OsString,
+    /// The note about it, if it stays aside.
+    pub(super) note: String,
+}
+
+/// The results of looking at protected places after a command.
+#[derive(Debug, Default)]
+pub(super) struct GuardNotes {
+    notes: Vec<String>,
+    put_aside: Vec<PutAside>,
+}
+
+/// A file that a command left, with its path relative to the guarded folder.
+type LeftFile = (PathBuf, CommandVersion);
+
+impl GuardNotes {
+    pub(super) fn push(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    pub(super) fn add(&mut self, put_aside: PutAside) {
+        self.put_aside.push(put_aside);
+    }
+
+    /// The notes, each a line, and the changes that operators are to be asked about. Without a context there are none of
+    /// those. Blocks.
+    pub(super) fn settle(
+        mut self,
+        workspace: &Path,
+        context: Option<&ToolContext>,
+    ) -> (Vec<String>, Vec<FileChange>) {
+        let mut proposals = Vec::new();
+        for put_aside in self.put_aside {
+            let room = MAX_PROPOSALS - proposals.len();
+            let found = context.and_then(|context| put_aside.propose(workspace, room, context));
+            match found {
+                Some(found) => proposals.extend(found),
+                None => self.notes.push(put_aside.note),
+            }
+        }
+        (self.notes, proposals)
+    }
+}
+
+impl PutAside {
+    /// Removes the entry and makes a proposal of each of its files. `None` if one of them can be none, or if there is no
+    /// room for all.
+    fn propose(
+        &self,
+        workspace: &Path,
+        room: usize,
+        context: &ToolContext,
+    ) -> Option<Vec<FileChange>> {
+        content_place(&self.relative)?;
+        let mut left = Vec::new();
+        find_left(&self.folder, &self.name, &self.relative, DEPTH, &mut left)?;
+        if left.is_empty() || left.len() > room {
+            return None;
+        }
+        let propose = |(relative, version): &LeftFile| {
+            let path = workspace.join(relative);
+            proposed(&path, self.before.as_deref(), version, context)
+        };
+        let proposals: Result<Vec<_>, _> = left.iter().map(propose).collect();
+        let proposals = proposals
+            .map_err(|error| log::debug!("not proposed: {error}"))
+            .ok()?;
+        if let Err(error) = remove_all(&self.folder, &self.name) {
+            let name = self.name.display();
+            log::warn!("{name}, which a command left, is not removed: {error}");
+        }
+        Some(proposals)
+    }
+}
+
+/// Adds the files of an entry. `None` if one of them is no text that `edit` can change.
+fn find_left(
+    folder: &HeldFolder,
+    name: &OsStr,
+    relative: &Path,
+    depth: usize,
+    left: &mut Vec<LeftFile>,
+) -> Option<()> {
+    match folder.kind(name).ok()?? {
+        EntryKind::File if left.len() < MAX_PROPOSALS => {
+            let is_shared = folder.has_other_names(name).unwrap_or(true);
+            let (content, mode) = folder.read(name, MAX_FILE).ok()??;
+            let is_text = !content.contains(&0) && std::str::from_utf8(&content).is_ok();
+            if is_shared || !is_text {
+                return None;
+            }
+            left.push((relative.to_owned(), CommandVersion { content, mode }));
+            Some(())
+        }
+        EntryKind::Folder if depth > 0 => {
+            let inner = folder.folder(name).ok()?;
+            let mut names = inner.names().ok()?.into_iter();
+            names.try_for_each(|name| {
+                find_left(&inner, &name, &relative.join(&name), depth - 1, left)
+            })
+        }
+        EntryKind::File | EntryKind::Folder | EntryKind::Link | EntryKind::Other => None,
+    }
+}
+
+/// Removes an entry with all that is in it.
+fn remove_all(folder: &HeldFolder, name: &OsStr) -> io::Result<()> {
+    if folder.kind(name)? != Some(EntryKind::Folder) {
+        return folder.remove_file(name);
+    }
+    let inner = folder.folder(name)?;
+    for name in inner.names()? {
+        remove_all(&inner, &name)?;
+    }
+    folder.remove_folder(name)
+}

@@ -1,0 +1,214 @@
+//! Changes that commands made at protected places: proposed to an operator, and made again when one keeps them.
+
+use std::path::Path;
+
+use harness_protocol::{ChangeAction, FileChange, Subject};
+
+use super::planned::planned;
+use super::replace::set_mode;
+use crate::attachment::sha256;
+use crate::blocking;
+use crate::tool::ToolOutcome;
+use crate::tool::{EffectError, Planned, ToolContext, ToolError};
+
+/// The error of a change whose file is another by now.
+const CHANGED: &str = "the file was changed meanwhile, and stays as it is";
+/// The permissions to run a file.
+const MAY_RUN: u32 = 0o111;
+
+/// The content that a command gave to a file, and its permissions.
+#[derive(Debug)]
+pub(in crate::tool) struct CommandVersion {
+    pub(in crate::tool) content: Vec<u8>,
+    pub(in crate::tool) mode: u32,
+}
+
+/// The change that makes the command's version of a file, which has the content `before` again. The version is kept in
+/// the store. Blocks.
+///
+/// # Errors
+/// If the change cannot be made, or the version cannot be kept.
+pub(in crate::tool) fn proposed(
+    path: &Path,
+    before: Option<&[u8]>,
+    version: &CommandVersion,
+    context: &ToolContext,
+) -> Result<FileChange, ToolError> {
+    let before = before.map(sha256);
+    let Subject::Change(change) = plan(path, before.as_deref(), &version.content, context)?.subject
+    else {
+        return Err("not a change of a file".into());
+    };
+    if change.path != path.to_string_lossy() || change.asked.is_some() {
+        return Err("the path leads elsewhere".into());
+    }
+    let store = context.before.as_ref().ok_or("no contents are kept")?;
+    let hash = change.after.as_deref().unwrap_or_default();
+    let kept = store.put(hash, &version.content);
+    kept.map_err(|error| ToolError(error.to_string()))?;
+    let runs = change.action == ChangeAction::Made && version.mode & MAY_RUN != 0;
+    let mut change = FileChange {
+        by_command: true,
+        mode: runs.then_some(version.mode & 0o777),
+        ..change
+    };
+    if runs {
+        change
+            .notes
+            .push("the file is a program: it may be executed".to_owned());
+    }
+    Ok(change)
+}
+
+/// Makes a change of a command again, if nothing else changed its file.
+///
+/// # Errors
+/// Why nothing was changed.
+pub(in crate::tool) async fn keep_change(
+    change: FileChange,
+    context: ToolContext,
+) -> Result<ToolOutcome, ToolError> {
+    let failed = |error: &dyn std::fmt::Display| ToolError(format!("changing failed: {error}"));
+    let (wanted, within) = (change.clone(), context.clone());
+    let again = blocking(move || plan_again(&wanted, &within)).await;
+    let planned = again.map_err(|error| failed(&error))??;
+    let outcome = match planned.carry_out().await {
+        Ok(outcome) => outcome,
+        Err(EffectError::Changed) => return Err(CHANGED.into()),
+        Err(EffectError::Failed(error)) => return Err(error),
+    };
+    let mut outcome = ToolOutcome {
+        extent: None,
+        ..outcome
+    };
+    let mut notes = Vec::new();
+    if let Some(mode) = change.mode {
+        let path = change.path;
+        let set = blocking(move || set_mode(Path::new(&path), mode)).await;
+        let error = match set {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        notes.extend(error.map(|error| format!("the file may not be executed: {error}")));
+    }
+    for made in &mut outcome.changes {
+        made.by_command = true;
+        made.mode = change.mode;
+        made.notes.extend(notes.clone());
+    }
+    Ok(outcome)
+}
+
+/// Plans a change that was proposed. Blocks.
+fn plan_again(change: &FileChange, context: &ToolContext) -> Result<Planned, ToolError> {
+    let store = context.before.as_ref();
+    let kept = change.after.as_deref().zip(store);
+    let content = kept.and_then(|(hash, store)| store.get(hash));
+    let content = content.ok_or("the command's version is no longer kept")?;
+    let planned = plan(
+        Path::new(&change.path),
+        change.before.as_deref(),
+        &content,
+        context,
+    )?;
+    let found = planned.subject.change();
+    let is_same = found.is_some_and(|found| found.path == change.path && found.asked.is_none());
+    is_same.then_some(planned).ok_or_else(|| CHANGED.into())
+}
+
+/// Plans to give a file a content, if it has the hash `before`.
+fn plan(
+    path: &Path,
+    before: Option<&str>,
+    content: &[u8],
+    context: &ToolContext,
+) -> Result<Planned, ToolError> {
+    planned(path, context, |known| {
+        let is_as_before = known.map(|known| &*known.hash) == before;
+        is_as_before
+            .then(|| (content.to_vec(), Vec::new()))
+            .ok_or_else(|| CHANGED.into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::secret::Redaction;
+    use crate::tool::{BeforeStore, Cancellation, Undo};
+
+    fn version(content: &str, mode: u32) -> CommandVersion {
+        CommandVersion {
+            content: content.into(),
+            mode,
+        }
+    }
+
+    /// Spec: [APPR-604] [UNDO-600]
+    #[tokio::test]
+    async fn a_kept_version_is_made_only_where_nothing_changed_and_can_be_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(home.path()).unwrap().join("work");
+        fs::create_dir(&folder).unwrap();
+        let store = BeforeStore::at(home.path(), Clock::system());
+        let context = ToolContext {
+            before: Some(store.clone()),
+            ..ToolContext::new(Cancellation::new()).in_folder(&folder)
+        };
+        let (agents, hook) = (folder.join("AGENTS.md"), folder.join(".husky/pre-commit"));
+        fs::write(&agents, "old\n").unwrap();
+        let of_agents = proposed(
+            &agents,
+            Some(b"old\n"),
+            &version("old\nnew\n", 0o644),
+            &context,
+        );
+        let of_agents = of_agents.unwrap();
+        assert_eq!(of_agents.diff, "@@ -1 +1,2 @@\n old\n+new\n");
+        let of_hook = proposed(&hook, None, &version("#!/bin/sh\n", 0o100_755), &context).unwrap();
+        assert_eq!(of_hook.mode, Some(0o755));
+        assert!(
+            of_hook
+                .notes
+                .contains(&"the file is a program: it may be executed".to_owned())
+        );
+
+        let mut changes = Vec::new();
+        for change in [&of_agents, &of_hook] {
+            let outcome = keep_change(change.clone(), context.clone()).await.unwrap();
+            changes.extend(outcome.changes);
+        }
+        assert!(changes.iter().all(|change| change.by_command));
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "old\nnew\n");
+        let mode = fs::metadata(&hook).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+        // Not a second time, and not over the work of another.
+        for change in [&of_agents, &of_hook] {
+            let again = keep_change(change.clone(), context.clone()).await;
+            assert_eq!(again, Err(CHANGED.into()));
+        }
+
+        let undo = Undo {
+            before: Some(store),
+            closed: std::sync::Arc::default(),
+            redaction: Redaction::default(),
+        };
+        undo.take_back(&changes, false);
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "old\n");
+        assert!(!folder.join(".husky").exists());
+        std::os::unix::fs::symlink("away", folder.join(".husky")).unwrap();
+        fs::create_dir(folder.join("away")).unwrap();
+        fs::write(&agents, "operator\n").unwrap();
+        for change in [of_agents, of_hook] {
+            let error = keep_change(change, context.clone()).await.unwrap_err();
+            assert_eq!(error, CHANGED.into());
+        }
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "operator\n");
+        assert!(!folder.join("away/pre-commit").exists());
+    }
+}
